@@ -24,10 +24,10 @@ help:
 	@echo "make lint    ruff: rules and format; the direction of imports"
 	@echo "make types   mypy --strict"
 	@echo "make rules   write reports/rules.md from the rules"
-	@echo "make reports  write the HTML reports in reports/ from captures and results that are here"
-	@echo "make screenshots  take the pictures in reports/screenshots (needs chromium)"
+	@echo "make reports  write the HTML reports into build/reports, and their digests into reports/pages.toml"
+	@echo "make screenshots  take pictures of the HTML reports into build/reports/screenshots (needs chromium)"
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
-	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
+	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and build/reports/corpus-h200.html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
 	@echo "make init-others CHECKOUTS=DIR  specify kernels of other people, into reports/init-others.md"
@@ -75,21 +75,23 @@ rules: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof.report.documents.rule > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
-# A test runs these commands and compares: the same input gives the same bytes.
+# A test runs these commands and compares digests: the same input gives the same bytes.
 reports: $(VENV)/.predict
+	mkdir -p build/reports
 	$(BIN)/python -m kernelprof report src/kernelprof/recorded/h200/03_shared_tile -o reports/one-kernel.html
-	$(BIN)/python -m kernelprof report tests/captures/source_page/transpose -o reports/source.html
-	$(BIN)/python -m kernelprof diagnose examples/matvec.cu --predict --html reports/predicted.html
-	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o reports/many-kernels.html
-	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
-	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
-	$(BIN)/python -m kernelprof ladder report reports/ladder-bf16-h200.json --captures src/kernelprof/recorded/h200-bf16 --html reports/ladder-bf16-h200.html
-	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
-	$(BIN)/python -m kernelprof report tests/captures/validation/frameworks_nvtx.raw.csv.gz -o reports/frameworks.html
-	$(BIN)/python -m kernelprof history tests/captures/h200_changes --html reports/history.html
-	$(BIN)/python -m kernelprof gate tests/captures/h200_changes/tile/1 tests/captures/h200_changes/tile-barrier/1 --html reports/gate.html || [ $$? -eq 1 ]
+	$(BIN)/python -m kernelprof report tests/captures/source_page/transpose -o build/reports/source.html
+	$(BIN)/python -m kernelprof diagnose examples/matvec.cu --predict --html build/reports/predicted.html
+	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o build/reports/many-kernels.html
+	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o build/reports/inconclusive.html
+	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html build/reports/ladder-h200.html
+	$(BIN)/python -m kernelprof ladder report reports/ladder-bf16-h200.json --captures src/kernelprof/recorded/h200-bf16 --html build/reports/ladder-bf16-h200.html
+	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html build/reports/comparison.html
+	$(BIN)/python -m kernelprof report tests/captures/validation/frameworks_nvtx.raw.csv.gz -o build/reports/frameworks.html
+	$(BIN)/python -m kernelprof history tests/captures/h200_changes --html build/reports/history.html
+	$(BIN)/python -m kernelprof gate tests/captures/h200_changes/tile/1 tests/captures/h200_changes/tile-barrier/1 --html build/reports/gate.html || [ $$? -eq 1 ]
+	$(BIN)/python -m tests.support.pages
 
-screenshots: $(VENV)/.browser
+screenshots: $(VENV)/.browser reports
 	$(BIN)/python web/screenshots.py
 
 gate-report: $(VENV)/.dev
@@ -97,7 +99,9 @@ gate-report: $(VENV)/.dev
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime
-	$(BIN)/python -m benchmarks.corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
+	mkdir -p build/reports
+	$(BIN)/python -m benchmarks.corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html build/reports/corpus-h200.html
+	$(BIN)/python -m tests.support.pages
 
 # What is known of a source, as it and the predictor are now, stays in build/predict.
 predict-report: $(VENV)/.dev

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import NOT_IN_REPORTS
 from kernelprof.analysis.verdict.ranking import judge
+from kernelprof.collect.recorded import FOLDERS
 from kernelprof.model.diagnosis import Status
 from kernelprof.sources import read_capture
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 CAPTURES: Final = ROOT / "tests" / "captures"
-RECORDED: Final = ROOT / "src" / "kernelprof" / "recorded"
 EXPORTS: Final = (
     "gemm_series.full.raw.csv",
     "validation/raw.csv.gz",
@@ -40,11 +40,12 @@ Agreement = Counter[str]
 
 
 def captures() -> Iterable[Capture]:
-    """Complete captures: exports of the tests, and those that come with the package."""
+    """Complete captures: exports of the tests, and those that were recorded."""
     for name in EXPORTS:
         yield read_capture(CAPTURES / name)
-    for manifest in sorted(RECORDED.rglob("manifest.json")):
-        yield read_capture(manifest.parent)
+    for folder in FOLDERS:
+        for manifest in sorted(folder.rglob("manifest.json")):
+            yield read_capture(manifest.parent)
 
 
 def basic(capture: Capture) -> Capture:

@@ -18,11 +18,11 @@ from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
     Diagnosis,
+    DurationRange,
     Evidence,
-    Finding,
     KernelDiagnosis,
+    MetricFinding,
     MissingMetric,
-    Spread,
     Status,
     Verdict,
 )
@@ -94,7 +94,7 @@ class Samples:
         ),
         evidence=(Evidence("memory_throughput", "memory system busy", 97.8, "%"),),
         why="The memory system is busy, and the capture does not say with what.",
-        findings=tuple(Finding(text, f"metric_{at}") for at, text in enumerate(FINDINGS)),
+        findings=tuple(MetricFinding(text, f"metric_{at}") for at, text in enumerate(FINDINGS)),
         missing=(
             MissingMetric(
                 "shared_wavefronts",
@@ -125,7 +125,7 @@ class Samples:
             compute_capability=(9, 0),
             duration_ns=None
             if duration is None
-            else Spread(duration, 0.98 * duration, 1.03 * duration),
+            else DurationRange(duration, 0.98 * duration, 1.03 * duration),
             share=share,
             verdict=verdict,
         )

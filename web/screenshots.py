@@ -1,6 +1,6 @@
-"""Pictures of the reports that ship with the project, for README.md.
+"""Pictures of the pages that ``make reports`` builds, two of them for README.md.
 
-    python web/screenshots.py [REPORTS [PICTURES]]
+    python web/screenshots.py
 
 Needs Chromium, Playwright and Pillow (the extra ``browser``). What a picture looks like in detail
 depends on the fonts of the machine, so no test compares them.
@@ -75,36 +75,39 @@ SHOTS = (
     Shot("phone-one-kernel", "one-kernel.html", height=844, width=PHONE),
     Shot("phone-many-kernels", "many-kernels.html", height=844, width=PHONE),
 )
+IN_README = ("one-kernel", "many-kernels-dark")
 MARGIN = 16
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Take all pictures."""
-    reports = Path(arguments[0]) if arguments else ROOT / "reports"
-    pictures = Path(arguments[1]) if len(arguments) > 1 else reports / "screenshots"
-    pictures.mkdir(exist_ok=True)
+    committed, built = ROOT / "reports", ROOT / "build" / "reports"
+    (built / "screenshots").mkdir(parents=True, exist_ok=True)
     program = os.environ.get("KERNELPROF_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        taken = {shot.name: taken_of(browser, shot, reports) for shot in SHOTS}
+        taken = {shot.name: taken_of(browser, shot) for shot in SHOTS}
         browser.close()
     phones = [taken.pop(name) for name in ("phone-one-kernel", "phone-many-kernels")]
     taken["phone"] = side_by_side(phones)
     for name, picture in taken.items():
-        target = pictures / f"{name}.png"
+        folder = committed if name in IN_README else built
+        target = folder / "screenshots" / f"{name}.png"
         target.write_bytes(small(picture))
         sys.stdout.write(f"{target}: {picture.width} x {picture.height}, ")
         sys.stdout.write(f"{target.stat().st_size:,} bytes\n")
 
 
-def taken_of(browser: Browser, shot: Shot, reports: Path) -> Image.Image:
+def taken_of(browser: Browser, shot: Shot) -> Image.Image:
     """One picture of a page, with a card open where its address names one."""
     page = browser.new_page(
         viewport={"width": shot.width, "height": 900},
         color_scheme="dark" if shot.dark else "light",
         reduced_motion="reduce",
     )
-    page.goto((reports / shot.report).resolve().as_uri() + shot.fragment)
+    folders = (ROOT / "build" / "reports", ROOT / "reports")
+    report = next(each / shot.report for each in folders if (each / shot.report).exists())
+    page.goto(report.as_uri() + shot.fragment)
     if shot.fragment:
         page.locator(f"{shot.fragment} .hero").wait_for()
     page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)")
@@ -155,4 +158,4 @@ def small(picture: Image.Image) -> bytes:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -11,12 +11,12 @@ from benchmarks.corpus.score import NEAR
 from kernelprof.model.numbers import factor
 from kernelprof.report import charts
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import ACCENT, Kind, Row, Rows, real, tidy
+from kernelprof.report.charts.parts import ACCENT, ChartKind, Row, Rows, real, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.report.markup import Markup
+    from markupsafe import Markup
 
 NAME: Final = "gains"
 HEIGHT: Final = 420
@@ -91,7 +91,7 @@ def draw(found: Rows) -> Markup:
     """Both axes are logarithmic, so that a factor is a distance."""
     band = [row for row in found if row["what"] == "band"]
     low, high = real(band[0], "predicted"), real(band[-1], "predicted")
-    scale = axes.Scale(low, high, log=True)
+    scale = axes.AxisScale(low, high, log=True)
     across, up = (
         axes.Axis(scale, scale.ticks(most), lambda value: f"{value:g}x", title)
         for most, title in ((6, "Predicted gain, as a factor"), (4, "What the fix brought"))
@@ -118,4 +118,4 @@ def draw(found: Rows) -> Markup:
     return drawing.plot(HEIGHT, marks, x=across, y=up)
 
 
-charts.KINDS[NAME] = Kind(draw, wide=True)
+charts.KINDS[NAME] = ChartKind(draw, wide=True)

@@ -56,7 +56,7 @@ class Knob:
 KNOBS: Final = (
     Knob(
         "near limit",
-        ("metrics.machine.NEAR_LIMIT", "verdict.ranking.NEAR_LIMIT"),
+        ("metrics.units.NEAR_LIMIT", "verdict.ranking.NEAR_LIMIT"),
         (0.6, 0.65, 0.7, 0.75, 0.8),
     ),
     Knob(
@@ -66,7 +66,7 @@ KNOBS: Final = (
     ),
     Knob(
         "long queue",
-        ("metrics.machine.LONG_QUEUE",),
+        ("metrics.units.LONG_QUEUE",),
         (0.2, 0.25, 0.3, 0.35, 0.4),
     ),
     Knob(
@@ -84,7 +84,7 @@ KNOBS: Final = (
         ("metrics.gains.NEARLY_ALL",),
         (0.6, 0.7, 0.8, 0.85, 0.9),
     ),
-    Knob("unexplained", ("metrics.machine.UNEXPLAINED_FROM",), (0.5, 0.6, 0.7)),
+    Knob("unexplained", ("metrics.units.UNEXPLAINED_FROM",), (0.5, 0.6, 0.7)),
     Knob("notable waste", ("metrics.waste.NOTABLE_WASTE",), (0.15, 0.25, 0.35)),
 )
 

@@ -5,7 +5,7 @@ both lines beside a mere insertion; comments, of which the launch specification 
 lines do not count. A line that was changed in a helper counts with the lines that call the helper.
 
 **A line is to blame** where what was planted is a bottleneck that has one
-(:data:`kernelprof.analysis.waiting.blame.BLAMED`), and the fix changed a line with machine code, or
+(:data:`kernelprof.analysis.stalls.blame.BLAMED`), and the fix changed a line with machine code, or
 one next to such a line. A fix of the grid, of a constant, of a flag or of the data has no line.
 
 **Right** is the line named, or one of the calls that are named with it, if it is a changed one or
@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.pairs import Kind, Side
 
-from kernelprof.analysis.waiting import MOST_CALLS, Blame
-from kernelprof.analysis.waiting.blame import BLAMED
-from kernelprof.analysis.waiting.helpers import calls_of, helper_of
+from kernelprof.analysis.stalls import MOST_CALLS, LineBlame
+from kernelprof.analysis.stalls.blame import BLAMED
+from kernelprof.analysis.stalls.source_functions import call_lines, function_at
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.sampled import from_bytes
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from benchmarks.corpus.score import Scored
 
     from kernelprof.model.sampled import SampledCode
-    from kernelprof.model.waiting import Blamed
+    from kernelprof.model.waiting import BlamedLine
 
 FOLDER: Final = Path(__file__).parents[2] / "tests" / "captures" / "h200_lines"
 """Where the instructions of each ``before`` lie, with their samples."""
@@ -59,7 +59,7 @@ class LineScore:
 
     pair: Pair
     bottleneck: str | None
-    blamed: Blamed | None
+    blamed: BlamedLine | None
     changed: tuple[int, ...]
     right: bool
     hottest: int | None
@@ -93,7 +93,7 @@ def _score(scored: Scored, folder: Path, digest: str | None) -> LineScore | None
     }
     if not near & with_code:
         return None
-    blamed = Blame(code).line_of(named)
+    blamed = LineBlame(code).blamed_line(named)
     hottest = _hottest(code)
     return LineScore(
         pair=pair,
@@ -136,10 +136,10 @@ def _with_calls(code: SampledCode, lines: Collection[int]) -> set[int]:
 
 def _calls(code: SampledCode, line: int) -> tuple[int, ...]:
     """The lines that call the helper that a line is in; none where it is the kernel itself."""
-    helper = helper_of(code.whole, line)
+    helper = function_at(code.whole, line)
     if helper is None or helper.name == function_name(code.function):
         return ()
-    return calls_of(code.whole, helper)
+    return call_lines(code.whole, helper)
 
 
 def _named_calls(code: SampledCode, line: int) -> Sequence[int]:

@@ -18,14 +18,14 @@ from benchmarks.frameworks import RANGE
 
 from kernelprof.analysis.metrics.catalogue import names_known, names_read, preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.commands import Filters
+from kernelprof.collect.commands import LaunchFilters
 from kernelprof.collect.drill import PASSES
 from kernelprof.collect.recorded import portable
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
-from kernelprof.launch.overrides import LaunchOverrides
-from kernelprof.launch.prepare import prepare
+from kernelprof.launch.run.prepare import prepare
+from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.model.numbers import factor, quantity
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from benchmarks.corpus.pairs import Pair
 
-    from kernelprof.collect.environment import Machine
-    from kernelprof.collect.store import Draft
-    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.collect.environment import LocalMachine
+    from kernelprof.collect.store import CaptureDraft
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.run.prepare import PreparedKernel
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.progress import ProgressLine
@@ -132,8 +132,8 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     """Whether there is a capture of the kernel, or of what the script launches, as it is now."""
     from kernelprof.collect.recorded import differences
-    from kernelprof.launch.read_spec import load_spec
     from kernelprof.launch.source import launch_hashes
+    from kernelprof.launch.specification.reader import load_spec
 
     folder = place(captures, pair, side)
     if not is_capture(folder):
@@ -165,7 +165,7 @@ class _Measurer:
     progress: ProgressLine
     ncu: str
     version: str | None
-    machine: Machine
+    machine: LocalMachine
     stopwatch: Stopwatch
 
     def kernel(self, pair: Pair, side: Side) -> str:
@@ -200,7 +200,7 @@ class _Measurer:
         source = pair.source(side)
         return prepare(source, LaunchOverrides(), self.interrupts, self.progress.say)
 
-    def _session(self, pair: Pair, prepared: PreparedKernel, stage: Draft) -> Session:
+    def _session(self, pair: Pair, prepared: PreparedKernel, stage: CaptureDraft) -> Session:
         launched = pair.form is Form.SCRIPT
         ranges = (f"{RANGE}/",) if launched else ()
         return Session(
@@ -208,7 +208,9 @@ class _Measurer:
             application=prepared.command,
             draft=stage,
             interrupts=self.interrupts,
-            filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count, ranges),
+            filters=LaunchFilters(
+                prepared.kernel, prepared.launch_skip, prepared.launch_count, ranges
+            ),
             time_limit=PROFILE_S if launched else None,
             version=self.version,
             machine=self.machine,
@@ -240,7 +242,7 @@ def of_launch(page: bytes, launch: str) -> bytes:
     return _page([names, *(row for row in rows if row[at] in {"", launch})])
 
 
-def _compacted(manifest: Manifest, stage: Draft) -> Manifest:
+def _compacted(manifest: Manifest, stage: CaptureDraft) -> Manifest:
     """The manifest of a capture whose raw page is compact and whose report is gone."""
     (run,) = manifest.runs
     page = gzip.decompress((stage.folder / run.raw).read_bytes())

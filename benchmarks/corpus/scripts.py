@@ -15,9 +15,9 @@ from benchmarks.frameworks import FOLDER, PACKAGE
 
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch import processes
-from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.run.prepare import PreparedKernel
+from kernelprof.launch.run.trial import timing_facts
 from kernelprof.launch.source import file_hash
-from kernelprof.launch.trial import timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.model.records import build, read_object
 

@@ -14,7 +14,6 @@ from benchmarks.corpus.score import Measured
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import drill, is_open
-from kernelprof.collect.recorded import FOLDER as RECORDED
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture
 from kernelprof.sources.capture_directory import is_capture, read_manifest, read_stored
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.manifest import Manifest
 
-FOLDER: Final = RECORDED / "h200-pairs"
-"""Where the captures of kernels lie that came with kernelprof."""
+FOLDER: Final = Path(__file__).parent / "recorded" / "h200-pairs"
+"""The captures of kernels."""
 
 SCRIPTS_FOLDER: Final = Path(__file__).parents[2] / "tests" / "captures" / "h200_frameworks"
 """Where those of PyTorch and Triton lie, which are for this score and for tests alone."""

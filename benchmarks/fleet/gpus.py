@@ -18,12 +18,10 @@ import numpy as np
 from benchmarks.fleet.waiting import Watch
 
 from kernelprof.errors import MissingToolError
-from kernelprof.fleet.devices import Device, local_devices
-from kernelprof.fleet.executor import Call
-from kernelprof.fleet.local import Local, Process
+from kernelprof.fleet.executor import Call, CallProcess, GpuDevice, LocalExecutor, local_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.run import run
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 from kernelprof.tools import find_ncu, find_nvcc
 
 HERE: Final = Path(__file__).parent
@@ -41,7 +39,7 @@ _ROUNDS: Final = 5
 _LAUNCHES: Final = (8, 32)
 
 
-def two() -> tuple[Device, Device]:
+def two() -> tuple[GpuDevice, GpuDevice]:
     """The first two GPUs; :class:`MissingToolError` where there are not two of one kind."""
     found = local_devices()
     if len(found) < 2 or found[0].name != found[1].name:
@@ -61,8 +59,8 @@ def sweep(jobs: int) -> dict[str, Any]:
         seconds, failed = {}, []
         for count in (0, 1, 2):  # the first one warms up what is cached, and is not counted
             some = replace(plan, groups=groups[:2]) if count == 0 else plan
-            store = Store.at(str(Path(folder, str(count))))
-            with Local(devices[: max(count, 1)], 4, 0) as executor:
+            store = FleetStore.at(str(Path(folder, str(count))))
+            with LocalExecutor(devices[: max(count, 1)], 4, 0) as executor:
                 found = run(some, store, executor)
             seconds[count] = found.seconds
             failed += [f"{each.job}: {each.why}" for each in found.jobs if each.exit_code]
@@ -77,9 +75,9 @@ def sweep(jobs: int) -> dict[str, Any]:
 
 def times_of(source: str) -> tuple[float, ...]:
     """Times of launches by CUDA events, of a kernel that is built and checked for it; ns."""
-    from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.launch.prepare import prepare
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.run.prepare import prepare
+    from kernelprof.launch.specification.overrides import LaunchOverrides
 
     changes = LaunchOverrides(dict.fromkeys("MNK", 2048))
     with (
@@ -117,7 +115,7 @@ def beside() -> dict[str, Any]:
     devices = two()
     with tempfile.TemporaryDirectory() as folder:
         program = _program(Path(folder))
-        first, second = (Process(each.uuid) for each in devices)
+        first, second = (CallProcess(each.uuid) for each in devices)
         try:
             quiet = [_asked(first, times_of, _KERNEL) for _ in range(_ROUNDS)]
             other = [_asked(second, times_of, _KERNEL) for _ in range(_ROUNDS)]
@@ -146,7 +144,7 @@ def beside() -> dict[str, Any]:
     }
 
 
-def _asked(process: Process, function: Any, argument: Any) -> Any:
+def _asked(process: CallProcess, function: Any, argument: Any) -> Any:
     process.send(Call(function, argument))
     value, failure = process.answer()
     if failure is not None:

@@ -21,20 +21,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.fleet.columns import schema
 from kernelprof.fleet.records import (
+    MeasurementFile,
     Provenance,
-    Record,
     record,
-    schema,
     written,
 )
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import questions
 from kernelprof.model.merge import join
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest
 
-_RECORDED: Final = Path("src/kernelprof/recorded/h200-pairs")
+_RECORDED: Final = Path("benchmarks/corpus/recorded/h200-pairs")
 _GPUS: Final = ("NVIDIA H200", "NVIDIA H200 NVL")
 _PROGRAMS: Final = 10
 _KERNELS: Final = 25
@@ -52,7 +52,7 @@ def make(place: Path, launches: int) -> int:
     nights = -(-launches // a_night)
     changes = draw.integers(1, nights, (len(_GPUS), _PROGRAMS, _KERNELS))
     changes[draw.random(changes.shape) > 0.1] = nights
-    store = Store.at(str(place))
+    store = FleetStore.at(str(place))
     for night in range(nights):
         when = _FIRST + timedelta(days=night)
         for gpu, name in enumerate(_GPUS):
@@ -80,7 +80,7 @@ def _templates() -> list[Any]:
 
 def _night(
     table: Any, name: str, gpu: str, when: datetime, *, slower: Any, draw: np.random.Generator
-) -> Record:
+) -> MeasurementFile:
     """A program's file of one night."""
     rows = len(table)
     middle = np.array(table["time_ns"].to_pylist()) * np.resize(slower, rows)
@@ -101,7 +101,7 @@ def _night(
     }
     for column, values in columns.items():
         table = table.set_column(table.schema.get_field_index(column), column, values)
-    return Record(key, gpu, when, written(table))
+    return MeasurementFile(key, gpu, when, written(table))
 
 
 def ask(place: Path, rounds: int = 3) -> dict[str, Any]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from kernelprof.fleet.local import Local
+from kernelprof.collect.recorded import FOLDERS
+from kernelprof.fleet.executor import LocalExecutor
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import run
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 from kernelprof.sources.capture_directory import MANIFEST
-
-_RECORDED: Final = Path("src/kernelprof/recorded")
 
 
 def diagnose(count: int) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def diagnose(count: int) -> dict[str, Any]:
 
     Each copy has a manifest of its own: what is stored is not diagnosed again.
     """
-    folders = sorted(each.parent for each in _RECORDED.rglob(MANIFEST))
+    folders = [each.parent for folder in FOLDERS for each in sorted(folder.rglob(MANIFEST))]
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for at in range(count):
@@ -38,8 +37,8 @@ def diagnose(count: int) -> dict[str, Any]:
         plan = read_plan(root / "plan.toml")
         seconds = {}
         for workers in (1, 2):
-            with Local((), workers, 0) as executor:
-                store = Store.at(str(root / f"store{workers}"))
+            with LocalExecutor((), workers, 0) as executor:
+                store = FleetStore.at(str(root / f"store{workers}"))
                 found = run(plan, store, executor)
             assert found.count(Done.DIAGNOSED) == count, found.exit_code
             seconds[workers] = found.seconds

@@ -30,7 +30,7 @@ from benchmarks.init.draw import FOLDERS
 from benchmarks import command
 from kernelprof.errors import InputError
 from kernelprof.model.toml_text import read_toml
-from kernelprof.predict.architectures import DEFAULT_ARCH
+from kernelprof.prediction.architectures import DEFAULT_ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -68,8 +68,8 @@ def is_plain(declared: DeclaredKernel) -> bool:
 
 def compiles(path: Path, folder: Path | None) -> bool:
     """Whether NVRTC takes the file by itself."""
-    from kernelprof.predict.compile import DeviceCompiler
-    from kernelprof.predict.toolchain import find_toolchain
+    from kernelprof.prediction.compiler import DeviceCompiler
+    from kernelprof.prediction.toolchain import find_toolchain
 
     options = [] if folder is None else [f"-I{folder}"]
     try:

@@ -14,7 +14,7 @@ from kernelprof.model.numbers import factor, quantity, share
 from kernelprof.report.document import (
     Bullets,
     Cell,
-    Code,
+    CodeBlock,
     Column,
     Document,
     Paragraph,
@@ -26,11 +26,11 @@ from kernelprof.report.documents.ladder_parts import (
     DASH,
     factor_cell,
     measured_on,
+    rate_unit,
     spread_cell,
     time_cell,
     verdict_name,
 )
-from kernelprof.report.documents.ladder_rates import rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kernelprof.ladder.results import Climb, Climbed, Way
     from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block, Text
-    from kernelprof.report.documents.ladder_rates import RateUnit
+    from kernelprof.report.documents.ladder_parts import RateUnit
 
 HALF: Final = 0.5
 
@@ -67,7 +67,7 @@ def _document(title: str, climb: Climb, blocks: tuple[Block, ...]) -> Document:
 
 
 def _heading(climb: Climb, measured: Measurements) -> tuple[Block, ...]:
-    return Paragraph(Span(measured_on(climb))), Code(measured.command, "sh", copy=True)
+    return Paragraph(Span(measured_on(climb))), CodeBlock(measured.command, "sh", copy=True)
 
 
 def _paired(climb: Climb, measured: Measurements) -> Iterator[_Both]:

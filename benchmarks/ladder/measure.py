@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import InputError, KernelprofError
-from kernelprof.ladder.climb import Plan, open_bench
+from kernelprof.ladder.climb import ClimbPlan, open_bench
 from kernelprof.ladder.registry import choose, ladder
 from kernelprof.ladder.results import Trouble, Way, check_timing, trouble
 from kernelprof.model.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
@@ -17,10 +17,10 @@ from kernelprof.report.progress import ProgressLine
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kernelprof.ladder.bench import Bench, Work
+    from kernelprof.ladder.bench import Bench, PreparedRung
     from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climb
-    from kernelprof.launch.tables import Define
+    from kernelprof.launch.specification.tables import Define
 
 SCHEMA_VERSION: Final = "1"
 
@@ -80,7 +80,7 @@ def measure(wanted: Wanted, say: Callable[[str], None]) -> Measurements:
     """Measure the rungs of a climb; one that fails is among the results with its error."""
     files = [each.file for each in wanted.climb.rungs]
     of, rungs = choose([ladder(wanted.climb.ladder)], files)
-    plan = Plan(of, rungs, wanted.command, display=ProgressLine)
+    plan = ClimbPlan(of, rungs, wanted.command, display=ProgressLine)
     found: list[Measured] = []
     with open_bench(plan) as (opened, _):
         bench = replace(opened, sizes=wanted.climb.sizes)
@@ -107,7 +107,7 @@ def _rung(bench: Bench, rung: Rung, wanted: Wanted) -> Measured:
     return found
 
 
-def _drill_down(work: Work) -> Way:
+def _drill_down(work: PreparedRung) -> Way:
     """From the preset ``triage`` to a verdict that stands; nothing of it is kept."""
     from kernelprof.collect.drill import drill
     from kernelprof.collect.store import draft
@@ -121,7 +121,7 @@ def _drill_down(work: Work) -> Way:
     return Way(verdict, len(found.rounds), found.passes, round(seconds, 1))
 
 
-def _full_set(work: Work) -> Way:
+def _full_set(work: PreparedRung) -> Way:
     """``ncu --set full``, judged by the same rules; nothing of it is kept."""
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect.store import draft

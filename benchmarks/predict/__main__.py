@@ -58,7 +58,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     from benchmarks.predict.calibrate import calibrated, modelled, to_toml
     from benchmarks.predict.outcomes import kept
 
-    from kernelprof.predict.spread import FILE
+    from kernelprof.prediction.model_error import FILE
 
     chosen = choose(options.kernels)
     command.write(to_toml(calibrated(modelled(beside(chosen, kept(chosen))))), FILE)

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.predict.beside import HELD
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.predict.spread import Spread
+from kernelprof.prediction.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ FEWEST: Final = 10
 DRAWS: Final = 20
 
 
-def calibrated(values: Values) -> dict[str, Spread]:
+def calibrated(values: Values) -> dict[str, ModelError]:
     """By metric where values lie around what is predicted for them."""
     found = {name: _spread(pairs) for name, pairs in values.items() if len(pairs) >= FEWEST}
     for name, pairs in values.items():
@@ -45,7 +45,7 @@ def calibrated(values: Values) -> dict[str, Spread]:
         alike = [each for other, each in found.items() if catalogue()[other].unit == unit]
         if len(pairs) < FEWEST and alike:
             low, high = min(each.low for each in alike), max(each.high for each in alike)
-            found[name] = Spread(len(pairs), _offset(pairs) * OFFSETS[0], low, high)
+            found[name] = ModelError(len(pairs), _offset(pairs) * OFFSETS[0], low, high)
     return dict(sorted(found.items()))
 
 
@@ -74,7 +74,7 @@ def held_elsewhere(report: Report) -> tuple[int, int]:
     return held, every
 
 
-def to_toml(spreads: Mapping[str, Spread]) -> str:
+def to_toml(spreads: Mapping[str, ModelError]) -> str:
     """The file ``data/modelled.toml``."""
     lines = [
         "# Where a value that a model of caches or time predicts lies on a GPU: between",
@@ -107,21 +107,21 @@ def _pair(each: Compared) -> tuple[float, float]:
     return each.predicted.value, each.measured
 
 
-def _holds(spread: Spread, predicted: float, measured: float) -> bool:
+def _holds(spread: ModelError, predicted: float, measured: float) -> bool:
     low, high = spread.around(predicted)
     return low <= measured <= high
 
 
-def _spread(pairs: Sequence[tuple[float, float]]) -> Spread:
+def _spread(pairs: Sequence[tuple[float, float]]) -> ModelError:
     predicted, measured = np.array(pairs, np.float64).T
     median = _offset(pairs)
 
-    def with_offset(part: float) -> Spread:
+    def with_offset(part: float) -> ModelError:
         offset = float(f"{median * part:.3g}")
         low, high = _ends(np.sort((measured + offset) / (predicted + offset)))
-        return Spread(len(pairs), offset, low, high)
+        return ModelError(len(pairs), offset, low, high)
 
-    def width(spread: Spread) -> float:
+    def width(spread: ModelError) -> float:
         ends = np.array([spread.around(float(each)) for each in predicted])
         return float(np.mean((ends[:, 1] - ends[:, 0]) / (measured + median)))
 

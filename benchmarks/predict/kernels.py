@@ -12,8 +12,8 @@ from benchmarks.corpus.stored import FOLDER as PAIRS
 from kernelprof.collect.recorded import FOLDER as RECORDED
 from kernelprof.collect.recorded import differences
 from kernelprof.errors import KernelprofError, UsageError
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import launch_hashes
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.resources import data_folder
 from kernelprof.sources.capture_directory import is_capture, read_manifest, read_stored
 

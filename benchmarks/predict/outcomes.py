@@ -136,7 +136,7 @@ def predictor() -> str:
     for path in sorted(_deciding(package)):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    from kernelprof.predict.toolchain import find_toolchain
+    from kernelprof.prediction.toolchain import find_toolchain
 
     digest.update(find_toolchain().compiler_version.encode())
     return digest.hexdigest()

@@ -18,19 +18,14 @@ if TYPE_CHECKING:
 
     from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
-    from kernelprof.interface import diagnose, profile, read
+    from kernelprof.interface.captures import diagnose, profile, read
     from kernelprof.interface.changes import compare, gate, history
-    from kernelprof.interface.optimizing import optimize
+    from kernelprof.interface.optimization import optimize
     from kernelprof.interface.prediction import predict
     from kernelprof.interface.reference import ncu_command, presets, rules, schema
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Diagnosis
-else:
-    # A package is bound to its name once, when it is first loaded; then the function can have it.
-    from kernelprof import predict
-
-    del predict
 
 __all__ = [
     "Capture",
@@ -66,8 +61,9 @@ _HOMES: Final = {
     "kernelprof.comparison_results": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
+    "kernelprof.interface.captures": ("diagnose", "profile", "read"),
     "kernelprof.interface.changes": ("compare", "gate", "history"),
-    "kernelprof.interface.optimizing": ("optimize",),
+    "kernelprof.interface.optimization": ("optimize",),
     "kernelprof.interface.prediction": ("predict",),
     "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),
 }
@@ -78,11 +74,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = next((home for home, names in _HOMES.items() if name in names), "kernelprof.interface")
+    home = next(home for home, names in _HOMES.items() if name in names)
     # A name of this package that is also a module of it would be overwritten by its import.
-    found = getattr(import_module(home), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kernelprof.model import comparison, gate, history
 from kernelprof.results import Shown
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Shown, comparison.Comparison):
+class ComparisonView(Shown, comparison.Comparison):
     """Two captures side by side, the kernels that matter most first."""
 
     def to_pandas(self) -> pd.DataFrame:
@@ -46,7 +46,7 @@ def _compared_row(kernel: comparison.KernelComparison) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult(Shown, gate.GateResult):
+class GateView(Shown, gate.GateResult):
     """What the gate says: pass, regression or inconclusive, and why."""
 
     @property
@@ -78,7 +78,7 @@ class GateResult(Shown, gate.GateResult):
 
 
 @dataclass(frozen=True, slots=True)
-class History(Shown, history.History):
+class HistoryView(Shown, history.History):
     """All kernels of a folder or of a baseline's commits, those that take most time first."""
 
     def to_pandas(self) -> pd.DataFrame:
@@ -110,3 +110,8 @@ def _history_row(kernel: history.KernelHistory, row: history.HistoryRow) -> dict
         "time": None if time is None else time.outcome.value,
         "ratio": None if time is None else time.ratio,
     }
+
+
+Comparison: TypeAlias = ComparisonView
+GateResult: TypeAlias = GateView
+History: TypeAlias = HistoryView

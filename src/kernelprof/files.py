@@ -59,14 +59,14 @@ def read_bytes(path: Path, most: int, *, inside: Path | None = None, typed: bool
     Raises :class:`OSError`, and nothing else.
     """
     with _opened(path, inside, typed=typed) as file:
-        pieces = []
+        chunks = []
         size = 0
-        while piece := file.read(min(_STEP, most + 1 - size)):
-            pieces.append(piece)
-            size += len(piece)
+        while chunk := file.read(min(_STEP, most + 1 - size)):
+            chunks.append(chunk)
+            size += len(chunk)
             if size > most:
                 raise OSError(errno.EFBIG, f"it has more than {size_in_words(most)}")
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 def read_text(path: Path, most: int, *, inside: Path | None = None, typed: bool = False) -> str:
@@ -115,8 +115,8 @@ def stream(path: Path) -> Iterator[tuple[Callable[[int], bytes], bool]]:
 
         def read(size: int) -> bytes:
             nonlocal begun
-            taken, begun = begun[:size], begun[size:]
-            return taken + file.read(size - len(taken))
+            data, begun = begun[:size], begun[size:]
+            return data + file.read(size - len(data))
 
         yield read, False
 
@@ -152,16 +152,16 @@ def _is_given(path: Path) -> bool:
 def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> BufferedReader:
     """A plain file, open; it is looked at before that as well, since opening a pipe waits."""
     try:
-        place = path.resolve(strict=True) if inside is not None else path
-        if inside is not None and not place.is_relative_to(inside.resolve()):
+        target = path.resolve(strict=True) if inside is not None else path
+        if inside is not None and not target.is_relative_to(inside.resolve()):
             raise OSError(errno.ELOOP, "it is a link that leads out of the folder")
         given = typed and _is_given(path)
         if not given:
-            _refuse_special(place.stat().st_mode)
+            _refuse_special(target.stat().st_mode)
         flags = os.O_RDONLY | (0 if given else getattr(os, "O_NONBLOCK", 0))
         # A descriptor of a link that was put there meanwhile would not be what was looked at.
         flags |= getattr(os, "O_NOFOLLOW", 0) if inside is not None else 0
-        descriptor = os.open(place, flags | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0))
     except ValueError as error:
         raise OSError(errno.EINVAL, "no file can have this name") from error
     except RuntimeError as error:  # Path.resolve before Python 3.13

@@ -65,8 +65,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _unraisable(found: Any) -> None:
+def _unraisable(unraisable: Any) -> None:
     """An exception in a finalizer or a callback, where nobody can catch it."""
-    if issubclass(found.exc_type, KeyboardInterrupt):
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
         os._exit(INTERRUPTED)
-    sys.__unraisablehook__(found)
+    sys.__unraisablehook__(unraisable)

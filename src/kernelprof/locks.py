@@ -41,20 +41,20 @@ def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
     """
     from filelock import FileLock, SoftFileLock, Timeout
 
-    place = file.expanduser()
-    if place.exists() and not (place.is_file() or place.is_dir()):
+    target = file.expanduser()
+    if target.exists() and not (target.is_file() or target.is_dir()):
         yield
         return
-    place = place.resolve()
-    beside = place.with_name(f".{place.name[:200]}.lock")
-    lock = FileLock(beside, timeout=WAIT_S if wait_s is None else wait_s)
+    target = target.resolve()
+    lock_file = target.with_name(f".{target.name[:200]}.lock")
+    lock = FileLock(lock_file, timeout=WAIT_S if wait_s is None else wait_s)
     try:
-        if not place.parent.is_dir():  # else the folder would be made
+        if not target.parent.is_dir():  # else the folder would be made
             raise FileNotFoundError(errno.ENOENT, "there is no such folder")
         lock.acquire()
     except Timeout as error:
         raise BusyError(
-            f"another process is changing this file{_holder(beside)}",
+            f"another process is changing this file{_holder(lock_file)}",
             where=str(file),
             hint="wait until it has ended, and try it again",
         ) from error
@@ -70,20 +70,19 @@ def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
         if native:
             with suppress(OSError):
                 who = f"process {os.getpid()} on {socket.gethostname()}"
-                beside.write_text(who, encoding="utf-8")
+                lock_file.write_text(who, encoding="utf-8")
         yield
     finally:
         if native:
             # While it is still held: whoever opened it before looks whether it has a name.
             with suppress(OSError):
-                beside.unlink()
+                lock_file.unlink()
         lock.release()
 
 
-def _holder(beside: Path) -> str:
-    """Who holds a lock, in brackets; empty where that is not known."""
+def _holder(lock_file: Path) -> str:
     try:
-        who = " ".join(beside.read_text(encoding="utf-8", errors="replace").split())
+        who = " ".join(lock_file.read_text(encoding="utf-8", errors="replace").split())
     except OSError:
         return ""
     return f" ({who})" if who else ""

@@ -14,11 +14,17 @@ def data_folder(name: str) -> Path:
     packaged = _PACKAGE / "_data" / name
     if packaged.is_dir():
         return packaged
-    checkout = _PACKAGE.parent.parent
-    if _PACKAGE.parent.name == "src" and (checkout / name).is_dir():
-        return checkout / name
+    folder = checkout_folder(name)
+    if folder is not None:
+        return folder
     raise MissingToolError(
         f"this installation of kernelprof lacks its data folder {name!r}",
         where=str(packaged),
         hint="install kernelprof again, or run it from a complete checkout",
     )
+
+
+def checkout_folder(name: str) -> Path | None:
+    """Return the folder ``name`` of the checkout that holds this file; ``None`` once installed."""
+    folder = _PACKAGE.parent.parent / name
+    return folder if _PACKAGE.parent.name == "src" and folder.is_dir() else None

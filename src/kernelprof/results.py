@@ -62,7 +62,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Capture(capture.Capture):
+class CaptureView(capture.Capture):
     """Launches with metrics, and what is known beside the counters.
 
     ``contents`` has the manifest, which says how it was made, and how often warps were seen at each
@@ -87,13 +87,11 @@ class Capture(capture.Capture):
     @property
     def inferred(self) -> SourceFacts | None:
         """The source whose launch was inferred; ``None`` where a specification says it."""
-        known = self.prediction or self.manifest
-        source = None if known is None else known.source
-        return None if source is None or source.inferred is None else source
+        return self.contents.inferred
 
     def diagnose(
         self, kernel: str | None = None, *, preset: str | None = None, meter: Meter | None = None
-    ) -> Diagnosis:
+    ) -> DiagnosisView:
         """What limits each kernel of the capture.
 
         ``kernel`` is a regular expression: only kernels whose name it matches are diagnosed.
@@ -109,8 +107,8 @@ class Capture(capture.Capture):
             from kernelprof.analysis.survey.matched import with_survey
 
             judged = with_survey(judged, self.contents.survey)
-        found = as_result(Diagnosis, judged, capture=self)
-        return found if kernel is None else only([found], kernel)[0]
+        result = as_result(DiagnosisView, judged, capture=self)
+        return result if kernel is None else only([result], kernel)[0]
 
     def to_pandas(self, names: Names = "canonical") -> pd.DataFrame:
         """One row a launch: who was launched, then its metrics; NaN is missing, never zero.
@@ -124,18 +122,18 @@ class Capture(capture.Capture):
 
         if names not in ("canonical", "ncu"):
             raise UsageError(f"there are no {names!r} names", hint='"canonical" or "ncu"')
-        found = _canonical(self) if names == "canonical" else _as_exported(self)
+        columns = _canonical(self) if names == "canonical" else _as_exported(self)
         devices = self.text.get(capture.DEVICE_NAME) or (None,) * len(self)
         launches = list(self.launches)
         table = pd.DataFrame(
             {
                 **{name: [getattr(each, name) for each in launches] for name in _LAUNCH},
                 "gpu": list(devices),
-                **{name: values for name, values, _, _ in found},
+                **{name: values for name, values, _, _ in columns},
             }
         )
-        table.attrs["units"] = {name: unit for name, _, unit, _ in found}
-        table.attrs["origins"] = {name: origin for name, _, _, origin in found}
+        table.attrs["units"] = {name: unit for name, _, unit, _ in columns}
+        table.attrs["origins"] = {name: origin for name, _, _, origin in columns}
         return table
 
     def report(self, file: PathLike) -> None:
@@ -143,18 +141,18 @@ class Capture(capture.Capture):
         self.diagnose().report(file)
 
 
-Side: TypeAlias = "PathLike | Capture | Sequence[PathLike | Capture]"
+Side: TypeAlias = "PathLike | CaptureView | Sequence[PathLike | CaptureView]"
 """One side of a comparison: a capture, or several runs of the same code."""
 
 _Column = tuple[str, Any, str, str]
 
 
-def _canonical(found: capture.Capture) -> list[_Column]:
+def _canonical(capture_read: capture.Capture) -> list[_Column]:
     """Metrics by our names: values, unit and origin of those that some launch has."""
     from kernelprof.analysis.metrics.catalogue import catalogue
     from kernelprof.analysis.metrics.facts import Facts
 
-    facts = Facts(found)
+    facts = Facts(capture_read)
     return [
         (name, facts.values(name), metric.unit, facts.source(name, int(has.argmax())).value)
         for name, metric in catalogue().items()
@@ -162,19 +160,19 @@ def _canonical(found: capture.Capture) -> list[_Column]:
     ]
 
 
-def _as_exported(found: capture.Capture) -> list[_Column]:
+def _as_exported(capture_read: capture.Capture) -> list[_Column]:
     return [
         (name, column.values, column.unit, column.source.value)
-        for name, column in found.columns.items()
+        for name, column in capture_read.columns.items()
         if not name.startswith(capture.OWN_COLUMNS)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis(Shown, diagnosis.Diagnosis):
+class DiagnosisView(Shown, diagnosis.Diagnosis):
     """What limits the kernels of a capture, those that took most time first."""
 
-    capture: Capture = field(kw_only=True)
+    capture: CaptureView = field(kw_only=True)
 
     def report(self, file: PathLike) -> None:
         """Write the page of the capture and its diagnosis, one HTML file."""
@@ -225,6 +223,10 @@ class Diagnosis(Shown, diagnosis.Diagnosis):
         )
 
 
+Capture: TypeAlias = CaptureView
+Diagnosis: TypeAlias = DiagnosisView
+
+
 def _kernel_row(kernel: KernelDiagnosis) -> dict[str, Any]:
     verdict, time = kernel.verdict, kernel.duration_ns
     return {
@@ -265,11 +267,11 @@ def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
     One without such a kernel is left out; :class:`InputError` where that are all.
     """
     pattern = name_pattern(kernel)
-    found = [
+    matches = [
         replace(each, kernels=tuple(k for k in each.kernels if pattern.search(k.name)))
         for each in diagnoses
     ]
-    matching = [each for each in found if each.kernels]
+    matching = [each for each in matches if each.kernels]
     if not matching:
         raise InputError(
             f"no kernel's name matches {kernel!r}",

@@ -96,21 +96,21 @@ def find_ncu() -> str:
     Raises :class:`MissingToolError` where there is none.
     """
     check_allowed("ncu")
-    named = os.environ.get(NCU_VARIABLE)
-    found = which(named) if named else which("ncu") or _installed_ncu()
-    if found is None and named:
+    configured = os.environ.get(NCU_VARIABLE)
+    path = which(configured) if configured else which("ncu") or _installed_ncu()
+    if path is None and configured:
         raise MissingToolError(
             f"${NCU_VARIABLE} does not name a program that can be run",
-            where=named,
+            where=configured,
             hint="correct it, or unset it to use the ncu on the search path",
         )
-    if found is None:
+    if path is None:
         raise MissingToolError(
             "ncu (Nsight Compute) is not installed here",
             where=f"${NCU_VARIABLE}, the search path, {', '.join(_NCU_PLACES)}",
             hint=HOW_TO_GET_NCU,
         )
-    return found
+    return path
 
 
 def ncu_version(ncu: str) -> str | None:
@@ -125,15 +125,15 @@ def find_browser() -> str:
 
     Raises :class:`MissingToolError` where there is none.
     """
-    named = os.environ.get(BROWSER_VARIABLE)
-    found = which(named) if named else next(filter(None, map(which, _BROWSERS)), None)
-    if found is None:
+    configured = os.environ.get(BROWSER_VARIABLE)
+    path = which(configured) if configured else next(filter(None, map(which, _BROWSERS)), None)
+    if path is None:
         raise MissingToolError(
             "a picture takes a browser, and there is none here",
             where=f"${BROWSER_VARIABLE}, the search path",
             hint="install Chromium, or write the page and open it elsewhere",
         )
-    return found
+    return path
 
 
 def find_nvcc() -> str:
@@ -144,14 +144,14 @@ def find_nvcc() -> str:
     check_allowed("nvcc")
     homes = [Path(os.environ.get(name, "")) for name in _NVCC_VARIABLES]
     folders = [*(str(home / "bin") for home in homes if home.is_absolute()), *_NVCC_PLACES]
-    found = which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
-    if found is None:
+    path = which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
+    if path is None:
         raise MissingToolError(
             "nvcc, the CUDA compiler, is not installed here",
             where=f"the search path, {', '.join(folders)}",
             hint=HOW_TO_GET_NVCC,
         )
-    return found
+    return path
 
 
 def nvcc_version() -> str | None:
@@ -166,9 +166,9 @@ def nvcc_version() -> str | None:
 
 def find_in_toolkit(program: str) -> str | None:
     """A program of the CUDA toolkit: on the search path, else beside ``nvcc``."""
-    found = which(program)
-    if found is not None:
-        return found
+    path = which(program)
+    if path is not None:
+        return path
     try:
         return shutil.which(program, path=str(Path(find_nvcc()).resolve().parent))
     except MissingToolError:
@@ -176,14 +176,12 @@ def find_in_toolkit(program: str) -> str | None:
 
 
 def _installed_ncu() -> str | None:
-    """The newest of the usual places that has an ``ncu``."""
-
     def version(folder: str) -> list[int]:
         return [int(number) for number in re.findall(r"\d+", folder)]
 
     for pattern in _NCU_PLACES:
         for folder in sorted(glob.glob(pattern), key=version, reverse=True):  # noqa: PTH207
-            found = shutil.which("ncu", path=folder)
-            if found is not None:
-                return found
+            path = shutil.which("ncu", path=folder)
+            if path is not None:
+                return path
     return None

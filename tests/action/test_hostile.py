@@ -14,6 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.action.hostile import BASELINE, POLICY, Hostile, quick_python
 from tests.action.stand_in import ROOT, TOKEN, WORKFLOW, Runner
+from tests.support.captures import copy_capture
 
 from kernelprof.interface import baselines
 
@@ -63,7 +64,7 @@ def runner(tmp_path: Path, environment: dict[str, str], hostile: Hostile, change
         folder = tmp_path / "runner"
         folder.mkdir()
         artifacts = tmp_path / "artifacts"
-        shutil.copytree(changes / candidate, artifacts / "capture")
+        copy_capture(changes / candidate, artifacts / "capture")
         return Runner(
             folder,
             environment,
@@ -292,13 +293,11 @@ def test_an_absolute_path_of_the_checkout_is_the_base_branch_s(
 
 @pytest.mark.slow
 def test_a_baseline_may_be_a_folder(runner: Make, hostile: Hostile, changes: Path) -> None:
-    for name in ("manifest.json", "raw.csv.gz", "source.cu"):
-        place = hostile.origin / "performance" / "tile" / name
-        place.parent.mkdir(exist_ok=True)
-        shutil.copy(changes / "tile" / "1" / name, place)
+    place = hostile.origin / "performance" / "tile"
+    copy_capture(changes / "tile" / "1", place)
     hostile.commit("a capture as the baseline")
-    for each in (changes / "tile-rolled" / "1").iterdir():
-        shutil.copy(each, hostile.origin / "performance" / "tile")
+    shutil.rmtree(place)
+    copy_capture(changes / "tile-rolled" / "1", place)
     hostile.propose()
     job = runner()
     code, _ = job.act(baseline="performance/tile/", candidate=str(job.artifacts / "capture"))
@@ -364,7 +363,7 @@ def gitlab(
         ):
             subprocess.run(["git", *command], check=True)
         hostile.poison(project)
-        shutil.copytree(changes / candidate, project / "capture")
+        copy_capture(changes / candidate, project / "capture")
         tools.mkdir()
         shutil.copy(quick_python(tmp_path, ROOT / "src"), tools / "python3")
         for name in ("action", "requirements"):

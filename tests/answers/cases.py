@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 CAPTURES = "tests/captures"
 CHANGES = f"{CAPTURES}/h200_changes"
 RUNGS = "src/kernelprof/recorded/h200"
-PAIRS = "src/kernelprof/recorded/h200-pairs"
+PAIRS = "benchmarks/corpus/recorded/h200-pairs"
 SCRATCH = "build/answers"
 NO_EXPORT = ("source_page", "sanitizer", "ncu_metric_lists", "peers")
 PLANTED = (
@@ -103,7 +103,8 @@ def _gates() -> list[Case]:
         file = f"{SCRATCH}/{label}.json"
         found.append(("baseline", "save", f"{CHANGES}/{label}/1", "-o", file, "--force"))
         found += [("gate", file, f"{CHANGES}/{label}/{run}", "--format", "json") for run in "23"]
-        found.append(("gate", "--calibrate", file, *(f"{CHANGES}/{label}/{run}" for run in "234")))
+        runs = [f"{CHANGES}/{label}/{run}" for run in "234"]
+        found.append(("baseline", "calibrate", file, *runs))
         found.append(("gate", file, f"{CHANGES}/{label}/5", "--format", "json"))
     for old, new in PLANTED:
         file = f"{SCRATCH}/{old}.json"
@@ -126,7 +127,7 @@ def _lists() -> list[Case]:
 def answer(case: Case) -> dict[str, Any]:
     """The exit code of a command and the JSON that it prints, if it does."""
     from kernelprof.cli.main import main
-    from kernelprof.predict import built
+    from kernelprof.prediction import machine_code
 
     out, told = io.StringIO(), io.StringIO()
     here = Path.cwd()
@@ -134,7 +135,7 @@ def answer(case: Case) -> dict[str, Any]:
     try:
         Path(SCRATCH).mkdir(parents=True, exist_ok=True)
         # As on a machine with neither a GPU nor what predicts a kernel.
-        absent = mock.patch.object(built, "find_toolchain", without_wheels)
+        absent = mock.patch.object(machine_code, "find_toolchain", without_wheels)
         with absent, redirect_stdout(out), redirect_stderr(told):
             code = main(list(case))
     finally:

@@ -15,18 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.answers.cases import answer
+from tests.answers.cases import PAIRS, answer
 from tests.answers.lines import lines, lost
 from tests.answers.record import read
 
-BEFORE: dict[str, Any] = json.loads(
-    gzip.decompress(Path(__file__).with_name("0.1.0.json.gz").read_bytes())
-)
+PAIRS_OF_0_1_0 = "src/kernelprof/recorded/h200-pairs"
+"""Where 0.1.0 had the captures of the corpus, in the words of its commands."""
+BEFORE: dict[str, Any] = {
+    name.replace("gate --calibrate", "baseline calibrate").replace(PAIRS_OF_0_1_0, PAIRS): answered
+    for name, answered in json.loads(
+        gzip.decompress(Path(__file__).with_name("0.1.0.json.gz").read_bytes())
+    ).items()
+}
 TODAY = read()
 PARTS = 12
 LONG = ("validation/basic", "validation/detail", "same-code-13x", "h200_once")
 """Captures with dozens of launches for which what to measure next has to be searched."""
-ALIKE = "recorded/h200-pairs"
+ALIKE = PAIRS
 """Captures of one kernel each: a fourth of these hundreds is enough for a first look."""
 GATED = ("/tile", "/coalesced", "full.raw")
 """Baselines with three of the seven planted changes, and captures without one."""

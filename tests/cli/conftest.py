@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.environment import LocalGpu, LocalMachine
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 PROGRAM = """#!/bin/sh
@@ -46,8 +46,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose nvidia-smi shows a GPU."""
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
+    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_whoever_waits_too_long_is_told_for_whom(
             ("baseline", "accept", str(file), ROLLED, "--reason", "it is so"),
             ("baseline", "update", str(file), TILE),
             ("baseline", "save", ROLLED, "-o", str(file), "--force"),
-            ("baseline", "migrate", str(file)),
+            ("baseline", "calibrate", str(file), TILE, ROLLED),
         ):
             done = run_cli(*arguments)
             assert done.returncode == 4, arguments

@@ -45,9 +45,8 @@ def test_a_baseline_s_life(run_cli: RunCli, tmp_path: Path) -> None:
     again = run_cli("baseline", "save", TILE, "-o", file)
     assert again.returncode == 2
     assert "baseline update" in again.stderr
-    calibrated = run_cli(
-        "gate", "--calibrate", file, *(str(CHANGES / "tile" / run) for run in "234")
-    )
+    runs = [str(CHANGES / "tile" / run) for run in "234"]
+    calibrated = run_cli("baseline", "calibrate", file, *runs)
     assert calibrated.returncode == 0, calibrated.stderr
     assert "medians up to 0.0719 % apart over 4 captures" in unwrapped(calibrated.stdout)
     assert run_cli("gate", file, str(CHANGES / "tile" / "5")).returncode == 0
@@ -67,7 +66,6 @@ def test_a_baseline_s_life(run_cli: RunCli, tmp_path: Path) -> None:
     assert run_cli("gate", file, ROLLED).returncode == 0
     better = run_cli("baseline", "update", file, TILE)
     assert better.returncode == 0
-    assert run_cli("baseline", "migrate", file).returncode == 0
     assert json.loads(Path(file).read_text("utf-8"))["accepted"][0]["reason"] == "numerics"
 
 
@@ -81,10 +79,10 @@ def test_what_was_accepted_is_named_and_not_what_the_baseline_was_of(
     assert accepted.stdout == f"{file}: 1 kernel now, accepted from {ROLLED}\n"
     updated = run_cli("baseline", "update", str(file), TILE_AGAIN)
     assert updated.stdout == f"{file}: 1 kernel of {TILE_AGAIN}\n"
-    text = file.read_text("utf-8").replace(json.dumps(TILE_AGAIN), r'"\u001b[2Jx\n::error::y"')
-    file.write_text(text, "utf-8")
-    migrated = run_cli("baseline", "migrate", str(file))
-    assert migrated.stdout == f"{file}: 1 kernel of \\x1b[2Jx ::error::y\n"
+    named = tmp_path / "\x1b[2Jx\n::error::y"
+    shutil.copytree(TILE_AGAIN, named)
+    updated = run_cli("baseline", "update", str(file), str(named))
+    assert updated.stdout == f"{file}: 1 kernel of {tmp_path}/\\x1b[2Jx ::error::y\n"
 
 
 def test_a_baseline_names_its_gpu_by_what_is_known(run_cli: RunCli, tmp_path: Path) -> None:
@@ -136,7 +134,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(run_cli: RunCli, tmp_path: Path)
         (("gate", TILE, TILE_AGAIN, "--kernel", "("), "is not a regular expression"),
         (("gate", TILE, TILE_AGAIN, "--rename", "a"), "has no ="),
         (("gate", TILE, TILE_AGAIN, "--rename", "a=b"), "there is no kernel 'a'"),
-        (("gate", "--calibrate", str(text), TILE, ROLLED), "it is not a baseline"),
+        (("baseline", "calibrate", str(text), TILE, ROLLED), "it is not a baseline"),
         (("gate", TILE, ROLLED, "--policy", str(tmp_path / "no.toml")), "cannot be read"),
         (("gate", TILE, ROLLED, "--junit", str(tmp_path / "no" / "j.xml")), "no such folder"),
         (("compare", TILE, str(LADDER / "01_naive.cu")), "one is a source and the other is not"),

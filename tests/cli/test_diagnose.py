@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from tests.support.processes import started
+from tests.support.processes import read_terminal, started
 
 from kernelprof.analysis.ncu_command import ncu_command
 from kernelprof.cli.main import main
@@ -241,20 +241,10 @@ def test_colour_on_a_terminal(cli_environment, full, options, environment, color
         env={**cli_environment, "TERM": "xterm-256color", **environment},
     ) as process:
         os.close(terminal)
-        shown = b""
-        while chunk := _read(main_end):
-            shown += chunk
-    os.close(main_end)
+        shown = read_terminal(main_end)
     assert process.returncode == 0
     assert b"uncoalesced-global-access" in shown
     assert (b"\x1b[" in shown) is colored
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:
-        return b""
 
 
 def test_from_another_folder(run_cli, full, tmp_path) -> None:

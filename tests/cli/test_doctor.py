@@ -12,8 +12,11 @@ import pytest
 from kernelprof.cli.main import main
 from kernelprof.collect import doctor, environment
 
-H200 = environment.Machine(
-    (environment.Gpu(0, "NVIDIA H200", (9, 0)), environment.Gpu(1, "NVIDIA H200", (9, 0))),
+H200 = environment.LocalMachine(
+    (
+        environment.LocalGpu(0, "NVIDIA H200", (9, 0)),
+        environment.LocalGpu(1, "NVIDIA H200", (9, 0)),
+    ),
     "580.159.04",
     "13.0",
 )
@@ -23,7 +26,7 @@ H200 = environment.Machine(
 def bare(monkeypatch, no_ncu) -> None:
     """A machine with nothing but kernelprof."""
     del no_ncu
-    monkeypatch.setattr(environment, "machine", environment.Machine)
+    monkeypatch.setattr(environment, "query_machine", environment.LocalMachine)
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
     monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
@@ -34,7 +37,7 @@ def bare(monkeypatch, no_ncu) -> None:
 def equipped(machine, monkeypatch) -> None:
     """A machine with two GPUs and everything else that is found by asking for it."""
     del machine
-    monkeypatch.setattr(environment, "machine", lambda: H200)
+    monkeypatch.setattr(environment, "query_machine", lambda: H200)
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: False)
 
 

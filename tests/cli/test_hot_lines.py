@@ -17,15 +17,15 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.errors import InputError
-from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.run.prepare import PreparedKernel
 from kernelprof.model.manifest import SourceFacts, schema
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.specification.overrides import LaunchOverrides
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -80,7 +80,7 @@ def source(machine: Path, fixture: Path, gpu: None, monkeypatch: pytest.MonkeyPa
     del fixture, gpu
     shutil.copy(KERNELS / "fixture.cu", machine / "fixture.cu")
     preparing = Preparing()
-    monkeypatch.setattr("kernelprof.launch.prepare.prepare", preparing)
+    monkeypatch.setattr("kernelprof.launch.run.prepare.prepare", preparing)
     here = f"sed 's#/project/tests/kernels#{machine}#'"
     page = f'{sys.executable} {STAND_IN} "$@" | {here}; exit'
     _ncu(f'case "$*" in *--page\\ source*) {page} ;; esac', monkeypatch)

@@ -159,7 +159,8 @@ def test_help_imports_no_parser(cli_environment) -> None:
 def test_guessing_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
     """What runs small cases does; it is left out where it is not installed."""
     code = (
-        "import sys; from pathlib import Path; from kernelprof.launch.initialise import draft;"
+        "import sys; from pathlib import Path;"
+        "from kernelprof.launch.inference.proposal import draft;"
         f"assert not draft(Path({str(copy_cu)!r})).unfilled; assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)

@@ -165,7 +165,7 @@ def test_ctrl_c_after_some_time(cli_environment, captures, delay: float) -> None
 
 def test_the_command_takes_over_ctrl_c_before_it_imports_anything(cli_environment) -> None:
     """What is imported until then is as little as can be: it is not covered."""
-    ours = {"kernelprof", "kernelprof.version", "kernelprof.interrupts", "kernelprof.predict"}
+    ours = {"kernelprof", "kernelprof.version", "kernelprof.interrupts", "kernelprof.prediction"}
     before = {"__future__", "_signal", *ours}
     code = (
         "import sys; known = set(sys.modules); import kernelprof.__main__;"

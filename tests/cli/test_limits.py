@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.captures import copy_capture
 from tests.support.few import few
 
 from kernelprof.cli.main import main
@@ -165,7 +166,7 @@ def test_a_pipe_from_the_shell_is_read(cli_environment) -> None:
 
 @pytest.fixture
 def capture(folder: Path) -> Path:
-    return Path(shutil.copytree(CHANGES / "1", folder / "c"))
+    return copy_capture(CHANGES / "1", folder / "c")
 
 
 def _change(capture: Path, change: Callable[[dict], object]) -> None:

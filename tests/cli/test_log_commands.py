@@ -146,7 +146,7 @@ def test_what_a_program_printed_last_is_no_command(
     def fails(*_: object, **__: object) -> None:
         raise InputError("it failed", hint="it printed:\n  ::error::taken\n  ##[error]taken")
 
-    monkeypatch.setattr("kernelprof.interface.profile", fails)
+    monkeypatch.setattr("kernelprof.interface.captures.profile", fails)
     done = run_cli("profile", "-o", "x", "--", "./app")
     assert done.returncode == 2
     assert r"  \::error::taken" in done.stderr.splitlines()

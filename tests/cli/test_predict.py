@@ -15,7 +15,7 @@ from tests.support.few import one_in
 from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
-from kernelprof.predict import built
+from kernelprof.prediction import machine_code
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the example in it, on a machine without ``ncu``, a GPU and records."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
-    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", tmp_path / "no-records")
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDERS", ())
     shutil.copy(SOURCE, tmp_path / "matvec.cu")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -84,7 +84,7 @@ def test_a_source_without_a_gpu_is_predicted_and_says_so(
 def test_without_the_compiler_the_command_that_brings_it_comes_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(built, "find_toolchain", without_wheels)
+    monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
     code, _, err = said(capsys, "diagnose", "matvec.cu")
     assert code == 4
     assert "matvec.cu cannot be measured here: this machine has no NVIDIA GPU" in err
@@ -351,7 +351,7 @@ def test_a_baseline_of_predictions_is_updated_by_sources(
         (["gate", "{tile}", "{tile}", "--predict"], "--predict is for sources"),
         (["gate", "{tile}", "{tile}", "--arch", "sm_90"], "--arch is for sources"),
         (["gate", "{tile}", "{tile}", "matvec.cu"], "sources and captures are given together"),
-        (["gate", "b.json", "{tile}", "--calibrate", "--predict"], "--calibrate judges nothing"),
+        (["gate", "b.json", "{tile}", "--calibrate"], "kernelprof baseline calibrate b.json"),
         (["baseline", "save", "matvec.cu", "-o", "x.json"], "a source is not measured here"),
         (["baseline", "save", "{tile}", "--predict", "-o", "x.json"], "--predict is for sources"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_gate_sources import SCALE
 from tests.cli.test_predict import ROOT, SOURCE, changed, said, work
 
-from kernelprof.predict import prediction
+from kernelprof.prediction import predictor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_without_the_memory_for_it_the_arrays_are_named(
     def count(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(prediction, "count", count)
+    monkeypatch.setattr(predictor, "count", count)
     code, _, err = said(capsys, "diagnose", "matvec.cu", "--predict", "--size", "M=1000000000")
     assert code == 4
     assert "its arrays take A 4.1 TB, y 4 GB, x 4.1 kB\n" in err

@@ -10,13 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 from tests.support.few import few
-from tests.support.processes import started
+from tests.support.processes import read_terminal, started, wait_for_file
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
@@ -279,11 +278,7 @@ def test_an_interrupt_leaves_no_capture_and_no_process(
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]},
     ) as process:
-        deadline = time.monotonic() + 60
-        while not (machine / "pid").exists():
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_for_file(machine / "pid", process)
         profiled = int((machine / "pid").read_text(encoding="ascii"))
         session = (
             Path(f"/proc/{profiled}/stat").read_text(encoding="ascii").split(")")[1].split()[3]
@@ -366,22 +361,12 @@ def test_a_terminal_sees_what_is_run(machine, validation, cli_environment) -> No
         env={**environment, "TERM": "xterm-256color"},
     ) as process:
         os.close(terminal)
-        shown = b""
-        while chunk := _read(main_end):
-            shown += chunk
-    os.close(main_end)
+        shown = read_terminal(main_end)
     assert process.returncode == 0
     found = json.loads((machine / "out.json").read_text(encoding="utf-8"))
     assert len(found["kernels"]) == 7
     assert b"Preset triage: Triage: " in shown
     assert b"3 kernels are a near tie: " in shown
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:
-        return b""
 
 
 def test_progress_follows_the_lines_of_ncu(monkeypatch) -> None:

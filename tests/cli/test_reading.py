@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.processes import started
 
-from kernelprof import interface
 from kernelprof.cli import progress
 from kernelprof.cli.main import main
+from kernelprof.interface import captures as interface
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.processes import started
+from tests.support.processes import started, wait_for_file
 
 import kernelprof as kp
 from kernelprof.cli.main import main
@@ -130,11 +129,7 @@ def test_an_interrupt_leaves_what_was_there(
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]},
     ) as process:
-        deadline = time.monotonic() + 60
-        while not (counted / "pid").exists():
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_for_file(counted / "pid", process)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == code

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.captures import copy_capture
 
 from kernelprof.cli.main import main
 
@@ -27,7 +28,7 @@ def folder(captures: Path, tmp_path: Path) -> Path:
     shutil.copy(captures / RAW, place / "a.csv")
     shutil.copy(captures / TEXT, place / "b" / "log")
     shutil.copy(captures / "fixture_basic.ncu-rep", place / "b" / "c" / "d.ncu-rep")
-    shutil.copytree(captures / "h200_changes" / "naive" / "1", place / "e")
+    copy_capture(captures / "h200_changes" / "naive" / "1", place / "e")
     (place / "README.md").write_text("# Runs\n", "utf-8")
     (place / "results.csv").write_text("name,time\nscale,3\n", "utf-8")
     (place / "scale.cu").write_text("", "utf-8")

@@ -14,10 +14,10 @@ import pytest
 from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Machine
+from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.overrides import LaunchOverrides, overrides
-from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.run.prepare import PreparedKernel
+from kernelprof.launch.specification.overrides import LaunchOverrides, parse_overrides
 from kernelprof.model.manifest import (
     CompilerWarning,
     CorrectnessFacts,
@@ -25,7 +25,7 @@ from kernelprof.model.manifest import (
     TimingFacts,
     schema,
 )
-from kernelprof.predict import built
+from kernelprof.prediction import machine_code
 from kernelprof.report.measurement import facts
 from kernelprof.report.progress import ProgressLine
 
@@ -71,18 +71,18 @@ def test_options_for_sources(capsys, arguments, expected) -> None:
 
 def test_options_for_sources_become_wishes() -> None:
     defines = ["A", "B=2", "C=1.5", "D=float4", "E=", "F=-1"]
-    found = overrides(["M=64", "N=1"], defines, ["initcheck", "initcheck"], has_source=True)
+    found = parse_overrides(["M=64", "N=1"], defines, ["initcheck", "initcheck"], has_source=True)
     values = {"A": 1, "B": 2, "C": 1.5, "D": "float4", "E": "", "F": -1}
     assert found == LaunchOverrides({"M": 64, "N": 1}, values, ("initcheck",))
     assert [type(value) for value in found.defines.values()] == [int, int, float, str, str, int]
-    assert overrides(None, [], None, has_source=False) == LaunchOverrides()
+    assert parse_overrides(None, [], None, has_source=False) == LaunchOverrides()
 
 
 @pytest.fixture
 def no_gpu(monkeypatch) -> None:
     """A machine without a GPU, and without records."""
-    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
-    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", Path("no-records"))
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDERS", ())
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ class Preparing:
 @pytest.fixture
 def preparing(monkeypatch) -> Preparing:
     stand_in = Preparing()
-    monkeypatch.setattr("kernelprof.launch.prepare.prepare", stand_in)
+    monkeypatch.setattr("kernelprof.launch.run.prepare.prepare", stand_in)
     return stand_in
 
 
@@ -257,8 +257,8 @@ def test_ncu_is_looked_for_before_anything_is_built(
     machine, capsys, preparing, command, monkeypatch
 ) -> None:
     monkeypatch.setenv("PATH", str(machine))
-    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", Path("no-records"))
-    monkeypatch.setattr(built, "find_toolchain", without_wheels)
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDERS", ())
+    monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
     assert main([*command, "gemm.cu"]) == 4
     err = capsys.readouterr().err
     assert "this machine has no ncu (Nsight Compute)" in err

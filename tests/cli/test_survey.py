@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
+from msgspec import structs
 
-from kernelprof import interface
-from kernelprof.analysis.survey.effort import Replay
-from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import ProfilerError
 from kernelprof.collect.run import Session
 from kernelprof.collect.survey.run import SurveyRun
 from kernelprof.errors import InputError, MissingToolError
+from kernelprof.interface import captures as interface
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.manifest import schema
+from kernelprof.model.survey import Replay
 from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Device, Process, Trace
 from kernelprof.report.render import render
 
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.results import Diagnosis
 
-GPU = Gpu(0, "NVIDIA H200", (9, 0))
+GPU = LocalGpu(0, "NVIDIA H200", (9, 0))
 
 
 @pytest.fixture(autouse=True)
 def _gpu(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.is_dir()
-    here = Machine(driver="580.0", cuda="13.0", gpus=(GPU,))
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: here)
+    here = LocalMachine(driver="580.0", cuda="13.0", gpus=(GPU,))
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: here)
 
 
 def _all_launches() -> Diagnosis:
@@ -109,8 +110,8 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     assert later.kernels == now.kernels
     assert now.survey.coverage is not None
     assert later.survey.coverage is not None
-    seconds = replace(later.survey.coverage, seconds=now.survey.coverage.seconds)
-    assert replace(later.survey, coverage=seconds) == now.survey
+    seconds = structs.replace(later.survey.coverage, seconds=now.survey.coverage.seconds)
+    assert structs.replace(later.survey, coverage=seconds) == now.survey
     assert "The GPU works 90 % of the time" in render(later, "text")
     manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
     jsonschema.Draft202012Validator(json.loads(schema())).validate(manifest)

@@ -39,9 +39,7 @@ def _metric(ncu: Sequence[str], section: str | None = None) -> Metric:
 
 
 @pytest.mark.parametrize("name", presets())
-def test_the_command_of_a_preset_gives_each_of_its_metrics(
-    name: str, run_ncu: RunNcu, programs: Path
-) -> None:
+def test_the_command_of_a_preset_gives_each_of_its_metrics(name, run_ncu, programs) -> None:
     command = ncu_command(
         name, compute_capability=HOPPER, clock_control="none", application=["./fixture"]
     )
@@ -73,7 +71,7 @@ def test_a_metric_that_is_not_asked_for_is_not_collected(run_ncu: RunNcu, progra
     ],
 )
 def test_one_launch_of_each_configuration_of_one_kernel(
-    kernel: str, ids: list[str], run_ncu: RunNcu, programs: Path, captures: Path
+    kernel, ids, run_ncu, programs, captures
 ) -> None:
     command = ncu_command(
         "dram",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
 from kernelprof.analysis.ncu_command import quote
-from kernelprof.analysis.survey.choose import ChosenName
+from kernelprof.analysis.survey.selection import ChosenName
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
     Chosen,
-    Filters,
+    LaunchFilters,
     import_command,
     profile_command,
     source_page_command,
@@ -17,7 +17,7 @@ from kernelprof.collect.commands import (
 TIME = metrics_for(["duration"])
 
 
-def _command(filters: Filters = Filters(), **options: object) -> str:  # noqa: B008
+def _command(filters: LaunchFilters = LaunchFilters(), **options: object) -> str:  # noqa: B008
     given = {"report": "D/capture.ncu-rep", "log": "D/ncu.log", "filters": filters, **options}
     return quote(profile_command("/cuda/ncu", ("./app", "a b"), TIME, **given))  # type: ignore[arg-type]
 
@@ -38,7 +38,7 @@ def test_samples_are_asked_for_beside_the_metrics() -> None:
 
 
 def test_filters_become_options() -> None:
-    filters = Filters("^gemm", 2, 3, ("step/", "d@r"))
+    filters = LaunchFilters("^gemm", 2, 3, ("step/", "d@r"))
     assert (
         " --kernel-name-base demangled --kernel-name 'regex:^gemm' --launch-skip 2"
         " --launch-count 3 --nvtx --nvtx-include step/ --nvtx-include d@r --clock-control base"
@@ -49,7 +49,9 @@ def test_filters_become_options() -> None:
 def test_one_kernel_is_exact_and_several_share_an_expression() -> None:
     one = _command(narrowed=["void gemm<16, 0>(float *, int)"])
     assert "--kernel-name-base demangled --kernel-name 'regex:(^|[ :])gemm<" in one
-    several = _command(Filters("."), narrowed=["void ns::gemm<16>(int)", "copy(int)", "copy(int)"])
+    several = _command(
+        LaunchFilters("."), narrowed=["void ns::gemm<16>(int)", "copy(int)", "copy(int)"]
+    )
     assert "--kernel-name 'regex:^(gemm|copy)$' --clock" in several
 
 
@@ -59,14 +61,20 @@ def test_mangled_names_are_not_mixed_with_others() -> None:
 
 
 def test_counted_launches_are_counted_alike_in_every_run() -> None:
-    filters = Filters("^g", launch_skip=4)
+    filters = LaunchFilters("^g", launch_skip=4)
     assert _command(filters, narrowed=["copy(int)"]) == _command(filters)
 
 
 def test_names_are_those_of_the_architecture() -> None:
     dram = [catalogue()["dram_bytes_read"]]
     command = profile_command(
-        "ncu", ("./app",), dram, report="r", log="l", filters=Filters(), compute_capability=(12, 0)
+        "ncu",
+        ("./app",),
+        dram,
+        report="r",
+        log="l",
+        filters=LaunchFilters(),
+        compute_capability=(12, 0),
     )
     assert command[2] == "dram__bytes_op_read.sum"
 
@@ -83,16 +91,18 @@ def test_a_report_is_exported_in_base_units() -> None:
 def test_launches_that_a_survey_chose() -> None:
     names = ChosenName("_Z5sweepPf", "sweep", 2), ChosenName("softmax", "softmax", 2)
     chosen = Chosen(names, (8, 30), ends=True)
-    command = _command(Filters("never.used", chosen=chosen))
+    command = _command(LaunchFilters("never.used", chosen=chosen))
     assert (
         "--kernel-name-base mangled --kernel-id '::regex:^(_Z5sweepPf|softmax)$:^(8|30)$'"
         " --launch-count 4 --kill yes --clock-control none"
     ) in command
     assert "never.used" not in command
-    one = _command(Filters(chosen=chosen), narrowed=["void sweep<4>(float *)"])
+    one = _command(LaunchFilters(chosen=chosen), narrowed=["void sweep<4>(float *)"])
     assert (
         "--kernel-id '::regex:^(_Z5sweepPf)$:^(8|30)$' --launch-count 2 --kill yes --clock"
     ) in one
-    assert _command(Filters(chosen=chosen), narrowed=["other"]) == _command(Filters(chosen=chosen))
-    first = _command(Filters(chosen=Chosen((ChosenName("a.b", "b", 3),), (), ends=False)))
+    assert _command(LaunchFilters(chosen=chosen), narrowed=["other"]) == _command(
+        LaunchFilters(chosen=chosen)
+    )
+    first = _command(LaunchFilters(chosen=Chosen((ChosenName("a.b", "b", 3),), (), ends=False)))
     assert r"--kernel-name-base mangled --kernel-name 'regex:^(a\.b)$' --clock-control" in first

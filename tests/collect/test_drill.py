@@ -141,9 +141,7 @@ def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
         pytest.param("validation/frameworks.raw.csv.gz", "coalescing", 3, marks=pytest.mark.slow),
     ],
 )
-def test_other_captures_end_as_the_full_one_does(
-    name: str, start: str, runs: int, captures: Path
-) -> None:
+def test_other_captures_end_as_the_full_one_does(name, start, runs, captures) -> None:
     full, everything = _full(captures / name)
     found = drill(Replay(full), start=start)
     assert _answers(found.diagnosis) == everything
@@ -216,9 +214,7 @@ def test_one_run_is_enough_where_the_triage_decides(gemm_series: Capture) -> Non
     assert len(replay.asked) == 1
 
 
-def test_a_follow_up_that_is_of_something_else_ends_it_with_a_warning(
-    four_gemms: Capture,
-) -> None:
+def test_a_follow_up_that_is_of_something_else_ends_it_with_a_warning(four_gemms) -> None:
     replay = Replay(four_gemms)
 
     def collect(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:

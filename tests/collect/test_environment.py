@@ -33,18 +33,20 @@ esac
 
 def test_a_machine_with_two_gpus(nowhere: Path) -> None:
     _executable(nowhere / "bin" / "nvidia-smi", SMI)
-    found = environment.machine()
+    found = environment.query_machine()
     assert (found.driver, found.cuda, found.compute_capability) == ("580.159.04", "13.0", (9, 0))
-    assert found.gpus[0] == environment.Gpu(0, "NVIDIA H200", (9, 0), 345.0, 3201.0, 1980.0, 3201.0)
+    assert found.gpus[0] == environment.LocalGpu(
+        0, "NVIDIA H200", (9, 0), 345.0, 3201.0, 1980.0, 3201.0
+    )
     assert found.gpus[1].max_sm_mhz is None
 
 
 def test_a_machine_without_one(nowhere: Path) -> None:
-    assert environment.machine() == environment.Machine()
+    assert environment.query_machine() == environment.LocalMachine()
     failing = "#!/bin/sh\necho 'NVIDIA-SMI has failed'\nexit 9\n"
     _executable(nowhere / "bin" / "nvidia-smi", failing)
-    assert environment.machine() == environment.Machine()
-    assert environment.machine().compute_capability is None
+    assert environment.query_machine() == environment.LocalMachine()
+    assert environment.query_machine().compute_capability is None
 
 
 @pytest.mark.parametrize(
@@ -54,9 +56,7 @@ def test_a_machine_without_one(nowhere: Path) -> None:
         ("RmProfilingAdminOnly: 0\n", False),
     ],
 )
-def test_who_may_read_counters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: bool
-) -> None:
+def test_who_may_read_counters(tmp_path, monkeypatch, text, expected) -> None:
     path = tmp_path / "params"
     monkeypatch.setattr(environment, "_PARAMETERS", path)
     assert environment.counters_are_for_administrators() is None
@@ -68,24 +68,20 @@ def test_who_may_read_counters(
     ("held", "expected"),
     [("000001ffffffffff", True), ("00000000a80425fb", False), ("0000000000200000", True)],
 )
-def test_a_containers_root_is_no_administrator(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str, expected: bool
-) -> None:
+def test_a_containers_root_is_no_administrator(tmp_path, monkeypatch, held, expected) -> None:
     path = tmp_path / "status"
     path.write_text(f"Name:\tpython\nCapEff:\t{held}\n", encoding="ascii")
     monkeypatch.setattr(environment, "_STATUS", path)
     assert environment.is_administrator() is expected
 
 
-def test_only_the_gpus_that_are_visible_by_their_uuid(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_gpus_that_are_visible_by_their_uuid(nowhere, monkeypatch) -> None:
     asked = 'echo "$*" >> "$0.log"\n'
     smi = _executable(nowhere / "bin" / "nvidia-smi", SMI.replace("\n", f"\n{asked}", 1))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    environment.machine()
+    environment.query_machine()
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-5f0e")
-    environment.machine()
+    environment.query_machine()
     lines = Path(f"{smi}.log").read_text(encoding="utf-8").splitlines()
     asked_for = [each.partition("--query-gpu=") for each in lines]
     assert [before for before, found, _ in asked_for if found] == ["", "-i GPU-5f0e "]

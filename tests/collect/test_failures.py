@@ -7,26 +7,26 @@ from pathlib import Path
 import pytest
 
 from kernelprof.collect.failures import (
-    Ended,
+    NcuOutcome,
     NoLaunchError,
     ProfilerError,
     ProgramError,
     StorageError,
     failure,
 )
-from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError, UsageError
+from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 
 BEHAVIOUR = Path(__file__).parents[1] / "captures" / "ncu_behaviour"
 
 
-def _recorded(name: str, *, has_report: bool = False) -> Ended:
+def _recorded(name: str, *, has_report: bool = False) -> NcuOutcome:
     """How a run ended that was recorded with the real ``ncu``."""
     text = (BEHAVIOUR / f"{name}.txt").read_text(encoding="utf-8")
     head, _, rest = text.partition("--- stdout\n")
     stdout, _, stderr = rest.partition("--- stderr\n")
-    return Ended(
+    return NcuOutcome(
         code=int(head.split("exit code:")[1]),
-        said=tuple(line for line in stdout.splitlines() if not line.startswith('"')),
+        log_lines=tuple(line for line in stdout.splitlines() if not line.startswith('"')),
         printed=tuple(stderr.splitlines()),
         command="ncu --metrics x ./fixture",
         program="./fixture",
@@ -34,8 +34,10 @@ def _recorded(name: str, *, has_report: bool = False) -> Ended:
     )
 
 
-def _said(*lines: str, code: int = 1) -> Ended:
-    return Ended(code=code, said=lines, command="ncu --metrics x ./app 1", program="./app 1")
+def _said(*lines: str, code: int = 1) -> NcuOutcome:
+    return NcuOutcome(
+        code=code, log_lines=lines, command="ncu --metrics x ./app 1", program="./app 1"
+    )
 
 
 RECORDED = {
@@ -143,9 +145,7 @@ DOCUMENTED = [
 
 
 @pytest.mark.parametrize(("line", "kind", "what", "hints"), DOCUMENTED)
-def test_what_the_documentation_says(
-    line: str, kind: type[KernelprofError], what: list[str], hints: list[str]
-) -> None:
+def test_what_the_documentation_says(line, kind, what, hints) -> None:
     error = failure(_said("==PROF== Connected to process 1 (/x)", line))
     assert type(error) is kind
     assert [part for part in what if part not in error.what] == []
@@ -162,14 +162,18 @@ def test_the_errors_of_the_driver_that_mean_another_profiler_are_not_the_kernels
 
 
 def test_nothing_profiled_without_a_gpu_is_the_environments() -> None:
-    ended = Ended(0, ("==WARNING== No kernels were profiled.",), program="./app", has_gpu=False)
+    ended = NcuOutcome(
+        0, ("==WARNING== No kernels were profiled.",), program="./app", has_gpu=False
+    )
     error = failure(ended)
     assert type(error) is MissingToolError
     assert "shows no GPU" in error.what
 
 
 def test_nothing_profiled_with_a_range_names_the_slash() -> None:
-    ended = Ended(0, ("==WARNING== No kernels were profiled.",), program="./app", filtered=True)
+    ended = NcuOutcome(
+        0, ("==WARNING== No kernels were profiled.",), program="./app", filtered=True
+    )
     error = failure(ended)
     assert type(error) is NoLaunchError
     assert "--nvtx-include" in (error.hint or "")
@@ -189,11 +193,11 @@ def test_ncu_gave_up_at_a_kernel() -> None:
 
 
 def test_a_full_disk_is_seen_in_what_the_program_printed() -> None:
-    ended = Ended(1, (), ("OSError: [Errno 27] File too large",), program="./app")
+    ended = NcuOutcome(1, (), ("OSError: [Errno 27] File too large",), program="./app")
     assert type(failure(ended)) is StorageError
 
 
 def test_a_report_that_ncu_did_not_complete_is_no_capture() -> None:
-    cut = Ended(1, (), ("OSError: [Errno 28] No space left on device",), has_report=True)
+    cut = NcuOutcome(1, (), ("OSError: [Errno 28] No space left on device",), has_report=True)
     assert type(failure(cut)) is StorageError
-    assert type(failure(Ended(-9, (), has_report=True, program="./app"))) is ProfilerError
+    assert type(failure(NcuOutcome(-9, (), has_report=True, program="./app"))) is ProfilerError

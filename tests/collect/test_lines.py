@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.collect import lines
+from kernelprof.collect import run as collection
 from kernelprof.collect.recorded import name_only
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
@@ -66,7 +66,7 @@ def _stored(folder: Path, *parts: tuple[SourceLine, ...] | None) -> Manifest:
         for number, part in enumerate(parts):
             run = RUN
             if part is not None:
-                name, digest = stage.store("lines", number, lines.to_csv(part))
+                name, digest = stage.store("lines", number, collection.lines_to_csv(part))
                 run = dataclasses.replace(RUN, lines=name, lines_sha256=digest)
             runs.append(run)
         manifest = dataclasses.replace(MANIFEST, runs=tuple(runs))
@@ -121,7 +121,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path, data: bytes | None, 
         _packed(b"line,samples\n7,1\n"),
         _packed(b"file,function,line,samples\n\xff,k,7,1\n"),
         _packed(b"file,function,line,samples\na\rb,k,7,1\n"),
-        _packed(lines.to_csv(LINES))[:-20],
+        _packed(collection.lines_to_csv(LINES))[:-20],
         _packed(b""),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, data: bytes
 
 
 def test_a_manifest_cannot_name_lines_elsewhere(tmp_path: Path) -> None:
-    data = gzip.compress(lines.to_csv(LINES))
+    data = gzip.compress(collection.lines_to_csv(LINES))
     (tmp_path / "lines.csv.gz").write_bytes(data)
     run = dataclasses.replace(
         RUN, lines="../lines.csv.gz", lines_sha256=hashlib.sha256(data).hexdigest()
@@ -157,7 +157,9 @@ def ncu(tmp_path: Path) -> Path:
 def _export(ncu: Path) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
     report = ncu.with_name("capture.1.ncu-rep")
     with Interrupts() as interrupts:
-        return lines.export(str(ncu), report, interrupts, lambda path: path.rpartition("/")[2])
+        return collection.export_lines(
+            str(ncu), report, interrupts, lambda path: path.rpartition("/")[2]
+        )
 
 
 def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) -> None:
@@ -189,13 +191,11 @@ def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) ->
         ("sleep 60", "ncu was not done with it after 0.2 s."),
     ],
 )
-def test_an_export_that_fails_says_why(
-    ncu: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
-) -> None:
+def test_an_export_that_fails_says_why(ncu, monkeypatch, script, said) -> None:
     ncu.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     if "sleep" in script:
-        monkeypatch.setattr(lines, "_LIMIT_S", 0.2)
-    with pytest.raises(lines.NoLinesError) as caught:
+        monkeypatch.setattr(collection, "_LIMIT_S", 0.2)
+    with pytest.raises(collection.NoLinesError) as caught:
         _export(ncu)
     assert str(caught.value).startswith("There are no samples by source line: ")
     assert str(caught.value).endswith(said)
@@ -203,10 +203,12 @@ def test_an_export_that_fails_says_why(
 
 
 def test_an_export_without_a_tool_or_a_place_says_why(ncu: Path, tmp_path: Path) -> None:
-    with pytest.raises(lines.NoLinesError, match="nosuch cannot be started"):
+    with pytest.raises(collection.NoLinesError, match="nosuch cannot be started"):
         _export(tmp_path / "nosuch")
-    with Interrupts() as interrupts, pytest.raises(lines.NoLinesError, match="No such file"):
-        lines.export(str(ncu), tmp_path / "gone" / "x.ncu-rep", interrupts, lines.same_name)
+    with Interrupts() as interrupts, pytest.raises(collection.NoLinesError, match="No such file"):
+        collection.export_lines(
+            str(ncu), tmp_path / "gone" / "x.ncu-rep", interrupts, collection.same_name
+        )
 
 
 def test_an_interrupt_goes_through(ncu: Path) -> None:
@@ -214,30 +216,32 @@ def test_an_interrupt_goes_through(ncu: Path) -> None:
     with Interrupts() as interrupts:
         interrupts._came = 2
         with pytest.raises(KeyboardInterrupt):
-            lines.export(str(ncu), ncu.with_suffix(".ncu-rep"), interrupts, lines.same_name)
+            collection.export_lines(
+                str(ncu), ncu.with_suffix(".ncu-rep"), interrupts, collection.same_name
+            )
         interrupts._came = None
     assert not ncu.with_suffix(".source.csv").exists()
 
 
-def test_the_own_source_is_called_as_in_the_manifest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_own_source_is_called_as_in_the_manifest(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     real = tmp_path / "real"
     real.mkdir()
     (real / "k.cu").touch()
     (tmp_path / "link").symlink_to(real)
-    name = lines.names_for(Path("link/k.cu"), "link/k.cu", os.path.basename)
+    name = collection.names_for(Path("link/k.cu"), "link/k.cu", os.path.basename)
     for own in (real / "k.cu", tmp_path / "link" / "k.cu"):
         assert name(str(own)) == "link/k.cu"
     assert name(f"{tmp_path}/./link//k.cu") == "link/k.cu"
     assert name("/usr/include/cuda.h") == "cuda.h"
-    assert lines.names_for(Path("k.cu"), "k.cu")("/usr/include/cuda.h") == "/usr/include/cuda.h"
+    assert (
+        collection.names_for(Path("k.cu"), "k.cu")("/usr/include/cuda.h") == "/usr/include/cuda.h"
+    )
 
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
     rung = ladder().rungs[2]
-    name = lines.names_for(rung.path, rung.target, name_only)
+    name = collection.names_for(rung.path, rung.target, name_only)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"
     assert name("kernel of the launch specification") == "kernel of the launch specification"

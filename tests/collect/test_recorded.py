@@ -18,10 +18,10 @@ from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
-from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import launch_hashes
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,
@@ -31,13 +31,13 @@ from kernelprof.model.manifest import (
     TimingFacts,
 )
 from kernelprof.model.records import to_json
-from kernelprof.predict import built
+from kernelprof.prediction import machine_code
 from kernelprof.report.writers.json import schema
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 OLD, NEW = "2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"
-SHIPPED = recorded.FOLDER
+SHIPPED = recorded.FOLDERS
 FIRST_LINE = "as recorded on an NVIDIA H200 on 2026-11-21 with Nsight Compute 2025.3.1.0 (no GPU"
 
 Recording = Callable[..., Path]
@@ -53,9 +53,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ncu.chmod(0o755)
     monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path / "records")
-    monkeypatch.setattr(built, "find_toolchain", without_wheels)
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
+    monkeypatch.setattr(recorded, "FOLDERS", (tmp_path / "records",))
+    monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
     monkeypatch.chdir(folder)
     return folder
 
@@ -90,7 +90,7 @@ def record(page: Callable[[str], bytes]) -> Recording:
     ) -> Path:
         spec = load_spec(source)
         hashes = launch_hashes(source, spec)
-        folder = recorded.FOLDER / "ladder" / name
+        folder = recorded.FOLDERS[0] / "ladder" / name
         with store.draft(folder) as draft:
             raw, digest = draft.store("raw", 0, page(kernel))
             run = RunFacts(
@@ -143,9 +143,7 @@ def _verdict(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[
     return kernel["name"], kernel["verdict"]["bottleneck"]
 
 
-def test_a_kernel_is_diagnosed_from_its_record(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_is_diagnosed_from_its_record(source, record, capsys) -> None:
     folder = record(source)
     assert main(["diagnose", "01_naive.cu"]) == 0
     out, err = capsys.readouterr()
@@ -160,7 +158,7 @@ def test_a_kernel_is_diagnosed_from_its_record(
 
 
 def test_files_of_one_name_in_two_folders_have_records_of_their_own(
-    source: Path, record: Recording, work: Path, capsys: pytest.CaptureFixture[str]
+    source, record, work, capsys
 ) -> None:
     """Every ladder has a first rung that is called the same."""
     other = work / "bf16" / "01_naive.cu"
@@ -179,9 +177,7 @@ def test_files_of_one_name_in_two_folders_have_records_of_their_own(
     assert "the source differs from the recorded one" in capsys.readouterr().err
 
 
-def test_samples_by_source_line_of_a_record_are_on_its_page(
-    source: Path, record: Recording, work: Path
-) -> None:
+def test_samples_by_source_line_of_a_record_are_on_its_page(source, record, work) -> None:
     folder = record(source)
     data = gzip.compress(b"file,function,line,samples\ncuda/ladder/01_naive.cu,sgemm_naive,3,1\n")
     (folder / "lines.csv.gz").write_bytes(data)
@@ -194,7 +190,7 @@ def test_samples_by_source_line_of_a_record_are_on_its_page(
 
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "markdown"], ["-o", "f"]])
 def test_what_is_not_read_at_once_says_on_stderr_that_it_is_a_record(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str], options: list[str]
+    source, record, capsys, options
 ) -> None:
     record(source)
     assert main(["diagnose", "01_naive.cu", *options]) == 0
@@ -206,9 +202,7 @@ def test_what_is_not_read_at_once_says_on_stderr_that_it_is_a_record(
         assert found["captures"][0]["origin"] == f"01_naive.cu {FIRST_LINE} here)"
 
 
-def test_a_preset_judges_the_record(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_preset_judges_the_record(source, record, capsys) -> None:
     record(source)
     assert main(["diagnose", "01_naive.cu", "--preset", "dram", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "dram"
@@ -220,53 +214,41 @@ def _first_paragraph(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.partition("\n1 kernel ")[0].split())
 
 
-def test_the_first_line_says_what_is_missing(
-    source: Path,
-    record: Recording,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_line_says_what_is_missing(source, record, capsys, monkeypatch) -> None:
     record(source)
     monkeypatch.setenv("KERNELPROF_NCU", "no/such/ncu")
     assert main(["diagnose", "01_naive.cu"]) == 0
     assert "(no GPU and no ncu here)" in _first_paragraph(capsys)
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),))
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
+    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
     assert main(["diagnose", "01_naive.cu"]) == 0
     assert "(no ncu here)" in _first_paragraph(capsys)
 
 
 def test_where_a_kernel_can_be_measured_no_record_stands_in(
-    source: Path,
-    record: Recording,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    source, record, capsys, monkeypatch
 ) -> None:
     def prepare(*_: object, **__: object) -> None:
         raise MissingToolError("PyCUDA cannot be imported")
 
     record(source)
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),))
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
-    monkeypatch.setattr("kernelprof.launch.prepare.prepare", prepare)
+    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
+    monkeypatch.setattr("kernelprof.launch.run.prepare.prepare", prepare)
     assert main(["diagnose", "01_naive.cu"]) == 4
     out, err = capsys.readouterr()
     assert out == ""
     assert "PyCUDA cannot be imported" in err
 
 
-def test_a_profile_is_never_a_record(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_profile_is_never_a_record(source, record, capsys) -> None:
     record(source)
     assert main(["profile", "01_naive.cu", "-o", "out"]) == 4
     assert "this machine has no NVIDIA GPU" in capsys.readouterr().err
     assert not Path("out").exists()
 
 
-def test_one_byte_more_is_another_source(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_byte_more_is_another_source(source, record, capsys) -> None:
     record(source)
     source.write_bytes(source.read_bytes() + b"\n")
     assert main(["diagnose", "01_naive.cu"]) == 4
@@ -290,11 +272,7 @@ def test_one_byte_more_is_another_source(
     ],
 )
 def test_other_sizes_and_defines_are_another_launch(
-    source: Path,
-    record: Recording,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    expected: str,
+    source, record, capsys, options, expected
 ) -> None:
     record(source)
     assert main(["diagnose", "01_naive.cu", *options]) == 4
@@ -305,9 +283,7 @@ def test_other_sizes_and_defines_are_another_launch(
     assert main(["diagnose", "01_naive.cu", "--size", "M=4096"]) == 0
 
 
-def test_another_included_file_is_another_kernel(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_included_file_is_another_kernel(source, record, capsys) -> None:
     header = source.with_name("tile.cuh")
     header.write_text("#pragma once\n", encoding="utf-8")
     text = source.read_text(encoding="utf-8")
@@ -325,18 +301,14 @@ def test_the_name_of_a_file_does_not_count(source: Path, record: Recording) -> N
     assert main(["diagnose", str(source.rename("mine.cu"))]) == 0
 
 
-def test_the_newest_of_several_counts(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_newest_of_several_counts(source, record, capsys) -> None:
     record(source, "a", OLD, "sgemm_coalesced")
     record(source, "b", NEW, "sgemm_naive")
     record(source, "c", OLD, "sgemm_warp_tile")
     assert _verdict(["diagnose", "01_naive.cu"], capsys)[0] == "sgemm_naive"
 
 
-def test_the_nearest_record_says_what_differs(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_nearest_record_says_what_differs(source, record, capsys) -> None:
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("// M = 4096", "// M = 2048") + "\n", encoding="utf-8")
     record(source, "a", NEW)
@@ -348,9 +320,7 @@ def test_the_nearest_record_says_what_differs(
     assert "K is 4096 there and 64 here" in err
 
 
-def test_a_damaged_record_is_as_good_as_none(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_record_is_as_good_as_none(source, record, capsys) -> None:
     older = record(source, "older", OLD)
     newer = record(source, "newer", NEW)
     broken = record(source, "broken", NEW)
@@ -365,9 +335,7 @@ def test_a_damaged_record_is_as_good_as_none(
     assert "Traceback" not in err
 
 
-def test_records_that_say_less_of_their_source_do_not_match(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_records_that_say_less_of_their_source_do_not_match(source, record, capsys) -> None:
     folder = record(source)
     facts = read_manifest(folder).source
     assert facts is not None
@@ -387,22 +355,14 @@ def test_records_that_say_less_of_their_source_do_not_match(
         (["--clock-control", "base"], "--clock-control"),
     ],
 )
-def test_what_only_a_measurement_can_do_is_refused(
-    source: Path,
-    record: Recording,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    named: str,
-) -> None:
+def test_what_only_a_measurement_can_do_is_refused(source, record, capsys, options, named) -> None:
     record(source)
     assert main(["diagnose", "01_naive.cu", *options]) == 4
     assert f"{named} cannot be done with a recorded capture" in capsys.readouterr().err
     assert not Path("out").exists()
 
 
-def test_a_kernel_filter_applies_to_a_record(
-    source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_filter_applies_to_a_record(source, record, capsys) -> None:
     record(source)
     assert main(["diagnose", "01_naive.cu", "--kernel", "^sgemm_n"]) == 0
     assert main(["diagnose", "01_naive.cu", "--kernel", "softmax"]) == 2
@@ -420,10 +380,10 @@ def test_the_shipped_records_can_all_be_read(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path, capsys, monkeypatch
 ) -> None:
     """Every pair of the corpus has files of the same names."""
-    monkeypatch.setattr(recorded, "FOLDER", SHIPPED)
+    monkeypatch.setattr(recorded, "FOLDERS", SHIPPED)
     known = Path(__file__).parents[2] / "cuda/pairs/transpose-column-reads"
     for folder, said in ((known.name, "but the source differs"), ("mine", "no recorded capture")):
         place = tmp_path / folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +11,6 @@ from kernelprof.analysis.ncu_command import target
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Capture
 from kernelprof.sources import read_capture
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import RunNcu
 
 
 @pytest.mark.parametrize(
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_command_collects_what_is_missing_of_its_own_launches(
-    capture: str, captures: Path, run_ncu: RunNcu, programs: Path
+    capture, captures, run_ncu, programs
 ) -> None:
     asked = [k for k in diagnose(read_capture(captures / capture)).kernels if k.verdict.command]
     assert asked

@@ -216,9 +216,7 @@ def page(captures: Path) -> bytes:
     return (captures / "four_gemms.full.raw.csv").read_bytes()
 
 
-def test_a_directory_is_read_as_the_capture_that_it_holds(
-    tmp_path: Path, page: bytes, captures: Path
-) -> None:
+def test_a_directory_is_read_as_the_capture_that_it_holds(tmp_path, page, captures) -> None:
     folder = _write(tmp_path / "new" / "out", page, application="/x/app")
     assert sorted(each.name for each in folder.iterdir()) == ["manifest.json", "raw.csv.gz"]
     found = read_capture(folder)
@@ -290,9 +288,7 @@ def test_a_name_that_ncu_would_change_is_refused(tmp_path: Path, page: bytes) ->
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
-def test_what_breaks_off_leaves_nothing(
-    tmp_path: Path, page: bytes, error: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_breaks_off_leaves_nothing(tmp_path, page, error, monkeypatch) -> None:
     def broken(*_: object) -> str:
         raise error
 

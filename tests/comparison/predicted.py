@@ -11,6 +11,23 @@ from kernelprof.model.snapshot import Inputs, KernelSnapshot, Snapshot
 
 FILE = "k.cu"
 SPECIFICATION: dict[str, Any] = {"kernel": "scale", "reference": "scale", "sizes": {"N": 4096}}
+TEXT = ("one", "two", "three", "four")
+CHANGED = ("one", "other", "three", "four")
+COUNTS: dict[str, float] = {
+    "global_sectors": 4096,
+    "global_load_sectors": 2048,
+    "global_load_requests": 512,
+    "instructions": 8192,
+    "shared_wavefronts": 1024,
+    "shared_wavefronts_ideal": 1024,
+    "local_sectors": 0,
+    "threads_per_instruction": 32,
+    "block_limit_registers": 8,
+    "block_limit_shared_mem": 16,
+    "block_limit_warps": 8,
+    "block_limit_blocks": 32,
+}
+"""What the kernel counts whose text is ``TEXT``."""
 
 
 def amount(value: float, margin: float = 0) -> Amount:

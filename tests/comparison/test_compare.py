@@ -15,7 +15,7 @@ from kernelprof.comparison.snapshots import joined, snapshot_of
 from kernelprof.comparison.words import headline, notes, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.snapshot import Machine, OtherVerdict
+from kernelprof.model.snapshot import MeasurementSetup, OtherVerdict
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -184,9 +184,7 @@ def test_another_grid_without_a_specification_may_be_another_problem() -> None:
         ({"sm_hz": 1.7e9}, "SM clocks more than 1 % apart (1980 MHz before, 1700 MHz after)"),
     ],
 )
-def test_another_machine_leaves_counters_and_no_times(
-    machine: dict[str, object], reason: str
-) -> None:
+def test_another_machine_leaves_counters_and_no_times(machine, reason) -> None:
     before, after = taken("coalesced", "4"), taken("naive", "4")
     before = replace(before, machine=replace(before.machine, sm_hz=1.98e9))
     other = replace(after, machine=replace(before.machine, **machine))  # type: ignore[arg-type]
@@ -201,7 +199,7 @@ def test_another_machine_leaves_counters_and_no_times(
 
 def test_what_one_side_does_not_tell_is_no_difference() -> None:
     before, after = taken("tile", "1"), taken("tile", "2")
-    silent = replace(after, machine=Machine(gpu=before.machine.gpu))
+    silent = replace(after, machine=MeasurementSetup(gpu=before.machine.gpu))
     assert compare(before, silent).times_comparable
     driver = replace(after, machine=replace(before.machine, driver="600.1"))
     found = compare(before, driver)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.comparison.predicted import kernel, predicted, side
 
-from kernelprof.comparison.predictions import ends_with, left_out, of_sources
+from kernelprof.comparison.sides import ends_with, report_unjudged, split_by_sources
 from kernelprof.model.gate import Code, Outcome
 
 if TYPE_CHECKING:
@@ -39,34 +39,32 @@ GEMM, SCAN = of("kernels/gemm.cu", "gemm"), of("kernels/scan.cu", "scan(int)")
     ],
     ids=["path", "absolute", "from its folder", "name", "neither", "longer name"],
 )
-def test_a_source_is_held_against_its_own_entries(
-    candidate: KernelSnapshot, kept: list[KernelSnapshot]
-) -> None:
-    found, others = of_sources(side(GEMM, SCAN), side(candidate))
+def test_a_source_is_held_against_its_own_entries(candidate, kept) -> None:
+    found, others = split_by_sources(side(GEMM, SCAN), side(candidate))
     assert list(found.kernels) == kept
     assert {each.name for each in (*kept, *others)} == {"gemm", "scan(int)"}
 
 
 def test_an_entry_for_another_architecture_is_of_the_source_too() -> None:
     older = of("kernels/gemm.cu", "gemm", "sm_80")
-    found, others = of_sources(side(GEMM, older, SCAN), side(GEMM))
+    found, others = split_by_sources(side(GEMM, older, SCAN), side(GEMM))
     assert (found.kernels, others) == ((GEMM, older), (SCAN,))
 
 
 def test_a_kernel_whose_source_is_gone_is_not_left_out() -> None:
-    found, others = of_sources(side(GEMM, SCAN), side(GEMM), is_gone=SCAN.inputs.path.__eq__)
+    found, others = split_by_sources(side(GEMM, SCAN), side(GEMM), is_gone=SCAN.inputs.path.__eq__)
     assert (found.kernels, others) == ((GEMM, SCAN), ())
 
 
 def test_a_kernel_that_was_renamed_is_found_by_its_old_name() -> None:
     new = of("moved.cu", "prefix_sum(int)")
     for texts in (["scan=prefix_sum"], ["scan(int)=prefix_sum(int)"]):
-        assert of_sources(side(GEMM, SCAN), side(new), renamed=texts)[0].kernels == (SCAN,)
+        assert split_by_sources(side(GEMM, SCAN), side(new), renamed=texts)[0].kernels == (SCAN,)
 
 
 def test_what_was_not_judged_is_told() -> None:
-    assert left_out(()) == ()
-    (finding,) = left_out([of("a.cu", name) for name in ("a", "b", "b", "c", "d", "e")])
+    assert report_unjudged(()) == ()
+    (finding,) = report_unjudged([of("a.cu", name) for name in ("a", "b", "b", "c", "d", "e")])
     assert (finding.code, finding.outcome) == (Code.IGNORED, Outcome.PASS)
     assert finding.text == "not judged, as their sources are not named: a, b, c and 2 more"
 

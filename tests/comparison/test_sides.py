@@ -10,7 +10,7 @@ import pytest
 from tests.comparison.gate.planted import CHANGES, ONCE, gated, once, taken
 
 import kernelprof as kp
-from kernelprof.comparison import choice
+from kernelprof.comparison import pairs
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.sides import pooled
 from kernelprof.errors import InputError, UsageError
@@ -106,7 +106,7 @@ def test_only_the_kernels_that_are_asked_for_are_judged() -> None:
 def test_a_kernel_that_only_one_side_has_can_be_asked_for() -> None:
     tile, chain = taken("tile", "1"), taken("chain", "1")
     both = replace(tile, kernels=(*tile.kernels, *chain.kernels))
-    before, after = choice.only_of_both(both, tile, ["fma"])
+    before, after = pairs.select_in_both(both, tile, ["fma"])
     assert [each.name for each in before.kernels] == ["fma_chain(const float *, float *, int)"]
     assert after.kernels == ()
 
@@ -126,8 +126,8 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
         "the baseline has this kernel and the candidate has not; matmul is launched alike and has "
         "the same counters: if it is that, --rename gemm_padded=matmul"
     )
-    pairs = choice.renames(["gemm_padded=matmul"], before, after)
-    (found,) = [each for each in compare(before, after, pairs).kernels if each.name == "matmul"]
+    names = pairs.parse_renames(["gemm_padded=matmul"], before, after)
+    (found,) = [each for each in compare(before, after, names).kernels if each.name == "matmul"]
     assert (found.match, found.confirmed) == (Match.RENAMED, True)
     assert found.before is not None
     assert found.before.name == "gemm_padded"
@@ -135,23 +135,23 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
 
 def test_a_name_that_is_given_goes_before_all_others() -> None:
     before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
-    pairs = choice.renames(["gemm_barrier=gemm_unrolled"], before, after)
-    found = {each.name: each for each in compare(before, after, pairs).kernels if each.after}
+    names = pairs.parse_renames(["gemm_barrier=gemm_unrolled"], before, after)
+    found = {each.name: each for each in compare(before, after, names).kernels if each.after}
     assert found["gemm_unrolled"].before is not None
     assert found["gemm_unrolled"].before.name == "gemm_barrier"
 
 
 def test_names_of_templates_and_functions_can_be_given() -> None:
     before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
-    assert choice.renames(["walk_far=walk_often"], before, after) == (
+    assert pairs.parse_renames(["walk_far=walk_often"], before, after) == (
         ("far::walk_far(const int *, int *, int)", "often::walk_often(const int *, int *, int)"),
     )
-    assert len(choice.renames(["scale=gemm_barrier"], before, after)) == 6
+    assert len(pairs.parse_renames(["scale=gemm_barrier"], before, after)) == 6
     with pytest.raises(UsageError, match="there is no kernel 'nobody'") as caught:
-        choice.renames(["walk_far=nobody"], before, after)
+        pairs.parse_renames(["walk_far=nobody"], before, after)
     assert caught.value.where == after.origin
     with pytest.raises(UsageError, match="has no ="):
-        choice.renames(["walk_far"], before, after)
+        pairs.parse_renames(["walk_far"], before, after)
 
 
 def test_a_baseline_of_a_folder_has_all_runs() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelprof.comparison.floors import (
+from kernelprof.comparison.times import (
     COARSE_AT_1_US,
     FEWEST_SAMPLES,
     LEAST_FLOOR,
     coarse,
     scatter,
+    time_change,
 )
-from kernelprof.comparison.times import time_change
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.snapshot import KernelSnapshot, Noise
@@ -100,9 +100,7 @@ def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> N
         (0.5, TimeOutcome.FASTER),
     ],
 )
-def test_few_launches_of_a_millisecond_show_what_is_clear(
-    count: int, by: float, outcome: TimeOutcome
-) -> None:
+def test_few_launches_of_a_millisecond_show_what_is_clear(count, by, outcome) -> None:
     found = time_change(kernel([1e6] * count), kernel([by * 1e6] * 20), None)
     assert found.outcome is outcome
     assert found.ratio == pytest.approx(by)
@@ -114,9 +112,7 @@ def test_few_launches_of_a_millisecond_show_what_is_clear(
     ("microseconds", "floor"),
     [(1, 0.25), (4, 0.15), (100, 0.03), (1_000, 0.0095), (1e6, LEAST_FLOOR)],
 )
-def test_the_floor_of_single_launches_follows_their_duration(
-    microseconds: float, floor: float
-) -> None:
+def test_the_floor_of_single_launches_follows_their_duration(microseconds, floor) -> None:
     assert coarse(microseconds * 1e3) == pytest.approx(floor, rel=0.01)
     found = time_change(kernel([microseconds * 1e3]), kernel([2 * microseconds * 1e3]), None)
     assert found.outcome is TimeOutcome.SLOWER

@@ -14,13 +14,13 @@ from tests.support.wheels import without_wheels
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Machine
+from kernelprof.collect.environment import LocalMachine
 from kernelprof.interface.ladder import report
 from kernelprof.ladder.registry import Ladder, Rung, ladders
 from kernelprof.ladder.results import from_json
-from kernelprof.launch.elements import element_bytes
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.predict import built
+from kernelprof.launch.specification.elements import element_bytes
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.prediction import machine_code
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -188,7 +188,7 @@ def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
 def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
     rung: Rung, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(ROOT)
     path = rung.path.relative_to(ROOT)
@@ -207,8 +207,8 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
-    monkeypatch.setattr(built, "find_toolchain", without_wheels)
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
+    monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
     # Both ladders begin with a 01_naive.cu: the folder tells which of them a copy is of.
     copy = tmp_path / rung.path.parent.name / rung.file
     copy.parent.mkdir()

@@ -12,12 +12,10 @@ from typing import Any, Self
 import pytest
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.fleet.code import MACHINE_CODE, Identity
-from kernelprof.fleet.devices import recorded_devices
-from kernelprof.fleet.executor import Call, Outcome
-from kernelprof.fleet.records import Provenance, Record, record
-from kernelprof.fleet.store import Store
-from kernelprof.fleet.work import Order, identified
+from kernelprof.fleet.executor import Call, CallOutcome, recorded_devices
+from kernelprof.fleet.jobs import MACHINE_CODE, Identity, Order, identify_jobs
+from kernelprof.fleet.records import MeasurementFile, Provenance, record
+from kernelprof.fleet.store import FleetStore
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -54,19 +52,19 @@ class Measures:
     def submit(self, call: Call) -> None:
         self._calls.append(call)
 
-    def wait(self) -> Outcome:
+    def wait(self) -> CallOutcome:
         call = self._calls.pop(0)
-        if call.function is identified:
+        if call.function is identify_jobs:
             jobs = [f"{job.shown()} {job.preset}" for job in call.argument[0]]
-            return Outcome(call, list(map(self._identity, jobs)))
+            return CallOutcome(call, list(map(self._identity, jobs)))
         order: Order = call.argument
-        return Outcome(call, [self._measured(job, who, order) for job, who in order.jobs])
+        return CallOutcome(call, [self._measured(job, who, order) for job, who in order.jobs])
 
     def _identity(self, job: str) -> Identity:
         digest = hashlib.sha256(f"{self.code} {job}".encode()).hexdigest()
         return Identity(self.code, MACHINE_CODE, digest)
 
-    def _measured(self, job: Any, who: Identity, order: Order) -> Record:
+    def _measured(self, job: Any, who: Identity, order: Order) -> MeasurementFile:
         folder = RECORDED / "01_naive"
         capture, manifest = read_capture(str(folder)), read_manifest(folder)
         assert manifest.timing is not None
@@ -117,6 +115,6 @@ def some_captures(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> FleetStore:
     """An empty store in a folder."""
-    return Store.at(str(tmp_path / "store"))
+    return FleetStore.at(str(tmp_path / "store"))

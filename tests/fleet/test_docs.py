@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fleet.conftest import ROOT
 
+from kernelprof.fleet.columns import COLUMNS, LIGHT, markdown_rows, schema
 from kernelprof.fleet.plan import read_plan
-from kernelprof.fleet.records import LIGHT, schema
+from kernelprof.fleet.records import Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import RunCli
 
 PAGE = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow("compiles the kernels of five rungs")
-def test_a_newcomers_commands(
-    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newcomers_commands(run_cli, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     block = PAGE.partition("## Without a GPU")[2].partition("```sh\n")[2].partition("```")[0]
     first, second, status, query = (
@@ -42,11 +40,13 @@ def test_a_newcomers_commands(
     assert [row[0] for row in rows] == ["sgemm_naive", "sgemm_coalesced", "sgemm_shared_tile"]
 
 
-def test_all_columns_are_on_the_page() -> None:
-    table = PAGE.partition("## The store")[2].partition("## Questions")[0]
-    named = set(re.findall(r"`(\w+)`", table))
-    assert set(schema().names) <= named
+def test_the_table_of_columns_is_the_one_that_the_schema_comes_from() -> None:
+    assert (
+        f"\n{markdown_rows()}\n" in PAGE.partition("## The store")[2].partition("## Questions")[0]
+    )
     assert set(LIGHT) < set(schema().names)
+    names = [each.source.removeprefix("job.") for each in COLUMNS if each.source[:4] == "job."]
+    assert names == [each.name for each in fields(Provenance)]
 
 
 def test_the_plan_on_the_page_can_be_read(tmp_path: Path) -> None:

@@ -10,17 +10,16 @@ import pytest
 from tests.fleet.conftest import ROOT
 
 from kernelprof.errors import MissingToolError
-from kernelprof.fleet.devices import recorded_devices
-from kernelprof.fleet.on_ray import LOCAL, OnRay
+from kernelprof.fleet.executor import recorded_devices
 from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.ray_executor import LOCAL, RayExecutor
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import Options, run
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.fleet.conftest import WritePlan
 
 SMALL: dict[str, Any] = {"num_cpus": 2, "object_store_memory": 100 << 20}
 
@@ -34,7 +33,7 @@ def ray_finds_us(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow("starts a Ray, and kills its workers")
 @pytest.mark.usefixtures("ray_finds_us")
 def test_workers_that_are_killed_lose_nothing(
-    write_plan: WritePlan, some_captures: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    write_plan, some_captures, store, monkeypatch
 ) -> None:
     monkeypatch.setattr("kernelprof.fleet.run._AT_ONCE", 1)
     ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1", "2", "3"]\n'
@@ -50,18 +49,18 @@ def test_workers_that_are_killed_lose_nothing(
         killed.add(process if done == 1 else actor)
         os.kill(process if done == 1 else actor, signal.SIGKILL)
 
-    with OnRay(LOCAL, None, 2, 3, recorded=recorded_devices() * 2, options=SMALL) as executor:
+    with RayExecutor(LOCAL, None, 2, 3, recorded=recorded_devices() * 2, options=SMALL) as executor:
         assert [each.name for each in executor.devices] == ["NVIDIA H200"] * 2
         first = run(plan, store, executor, Options(recorded=True), kill)
-        second = run(plan, Store(store.place), executor, Options(recorded=True))
+        second = run(plan, FleetStore(store.backend), executor, Options(recorded=True))
     assert len(killed) == 2
     assert {each.done for each in first.jobs} == {Done.DIAGNOSED, Done.RECORDED}
     assert first.count(Done.RECORDED) == 3
-    assert len(Store(store.place).names()) == 9
+    assert len(FleetStore(store.backend).names()) == 9
     assert second.count(Done.UNCHANGED) == 9
 
 
 def test_an_address_without_a_ray_is_an_error(tmp_path: Path) -> None:
     del tmp_path
     with pytest.raises(MissingToolError, match="no Ray to join"):
-        OnRay("127.0.0.1:1", None, 1, 0).__enter__()
+        RayExecutor("127.0.0.1:1", None, 1, 0).__enter__()

@@ -50,9 +50,7 @@ def test_a_ladder_with_its_variants(write_plan: WritePlan) -> None:
     assert {job.name for job in jobs} == {"cuda/ladder/03_shared_tile.cu"}
 
 
-def test_captures_are_found_as_every_command_finds_them(
-    write_plan: WritePlan, some_captures: str
-) -> None:
+def test_captures_are_found_as_every_command_finds_them(write_plan, some_captures) -> None:
     jobs = read_plan(write_plan(some_captures)).jobs
     assert [job.name for job in jobs][:2] == ["captures/01_naive", "captures/02_coalesced"]
     assert len(jobs) == 6

@@ -14,11 +14,10 @@ from tests.fleet.conftest import RECORDED
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.errors import InputError, UsageError
-from kernelprof.fleet.query import QUESTIONS, ask, ask_sql
+from kernelprof.fleet.query import QUESTIONS, QueryFilters, ask, ask_sql
 from kernelprof.fleet.records import Provenance, record
-from kernelprof.fleet.series import Filters
 from kernelprof.fleet.status import status
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import query
 from kernelprof.report.writers.json import schema, write
 from kernelprof.sources import read_capture
@@ -36,7 +35,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def add(store: Store) -> Add:
+def add(store: FleetStore) -> Add:
     """Stores a recorded measurement of a day, its times by CUDA events multiplied."""
     draw = np.random.default_rng(0)
 
@@ -64,11 +63,11 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 
-def test_a_regression_is_found_with_the_night_it_came(store: Store, add: Add) -> None:
+def test_a_regression_is_found_with_the_night_it_came(store: FleetStore, add: Add) -> None:
     for day, times in (("01", 1.0), ("02", 1.001), ("03", 1.2), ("04", 1.21)):
         add(f"2026-11-{day}", times, commit=f"c{day}")
         add(f"2026-11-{day}", 1.0, "02_coalesced")
-    (found,) = _rows(ask(store, "regressions", Filters()))
+    (found,) = _rows(ask(store, "regressions", QueryFilters()))
     assert found["kernel"] == "sgemm_shared_tile"
     assert found["since"] == "2026-11-03T02:00:00Z"
     assert found["commit"] == "c03"
@@ -76,64 +75,64 @@ def test_a_regression_is_found_with_the_night_it_came(store: Store, add: Add) ->
     assert found["newest"] == "2026-11-04T02:00:00Z"
 
 
-def test_since_compares_with_what_was_before(store: Store, add: Add) -> None:
+def test_since_compares_with_what_was_before(store: FleetStore, add: Add) -> None:
     for day, times in (("01", 1.0), ("02", 1.2), ("10", 1.2), ("20", 1.2)):
         add(f"2026-11-{day}", times)
-    assert len(ask(store, "regressions", Filters()).rows) == 1
-    assert len(ask(store, "regressions", Filters(since="2026-11-02")).rows) == 1
-    assert ask(store, "regressions", Filters(since="2026-11-10")).rows == ()
-    assert ask(store, "regressions", Filters(since="2026-11-21")).rows == ()
-    assert ask(store, "regressions", Filters(gpu="B200")).rows == ()
-    assert ask(store, "regressions", Filters(kernel="^other")).rows == ()
+    assert len(ask(store, "regressions", QueryFilters()).rows) == 1
+    assert len(ask(store, "regressions", QueryFilters(since="2026-11-02")).rows) == 1
+    assert ask(store, "regressions", QueryFilters(since="2026-11-10")).rows == ()
+    assert ask(store, "regressions", QueryFilters(since="2026-11-21")).rows == ()
+    assert ask(store, "regressions", QueryFilters(gpu="B200")).rows == ()
+    assert ask(store, "regressions", QueryFilters(kernel="^other")).rows == ()
 
 
-def test_what_came_back_and_what_is_noise_is_no_regression(store: Store, add: Add) -> None:
+def test_what_came_back_and_what_is_noise_is_no_regression(store: FleetStore, add: Add) -> None:
     for day, times in (("01", 1.0), ("02", 1.5), ("03", 1.0005)):
         add(f"2026-11-{day}", times)
-    assert ask(store, "regressions", Filters()).rows == ()
+    assert ask(store, "regressions", QueryFilters()).rows == ()
 
 
-def test_a_side_of_a_comparison_is_a_series_of_its_own(store: Store, add: Add) -> None:
+def test_a_side_of_a_comparison_is_a_series_of_its_own(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
     for day, side in (("02", "before"), ("03", "after")):
         add(f"2026-11-{day}", 2.0, side=side, pair="p")
-    assert ask(store, "regressions", Filters()).rows == ()
+    assert ask(store, "regressions", QueryFilters()).rows == ()
 
 
-def test_recorded_captures_are_a_series_of_their_own_and_said(store: Store, add: Add) -> None:
+def test_recorded_captures_are_a_series_of_their_own_and_said(store: FleetStore, add: Add) -> None:
     add("2026-11-01", recorded=True)
     add("2026-11-02", 2.0)
-    assert ask(store, "regressions", Filters()).rows == ()
-    found = _rows(ask(store, "potential", Filters()))
+    assert ask(store, "regressions", QueryFilters()).rows == ()
+    found = _rows(ask(store, "potential", QueryFilters()))
     assert [each["recorded"] for each in found] == [None, True]
     for tile, recorded in ((8, True), (16, False), (32, False)):
         add("2026-11-01", defines=json.dumps({"TILE": tile}), sizes="{}", recorded=recorded)
-    swept = _rows(ask(Store(store.place), "sweep", Filters()))
+    swept = _rows(ask(FleetStore(store.backend), "sweep", QueryFilters()))
     assert [(each["variants"], each["recorded"]) for each in swept] == [(3, None), (2, True)]
 
 
-def test_potential_is_the_time_that_the_gain_would_save(store: Store, add: Add) -> None:
+def test_potential_is_the_time_that_the_gain_would_save(store: FleetStore, add: Add) -> None:
     add("2026-11-01", 9.0, "01_naive")
     add("2026-11-02", 1.0, "01_naive")
     add("2026-11-02", 1.0, "02_coalesced")
-    first, second = _rows(ask(store, "potential", Filters()))
+    first, second = _rows(ask(store, "potential", QueryFilters()))
     assert (first["name"], second["name"]) == ("01_naive.cu", "02_coalesced.cu")
     assert first["created"] == "2026-11-02T02:00:00Z"
     assert first["verdict"] == "uncoalesced-global-access"
     assert first["saved_ns"] == pytest.approx(first["total_ns"] * (1 - 1 / first["gain"]))
 
 
-def test_the_fastest_of_a_sweep(store: Store, add: Add) -> None:
+def test_the_fastest_of_a_sweep(store: FleetStore, add: Add) -> None:
     for tile, times in ((8, 1.5), (16, 1.0), (32, 1.2)):
         add("2026-11-01", times, defines=json.dumps({"TILE": tile}), sizes='{"M": 64}')
-    (found,) = _rows(ask(store, "sweep", Filters()))
+    (found,) = _rows(ask(store, "sweep", QueryFilters()))
     assert (found["variants"], found["defines"]) == (3, '{"TILE": 16}')
     assert found["slowest"] == pytest.approx(1.5, abs=0.01)
     assert found["second"] == '{"TILE": 32}'
     assert found["second_takes"] == pytest.approx(1.2, abs=0.01)
 
 
-def test_sql_reads_and_never_writes(store: Store, add: Add, tmp_path: Path) -> None:
+def test_sql_reads_and_never_writes(store: FleetStore, add: Add, tmp_path: Path) -> None:
     add("2026-11-01")
     sql = "select m.kernel, m.metrics['gpu__time_duration.sum'][1] as ns from measurements as m"
     assert _rows(ask_sql(store, sql, 0)) == [{"kernel": "sgemm_shared_tile", "ns": 15599136.0}]
@@ -153,21 +152,21 @@ def test_sql_reads_and_never_writes(store: Store, add: Add, tmp_path: Path) -> N
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_new_files_are_seen_and_damaged_ones_told(store: Store, add: Add) -> None:
+def test_new_files_are_seen_and_damaged_ones_told(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
     count = "select count(*) from kernels"
     assert ask_sql(store, count, 0).rows == ((1,),)
-    torn = Path(store.place.path(add("2026-11-02")))
+    torn = Path(store.backend.path(add("2026-11-02")))
     torn.write_bytes(torn.read_bytes()[:100])
     add("2026-11-03")
-    found = ask_sql(Store(store.place), count, 0)
+    found = ask_sql(FleetStore(store.backend), count, 0)
     assert found.rows == ((2,),)
     assert [str(torn) in each for each in found.warnings] == [True]
-    gone = Path(store.place.path(add("2026-11-04")))
-    assert ask_sql(Store(store.place), count, 0).rows == ((3,),)
+    gone = Path(store.backend.path(add("2026-11-04")))
+    assert ask_sql(FleetStore(store.backend), count, 0).rows == ((3,),)
     gone.unlink()
-    assert ask_sql(Store(store.place), count, 0).rows == ((2,),)
-    assert ask_sql(Store(store.place), count, 0, cached=False).rows == ((2,),)
+    assert ask_sql(FleetStore(store.backend), count, 0).rows == ((2,),)
+    assert ask_sql(FleetStore(store.backend), count, 0, cached=False).rows == ((2,),)
 
 
 def _spoil(path: Path) -> None:
@@ -180,46 +179,44 @@ def _spoil(path: Path) -> None:
 
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("spoil", [_spoil, lambda path: path.write_bytes(b"PAR1")])
-def test_damaged_data_is_told_and_left_out(
-    store: Store, add: Add, spoil: Callable[[Path], None], cached: bool
-) -> None:
+def test_damaged_data_is_told_and_left_out(store, add, spoil, cached) -> None:
     add("2026-11-01")
-    bad = Path(store.place.path(add("2026-11-02", 1.5)))
+    bad = Path(store.backend.path(add("2026-11-02", 1.5)))
     add("2026-11-03")
     everything = "select count(*), sum(len(times_ns)) > 0 from measurements"
     if cached:
         assert ask_sql(store, everything, 0).rows == ((3, True),)
     spoil(bad)
     for found in (
-        ask_sql(Store(store.place), everything, 0),
-        ask_sql(Store(store.place), everything, 0, cached=False),
+        ask_sql(FleetStore(store.backend), everything, 0),
+        ask_sql(FleetStore(store.backend), everything, 0, cached=False),
     ):
         assert found.rows == ((2, True),)
         assert [str(bad) in each for each in found.warnings] == [True]
-    assert ask(Store(store.place), "regressions", Filters(), cached=False).rows == ()
-    (held,) = status(Store(store.place), cached=False).holdings.rows
+    assert ask(FleetStore(store.backend), "regressions", QueryFilters(), cached=False).rows == ()
+    (held,) = status(FleetStore(store.backend), cached=False).holdings.rows
     assert held[2] == 2
 
 
-def test_a_single_bit_is_enough(store: Store, add: Add) -> None:
+def test_a_single_bit_is_enough(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
-    bad = Path(store.place.path(add("2026-11-02")))
+    bad = Path(store.backend.path(add("2026-11-02")))
     data = bytearray(bad.read_bytes())
     # Inside the text of a kernel's name, which any reader takes as it is.
     at = data.index(b"sgemm_shared_tile")
     data[at] ^= 1
     bad.write_bytes(data)
-    found = ask_sql(Store(store.place), "select kernel, key from kernels", 0)
+    found = ask_sql(FleetStore(store.backend), "select kernel, key from kernels", 0)
     assert [row[0] for row in found.rows] == ["sgemm_shared_tile"]
     assert [f"{bad} is left out: its data is not" in each for each in found.warnings] == [True]
 
 
-def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: Store, add: Add) -> None:
+def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
-    _spoil(Path(store.place.path(add("2026-11-02"))))
+    _spoil(Path(store.backend.path(add("2026-11-02"))))
     for wrong in ("select nothing from measurements", "select 'x'::int", "select error('no')"):
         with pytest.raises(UsageError, match="cannot be answered"):
-            ask_sql(Store(store.place), wrong, 0)
+            ask_sql(FleetStore(store.backend), wrong, 0)
 
 
 @pytest.mark.parametrize(
@@ -233,88 +230,82 @@ def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: Store, add: Add
         ("*.names", lambda path: path.write_bytes(b"\xff")),
     ],
 )
-def test_a_damaged_cache_is_made_again(
-    store: Store, add: Add, tmp_path: Path, part: str, spoil: Callable[[Path], None]
-) -> None:
+def test_a_damaged_cache_is_made_again(store, add, tmp_path, part, spoil) -> None:
     for day in ("01", "02"):
         add(f"2026-11-{day}")
-        before = ask(Store(store.place), "potential", Filters())
+        before = ask(FleetStore(store.backend), "potential", QueryFilters())
     spoil(min((tmp_path / "cache").rglob(part)))
-    assert ask(Store(store.place), "potential", Filters()) == before
-    assert ask_sql(Store(store.place), "select count(*) from kernels", 0).rows == ((2,),)
+    assert ask(FleetStore(store.backend), "potential", QueryFilters()) == before
+    assert ask_sql(FleetStore(store.backend), "select count(*) from kernels", 0).rows == ((2,),)
     assert before.warnings == ()
 
 
-def test_many_parts_become_one(
-    store: Store, add: Add, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("kernelprof.fleet.index._MOST_PARTS", 2)
+def test_many_parts_become_one(store, add, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("kernelprof.fleet.database._MOST_PARTS", 2)
     for day in range(1, 6):
         add(f"2026-11-0{day}")
-        found = ask_sql(Store(store.place), "select count(*) from kernels", 0)
+        found = ask_sql(FleetStore(store.backend), "select count(*) from kernels", 0)
         assert found.rows == ((day,),)
     assert len(list((tmp_path / "cache").rglob("*.parquet"))) <= 2
 
 
-def test_an_object_store_answers_the_same(store: Store, add: Add) -> None:
+def test_an_object_store_answers_the_same(store: FleetStore, add: Add) -> None:
     names = [add("2026-11-01"), add("2026-11-02", 1.3)]
-    other = Store.at("memory://fleet-query/store")
+    other = FleetStore.at("memory://fleet-query/store")
     for name in names:
-        other.place.write(name, store.place.read(name))
-    here, there = (ask(each, "regressions", Filters()) for each in (store, other))
+        other.backend.write(name, store.backend.read(name))
+    here, there = (ask(each, "regressions", QueryFilters()) for each in (store, other))
     assert here.rows == there.rows
     assert len(there.rows) == 1
     assert ask_sql(other, "select count(*) from launches", 0).rows == ((2,),)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_answers_follow_their_schema(store: Store, add: Add, question: str) -> None:
+def test_answers_follow_their_schema(store: FleetStore, add: Add, question: str) -> None:
     add("2026-11-01")
     add("2026-11-02", 1.3)
-    found = json.loads(write(ask(store, question, Filters())))
+    found = json.loads(write(ask(store, question, QueryFilters())))
     jsonschema.validate(found, json.loads(schema("fleet_query")))
     held = json.loads(write(status(store)))
     jsonschema.validate(held, json.loads(schema("fleet_status")))
     assert held["holdings"]["rows"][0][:3] == ["NVIDIA H200", "2026-11", 2]
 
 
-def test_what_cannot_be_asked(store: Store, add: Add) -> None:
+def test_what_cannot_be_asked(store: FleetStore, add: Add) -> None:
     with pytest.raises(InputError, match="no measurement"):
-        ask(store, "potential", Filters())
+        ask(store, "potential", QueryFilters())
     add("2026-11-01")
     with pytest.raises(UsageError, match="no question"):
-        ask(Store(store.place), "everything", Filters())
+        ask(FleetStore(store.backend), "everything", QueryFilters())
     with pytest.raises(UsageError, match="no date"):
-        ask(Store(store.place), "potential", Filters(since="yesterday"))
+        ask(FleetStore(store.backend), "potential", QueryFilters(since="yesterday"))
 
 
-def test_a_day_can_be_written_in_each_way_of_iso_8601(store: Store, add: Add) -> None:
+def test_a_day_can_be_written_in_each_way_of_iso_8601(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
     add("2026-11-20", 1.5)
     for question in ("regressions", "potential"):
         found = [
-            ask(store, question, Filters(since=day)).rows
+            ask(store, question, QueryFilters(since=day)).rows
             for day in ("2026-11-16", "20261116", "2026-W47-1")
         ]
         assert found[0] == found[1] == found[2]
         assert len(found[0]) == 1
-    assert ask(store, "potential", Filters(since="2026-W48-1")).rows == ()
+    assert ask(store, "potential", QueryFilters(since="2026-W48-1")).rows == ()
 
 
 @pytest.mark.parametrize(
     ("kernel", "said"),
     [("[", "not a regular expression"), ("(?=x)", "with a store"), (r"(a)\1", "with a store")],
 )
-def test_an_expression_that_cannot_be_used_is_said(
-    store: Store, add: Add, kernel: str, said: str
-) -> None:
+def test_an_expression_that_cannot_be_used_is_said(store, add, kernel, said) -> None:
     add("2026-11-01")
     with pytest.raises(UsageError, match=said):
-        ask(store, "potential", Filters(kernel=kernel))
+        ask(store, "potential", QueryFilters(kernel=kernel))
 
 
 @pytest.mark.parametrize("option", ["kernel", "gpu", "since"])
-def test_sql_takes_no_other_condition(store: Store, add: Add, option: str) -> None:
+def test_sql_takes_no_other_condition(store: FleetStore, add: Add, option: str) -> None:
     add("2026-11-01")
     with pytest.raises(UsageError, match=f"--sql does not go together with --{option}"):
-        query(store.place.path(""), sql="select 1", **{option: "2026-11-01"})
+        query(store.backend.path(""), sql="select 1", **{option: "2026-11-01"})

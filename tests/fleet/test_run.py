@@ -9,25 +9,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.fleet.conftest import ROOT, Measures
 from tests.support.processes import started
 
-from kernelprof.fleet.devices import recorded_devices
-from kernelprof.fleet.local import Local
+from kernelprof.fleet.executor import LocalExecutor, recorded_devices
 from kernelprof.fleet.plan import read_plan
-from kernelprof.fleet.query import ask
+from kernelprof.fleet.query import QueryFilters, ask
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import Options, run
-from kernelprof.fleet.series import Filters
 from kernelprof.fleet.status import missing
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import status
-
-if TYPE_CHECKING:
-    from tests.fleet.conftest import WritePlan
 
 LIMITED = """
 import resource, signal, sys
@@ -43,18 +37,18 @@ def _outcomes(found) -> dict[str, str]:
     return {each.job: each.done.value for each in found.jobs}
 
 
-def test_captures_are_stored_once(write_plan: WritePlan, some_captures: str, store: Store) -> None:
+def test_captures_are_stored_once(write_plan, some_captures, store) -> None:
     plan = read_plan(write_plan(some_captures))
     (plan.path.parent / "captures" / "notes.txt").write_text("no capture", encoding="utf-8")
     plan = read_plan(plan.path)
-    with Local((), 2, 0) as executor:
+    with LocalExecutor((), 2, 0) as executor:
         first = run(plan, store, executor)
-        second = run(plan, Store(store.place), executor)
+        second = run(plan, FleetStore(store.backend), executor)
     assert first.count(Done.DIAGNOSED) == 6
     assert first.count(Done.LEFT_OUT) == 1
     assert (first.open, first.exit_code) == (0, 0)
     assert second.count(Done.UNCHANGED) == 6
-    assert len(Store(store.place).names()) == 6
+    assert len(FleetStore(store.backend).names()) == 6
     runs = list(store.runs(5))
     assert [each["counts"] for each in runs] == [
         {"unchanged": 6, "left out": 1},
@@ -63,15 +57,13 @@ def test_captures_are_stored_once(write_plan: WritePlan, some_captures: str, sto
 
 
 @pytest.mark.slow("compiles two kernels")
-def test_a_kernel_with_the_same_machine_code_is_not_measured_again(
-    write_plan: WritePlan, store: Store
-) -> None:
+def test_a_kernel_with_the_same_machine_code_is_not_measured_again(write_plan, store) -> None:
     entry = '[[kernel]]\nsource = "kernel.cu"\n'
     source = ROOT / "cuda" / "ladder" / "02_coalesced.cu"
     copy = write_plan("").parent / "kernel.cu"
     copy.write_bytes(source.read_bytes())
     plan = read_plan(write_plan(entry))
-    with Local(recorded_devices(), 1, 0) as executor:
+    with LocalExecutor(recorded_devices(), 1, 0) as executor:
         first = run(plan, store, executor, Options(recorded=True))
         copy.write_bytes(source.read_bytes() + b"\n// A comment moves no instruction.\n")
         second = run(plan, store, executor, Options(recorded=True))
@@ -86,20 +78,18 @@ def test_a_kernel_with_the_same_machine_code_is_not_measured_again(
 
 
 @pytest.mark.slow("compiles two kernels four times")
-def test_two_that_are_compared_are_measured_together_or_not_at_all(
-    write_plan: WritePlan, store: Store
-) -> None:
+def test_two_that_are_compared_are_measured_together_or_not_at_all(write_plan, store) -> None:
     ladder = ROOT / "cuda" / "ladder"
     entry = f'''[[kernel]]
 source = "{ladder / "01_naive.cu"}"
 against = "{ladder / "02_coalesced.cu"}"
 '''
     plan = read_plan(write_plan(entry))
-    with Local(recorded_devices(), 1, 0) as executor:
+    with LocalExecutor(recorded_devices(), 1, 0) as executor:
         first = run(plan, store, executor, Options(recorded=True))
         assert first.count(Done.RECORDED) == 2
-        Path(store.place.path(store.names()[0])).unlink()
-        store = Store(store.place)
+        Path(store.backend.path(store.names()[0])).unlink()
+        store = FleetStore(store.backend)
         again = run(plan, store, executor, Options(recorded=True))
         assert again.count(Done.RECORDED) == 2
         last = run(plan, store, executor, Options(recorded=True))
@@ -107,11 +97,11 @@ against = "{ladder / "02_coalesced.cu"}"
 
 
 def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
-    write_plan: WritePlan, some_captures: str, store: Store, tmp_path: Path
+    write_plan, some_captures, store, tmp_path
 ) -> None:
     (tmp_path / "broken.cu").write_text("__global__ void k(", encoding="utf-8")
     plan = read_plan(write_plan('[[kernel]]\nsource = "broken.cu"\n' + some_captures))
-    with Local(recorded_devices(), 1, 0) as executor:
+    with LocalExecutor(recorded_devices(), 1, 0) as executor:
         found = run(plan, store, executor, Options(recorded=True))
     assert found.count(Done.FAILED) == 1
     assert found.count(Done.DIAGNOSED) == 6
@@ -120,7 +110,7 @@ def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
 
 @pytest.mark.slow("Ray is started, and one of its workers again")
 def test_a_worker_that_is_killed_loses_nothing(
-    write_plan: WritePlan, some_captures: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    write_plan, some_captures, store, monkeypatch
 ) -> None:
     monkeypatch.setattr("kernelprof.fleet.run._AT_ONCE", 1)
     plan = read_plan(write_plan(some_captures))
@@ -132,17 +122,17 @@ def test_a_worker_that_is_killed_loses_nothing(
             killed.append(busy.handle.pid)
             os.kill(busy.handle.pid, signal.SIGKILL)
 
-    with Local((), 2, 2) as executor:
+    with LocalExecutor((), 2, 2) as executor:
         found = run(plan, store, executor, tell=kill)
     assert len(killed) == 1
     assert found.count(Done.DIAGNOSED) == 6
     assert sum(each.deaths for each in found.jobs) <= 1
-    assert len(Store(store.place).names()) == 6
+    assert len(FleetStore(store.backend).names()) == 6
 
 
 @pytest.mark.slow("Ray is started twice")
 def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
-    write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
+    write_plan, some_captures, store, cli_environment
 ) -> None:
     plan = write_plan(some_captures)
     words = ["fleet", "run", str(plan), "--workers", "1", "--format", "json"]
@@ -163,11 +153,11 @@ def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
     said = json.loads(full.stdout)
     assert "File too large" in str(said["stopped"]), said
     assert store.names() == []
-    left = [each for each in Path(store.place.path("")).rglob("*") if each.is_file()]
+    left = [each for each in Path(store.backend.path("")).rglob("*") if each.is_file()]
     assert left == []
     again = ended(["-m", "kernelprof"])
     assert again.returncode == 0, again.stderr
-    assert len(Store(store.place).names()) == 6
+    assert len(FleetStore(store.backend).names()) == 6
 
 
 NVCC = """#!/bin/sh
@@ -187,9 +177,7 @@ def _is_there(pid: str) -> bool:
 
 
 @pytest.mark.slow("waits for a compiler to be under way")
-def test_ctrl_c_ends_compilers_and_leaves_no_folders(
-    write_plan: WritePlan, tmp_path: Path, cli_environment: dict[str, str]
-) -> None:
+def test_ctrl_c_ends_compilers_and_leaves_no_folders(write_plan, tmp_path, cli_environment) -> None:
     plan = write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n')
     running, folder, nvcc = tmp_path / "running", tmp_path / "tmp", tmp_path / "bin" / "nvcc"
     folder.mkdir()
@@ -220,7 +208,7 @@ def test_ctrl_c_ends_compilers_and_leaves_no_folders(
 
 @pytest.mark.slow("waits for a run to be under way")
 def test_after_ctrl_c_a_run_goes_on_where_it_was(
-    write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
+    write_plan, some_captures, store, cli_environment
 ) -> None:
     plan = write_plan(some_captures)
     command = [sys.executable, "-m", "kernelprof", "fleet", "run", str(plan), "--workers", "1"]
@@ -230,16 +218,16 @@ def test_after_ctrl_c_a_run_goes_on_where_it_was(
     _, said = process.communicate(timeout=60)
     assert process.returncode in (130, 0), said
     assert "Traceback" not in said
-    whole = Store(store.place)
+    whole = FleetStore(store.backend)
     assert whole.check_all(whole.names())[1] == ()
-    hidden = [each for each in Path(store.place.path("")).rglob(".*") if each.is_file()]
+    hidden = [each for each in Path(store.backend.path("")).rglob(".*") if each.is_file()]
     assert hidden == []
     subprocess.run(command, env=cli_environment, check=True, capture_output=True, timeout=100)
-    assert len(Store(store.place).names()) == 6
+    assert len(FleetStore(store.backend).names()) == 6
 
 
 def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
-    write_plan: WritePlan, store: Store
+    write_plan, store
 ) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
     with Measures() as gpu:
@@ -249,26 +237,24 @@ def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
         assert run(plan, store, gpu).count(Done.UNCHANGED) == 1
         # What is measured is more than what is recorded.
         assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
-    assert len(Store(store.place).names()) == 2
+    assert len(FleetStore(store.backend).names()) == 2
 
 
-def test_what_is_damaged_is_told_and_measured_again(write_plan: WritePlan, store: Store) -> None:
+def test_what_is_damaged_is_told_and_measured_again(write_plan, store) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'))
     with Measures() as gpu:
         run(plan, store, gpu)
-        bad = Path(store.place.path(store.names()[0]))
+        bad = Path(store.backend.path(store.names()[0]))
         data = bytearray(bad.read_bytes())
         data[len(data) // 4] ^= 1
         bad.write_bytes(data)
-        again = run(plan, Store(store.place), gpu)
+        again = run(plan, FleetStore(store.backend), gpu)
     assert (again.count(Done.MEASURED), again.count(Done.UNCHANGED)) == (1, 1)
     assert [str(bad) in each for each in again.warnings] == [True]
 
 
 @pytest.mark.parametrize("more", ["", f'against = "{ROOT}/cuda/ladder/02_coalesced.cu"\n'])
-def test_what_a_plan_names_twice_is_measured_once(
-    write_plan: WritePlan, store: Store, more: str
-) -> None:
+def test_what_a_plan_names_twice_is_measured_once(write_plan, store, more) -> None:
     source = f'source = "{ROOT}/cuda/ladder/01_naive.cu"\n{more}'
     sizes = "sizes = [{ M = 4096 }, { M = 4096 }]\n"
     plan = read_plan(write_plan(f"[[kernel]]\n{source}{sizes}[[kernel]]\n{source}"))
@@ -281,7 +267,7 @@ def test_what_a_plan_names_twice_is_measured_once(
 
 
 def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
-    write_plan: WritePlan, store: Store
+    write_plan, store
 ) -> None:
     ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'
     path = write_plan(ladder)
@@ -297,14 +283,14 @@ def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
     assert other.holdings.rows[0][:3] == ("NVIDIA H200", "2026-11", 2)
 
 
-def test_code_that_was_changed_back_is_measured_again(write_plan: WritePlan, store: Store) -> None:
+def test_code_that_was_changed_back_is_measured_again(write_plan, store) -> None:
     """With two presets and rounds a series has several keys of the same code."""
     ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1"]\nrepeat = 2\n'
     path = write_plan(f'{ladder}{ladder}preset = "triage"\n')
     plan = read_plan(path)
 
     def regressions() -> int:
-        return len(ask(Store(store.place), "regressions", Filters()).rows)
+        return len(ask(FleetStore(store.backend), "regressions", QueryFilters()).rows)
 
     with Measures() as gpu:
         assert run(plan, store, gpu).count(Done.MEASURED) == 4
@@ -321,13 +307,11 @@ def test_code_that_was_changed_back_is_measured_again(write_plan: WritePlan, sto
         assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 4
 
 
-def test_a_plans_status_counts_what_a_run_would_measure(
-    write_plan: WritePlan, store: Store
-) -> None:
+def test_a_plans_status_counts_what_a_run_would_measure(write_plan, store) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
 
     def lacking() -> int:
-        planned, open_, recorded = missing(plan, Store(store.place), gpu)
+        planned, open_, recorded = missing(plan, FleetStore(store.backend), gpu)
         assert (planned, recorded) == (1, 0)
         return len(open_)
 

@@ -14,9 +14,9 @@ from tests.fleet.conftest import RECORDED
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.errors import InputError
-from kernelprof.fleet.places import StoreError
-from kernelprof.fleet.records import Provenance, Record, record, schema
-from kernelprof.fleet.store import Store
+from kernelprof.fleet.columns import schema
+from kernelprof.fleet.records import MeasurementFile, Provenance, record
+from kernelprof.fleet.store import FleetStore, StoreError
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -32,13 +32,13 @@ def capture() -> Capture:
 
 
 @pytest.fixture(scope="module")
-def made(capture: Capture) -> Record:
+def made(capture: Capture) -> MeasurementFile:
     manifest = read_manifest(RECORDED / "01_naive")
     about = Provenance(key=KEY, plan="nightly", name="01_naive.cu", kind="source")
     return record(capture, diagnose(capture), manifest, about)
 
 
-def test_a_row_has_all_that_the_capture_has(made: Record, capture: Capture) -> None:
+def test_a_row_has_all_that_the_capture_has(made: MeasurementFile, capture: Capture) -> None:
     table = pq.read_table(io.BytesIO(made.data), schema=schema())
     (row,) = table.to_pylist()
     manifest = read_manifest(RECORDED / "01_naive")
@@ -57,52 +57,50 @@ def test_a_row_has_all_that_the_capture_has(made: Record, capture: Capture) -> N
     assert len(stored) > 200
 
 
-def test_what_is_stored_is_found_by_its_key(store: Store, made: Record) -> None:
+def test_what_is_stored_is_found_by_its_key(store: FleetStore, made: MeasurementFile) -> None:
     assert store.holds(KEY) == (None, ())
     name = store.add(made)
     assert name.startswith(f"kernels/gpu=NVIDIA-H200/month=2026-11/{KEY}.20261121T132355Z-")
-    again = Store(store.place)
+    again = FleetStore(store.backend)
     assert again.holds(KEY) == (name, ())
     assert again.holds("b" * 64) == (None, ())
     assert again.check(name) == 1
 
 
-def test_an_object_store_holds_the_same(made: Record) -> None:
-    store = Store.at("memory://fleet-test/store")
+def test_an_object_store_holds_the_same(made: MeasurementFile) -> None:
+    store = FleetStore.at("memory://fleet-test/store")
     name = store.add(made)
-    assert Store(store.place).holds(KEY) == (name, ())
-    assert store.place.read(name) == made.data
+    assert FleetStore(store.backend).holds(KEY) == (name, ())
+    assert store.backend.read(name) == made.data
 
 
 @pytest.mark.parametrize("left", [0, 10, -1])
-def test_a_torn_file_is_told_and_not_taken_for_a_measurement(
-    store: Store, made: Record, left: int
-) -> None:
-    torn = Path(store.place.path(store.add(made)))
+def test_a_torn_file_is_told_and_not_taken_for_a_measurement(store, made, left) -> None:
+    torn = Path(store.backend.path(store.add(made)))
     torn.write_bytes(made.data[:left])
-    name, damaged = Store(store.place).holds(KEY)
+    name, damaged = FleetStore(store.backend).holds(KEY)
     assert name is None
     assert [each.file for each in damaged] == [str(torn)]
     whole = store.add(made)
-    assert Store(store.place).holds(KEY)[0] == whole
+    assert FleetStore(store.backend).holds(KEY)[0] == whole
 
 
-def test_a_file_without_a_checksum_is_read_to_its_end(store: Store, made: Record) -> None:
-    path = Path(store.place.path(store.add(made)))
+def test_a_file_without_a_checksum_is_read_to_its_end(store, made) -> None:
+    path = Path(store.backend.path(store.add(made)))
     table = pq.read_table(io.BytesIO(made.data))
     version = {"kernelprof": json.dumps({"schema_version": "1"})}
     pq.write_table(table.replace_schema_metadata(version), path, compression="zstd")
-    assert Store(store.place).holds(KEY)[0] is not None
+    assert FleetStore(store.backend).holds(KEY)[0] is not None
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[100:middle] = bytes(middle - 100)
     path.write_bytes(data)
-    name, damaged = Store(store.place).holds(KEY)
+    name, damaged = FleetStore(store.backend).holds(KEY)
     assert (name, [each.file for each in damaged]) == (None, [str(path)])
 
 
-def test_a_changed_value_is_damage(store: Store, made: Record) -> None:
-    path = Path(store.place.path(store.add(made)))
+def test_a_changed_value_is_damage(store: FleetStore, made: MeasurementFile) -> None:
+    path = Path(store.backend.path(store.add(made)))
     data = bytearray(made.data)
     data[data.index(b"01_naive.cu")] ^= 1
     path.write_bytes(data)
@@ -110,25 +108,23 @@ def test_a_changed_value_is_damage(store: Store, made: Record) -> None:
         store.check(store.names()[0])
 
 
-def test_files_of_something_else_are_told(store: Store, made: Record) -> None:
+def test_files_of_something_else_are_told(store: FleetStore, made: MeasurementFile) -> None:
     name = store.add(made)
-    path = Path(store.place.path(name))
+    path = Path(store.backend.path(name))
     pq.write_table(pa.table({"key": [KEY]}), path)
     with pytest.raises(InputError, match="something else"):
         store.check(name)
     stranger = path.with_name("other.parquet")
     stranger.write_bytes(made.data)
-    assert [each.file for each in Store(store.place).strangers()] == [str(stranger)]
-    assert Store(store.place).names() == [name]
+    assert [each.file for each in FleetStore(store.backend).strangers()] == [str(stranger)]
+    assert FleetStore(store.backend).names() == [name]
 
 
-def test_what_cannot_be_written_leaves_nothing(
-    store: Store, made: Record, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_leaves_nothing(store, made, monkeypatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kernelprof.fleet.places.os.fsync", full)
+    monkeypatch.setattr("kernelprof.fleet.store.os.fsync", full)
     with pytest.raises(StoreError, match="No space left"):
         store.add(made)
-    assert [each for each in Path(store.place.path("")).rglob("*") if each.is_file()] == []
+    assert [each for each in Path(store.backend.path("")).rglob("*") if each.is_file()] == []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 from tests.fuzz import mutations
+from tests.support.captures import source_of
 
 if TYPE_CHECKING:
     from tests.fuzz.mutations import Draw
@@ -158,7 +159,7 @@ def _source_page(draw: Draw, example: Example) -> None:
 def _directory(draw: Draw, example: Example, place: str = "c") -> None:
     """A capture directory, its hashes right again so that more than they are looked at."""
     found = {each.name: each.read_bytes() for each in sorted(DIRECTORY.iterdir())}
-    found["source.cu"] = (CHANGES / "1" / "source.cu").read_bytes()
+    found["source.cu"] = source_of(CHANGES / "1")
     manifest = json.loads(found["manifest.json"])
     found["code.json.gz"] = _real(CODE)
     digest = hashlib.sha256(found["code.json.gz"]).hexdigest()
@@ -240,7 +241,7 @@ def _of_baseline(draw: Draw, example: Example) -> None:
                 ("baseline", "update", "b.json", candidate),
                 ("baseline", "accept", "b.json", candidate, "--reason", "x"),
                 ("gate", "b.json", candidate, "--markdown", "m.md"),
-                ("gate", "--calibrate", "b.json", candidate, str(CHANGES / "3")),
+                ("baseline", "calibrate", "b.json", candidate, str(CHANGES / "3")),
                 ("compare", "b.json", candidate, "--html", "c.html"),
                 ("history", ".", "--no-cache", "--html", "h.html"),
             )

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kernelprof.ladder.bench import time_interleaved
 from kernelprof.ladder.ceiling import Cublas
 from kernelprof.ladder.product import Product, flops
 from kernelprof.ladder.registry import ladder
-from kernelprof.ladder.results import from_json
-from kernelprof.ladder.rounds import in_turns, ratio_of
+from kernelprof.ladder.results import from_json, ratio_of
 from kernelprof.launch.processes import Interrupts
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_cublas_in_turns_with_itself_is_equally_fast(
 ) -> None:
     """Two processes that are asked in turns: what one loses by going first or second would show."""
     with Cublas(BF16, interrupts) as one, Cublas(BF16, interrupts) as other:
-        found = in_turns(
+        found = time_interleaved(
             lambda count: one.times(SIZE, count),
             lambda count: other.times(SIZE, count),
             SIZE,

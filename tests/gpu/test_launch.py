@@ -16,8 +16,8 @@ import pytest
 from tests.gpu import support
 from tests.support.processes import started
 
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import launch_hashes
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.gpu.conftest import RESULTS
 
-from kernelprof.analysis.survey.answer import survey_of
+from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.collect.survey.run import survey
 from kernelprof.launch.processes import Interrupts
 from kernelprof.model.survey import Limit
@@ -207,7 +207,7 @@ def test_short_kernels_from_python_and_from_a_graph(
     command = [sys.executable, str(PROGRAMS / "short_kernels.py"), *words]
     with Interrupts() as interrupts:
         run = survey(command, interrupts, folder=tmp_path)
-    found = survey_of(run.trace, run.seconds)
+    found = survey_program(run.trace, run.seconds)
     assert found.answer is not None
     keep(tmp_path, f"short-{limit.value}", found.answer.sentence)
     assert found.answer.limit is limit, found.answer.sentence

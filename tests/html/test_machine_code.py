@@ -7,16 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import (
-    CAPTURES,
-    DARK_FIRST,
-    has_horizontal_scroll,
-    open_card,
-    screenshot,
-)
+from tests.html.support import CAPTURES, DARK_FIRST, has_horizontal_scroll, open_card, screenshot
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import Draft
+from kernelprof.collect.store import CaptureDraft
 from kernelprof.model.records import to_json
 from kernelprof.model.sampled import to_bytes
 from kernelprof.sources import read_capture
@@ -41,7 +35,7 @@ def tile(tmp_path_factory: pytest.TempPathFactory, report: Report) -> Path:
     shutil.copytree(FOLDER / "h200" / "03_shared_tile", folder)
     codes = read_capture(PAGES / "shared_tile.source_counters.csv.gz").code
     data = to_bytes(each.with_files(lambda _: RUNG) for each in codes)
-    name, digest = Draft(folder, folder, replaces=False).store("code", 0, data, "json")
+    name, digest = CaptureDraft(folder, folder, replaces=False).store("code", 0, data, "json")
     manifest = read_manifest(folder)
     run = replace(manifest.runs[0], code=name, code_sha256=digest)
     changed = to_json(replace(manifest, runs=(run,)))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import has_horizontal_scroll
+from tests.support.pages import ROOT, commands
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import RunCli
     from tests.html.conftest import OpenPage
 
-REPORTS = Path(__file__).parents[2] / "reports"
+    Built = Callable[[str], Path]
+
 SPILLED = """() => [...document.querySelectorAll("table.cards td, table.bars :is(th, td.number)")]
     .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
     .map((cell) => cell.textContent.trim())"""
@@ -22,26 +27,40 @@ CUT = """() => [...document.querySelectorAll(".treemap a.cell:not(.small) .detai
     .map((detail) => detail.closest(".cell").textContent)"""
 
 
+@pytest.fixture(scope="module")
+def built(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Build a page of ``make reports`` once, by its name."""
+    folder = tmp_path_factory.mktemp("built")
+
+    def build(name: str) -> Path:
+        page = folder / f"{name}.html"
+        if not page.exists():
+            run_cli(*commands()[name][:-1], str(page), cwd=ROOT)
+        return page
+
+    return build
+
+
 @pytest.mark.parametrize("name", ["many-kernels", "frameworks"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_map_has_the_words_that_its_areas_have_room_for(
-    name: str, width: int, look_at: OpenPage
+    name: str, width: int, built: Built, look_at: OpenPage
 ) -> None:
-    page = look_at(REPORTS / f"{name}.html", width=width)
+    page = look_at(built(name), width=width)
     assert page.locator(".treemap .detail:visible").count() >= 3
     assert page.evaluate(CUT) == []
 
 
 @pytest.mark.parametrize("name", ["comparison", "gate", "history", "predicted", "source"])
-def test_no_text_runs_into_the_next(name: str, look_at: OpenPage) -> None:
-    page = look_at(REPORTS / f"{name}.html", width=390)
+def test_no_text_runs_into_the_next(name: str, built: Built, look_at: OpenPage) -> None:
+    page = look_at(built(name), width=390)
     assert page.evaluate(SPILLED) == []
     assert not has_horizontal_scroll(page)
 
 
 @pytest.mark.parametrize("name", ["comparison", "gate", "ladder-bf16-h200"])
-def test_the_title_has_the_width_of_the_page(name: str, look_at: OpenPage) -> None:
-    page = look_at(REPORTS / f"{name}.html", width=390)
+def test_the_title_has_the_width_of_the_page(name: str, built: Built, look_at: OpenPage) -> None:
+    page = look_at(built(name), width=390)
     title, tools = page.locator("h1").bounding_box(), page.locator(".tools").bounding_box()
     assert title is not None
     assert tools is not None
@@ -49,8 +68,8 @@ def test_the_title_has_the_width_of_the_page(name: str, look_at: OpenPage) -> No
     assert title["y"] >= tools["y"] + tools["height"] - 2
 
 
-def test_a_long_text_has_a_line_of_its_own_on_a_card(look_at: OpenPage) -> None:
-    page = look_at(REPORTS / "history.html", width=390)
+def test_a_long_text_has_a_line_of_its_own_on_a_card(built: Built, look_at: OpenPage) -> None:
+    page = look_at(built("history"), width=390)
     cell = page.locator("table.cards td.broad").first
     card = cell.locator("xpath=ancestor::tr").bounding_box()
     box = cell.bounding_box()
@@ -59,8 +78,8 @@ def test_a_long_text_has_a_line_of_its_own_on_a_card(look_at: OpenPage) -> None:
     assert box["width"] > 0.9 * (card["width"] - 30)
 
 
-def test_numbers_beside_bars_stand_in_one_line(look_at: OpenPage) -> None:
-    page = look_at(REPORTS / "gate.html", width=390)
+def test_numbers_beside_bars_stand_in_one_line(built: Built, look_at: OpenPage) -> None:
+    page = look_at(built("gate"), width=390)
     widths = page.locator("table.waterfall .track").evaluate_all(
         "cells => cells.map((cell) => cell.clientWidth)"
     )

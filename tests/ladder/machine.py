@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.ladder.ceiling import CeilingError
-from kernelprof.ladder.results import Ceiling
-from kernelprof.launch.prepare import PreparedKernel
-from kernelprof.launch.trial import timing_facts
+from kernelprof.ladder.results import CublasCeiling
+from kernelprof.launch.run.prepare import PreparedKernel
+from kernelprof.launch.run.trial import timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from kernelprof.errors import KernelprofError
     from kernelprof.ladder.product import Product
-    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.specification.overrides import LaunchOverrides
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 FLOPS = 2.0 * 2048**3
 CUBLAS_NS = 345_000.0
 MIN_BYTES = 12.0 * 2048**2
-H200 = Gpu(0, "NVIDIA H200", (9, 0), max_sm_mhz=1980.0, max_memory_mhz=3201.0)
+H200 = LocalGpu(0, "NVIDIA H200", (9, 0), max_sm_mhz=1980.0, max_memory_mhz=3201.0)
 
 REPLAYED = {
     "01_naive.cu": (r"^gemm_bad", 1, 35_310_000.0),
@@ -107,8 +107,8 @@ class StandInCublas:
     def __exit__(self, *_: object) -> None:
         self.ended()
 
-    def ceiling(self, size: int) -> Ceiling:
-        return Ceiling(timing_facts([CUBLAS_NS] * 20, warm_up=5, flops=2.0 * size**3), 2.1e-7)
+    def ceiling(self, size: int) -> CublasCeiling:
+        return CublasCeiling(timing_facts([CUBLAS_NS] * 20, warm_up=5, flops=2.0 * size**3), 2.1e-7)
 
     def times(self, size: int, count: int) -> list[float]:
         if self.fails_after is not None and len(self.rows) >= self.fails_after:
@@ -150,7 +150,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         each.chmod(0o755)
     monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
     monkeypatch.setattr(
-        "kernelprof.collect.environment.machine", lambda: Machine((H200,), "580.159.04", "13.0")
+        "kernelprof.collect.environment.query_machine",
+        lambda: LocalMachine((H200,), "580.159.04", "13.0"),
     )
     monkeypatch.chdir(work)
     return work

@@ -6,16 +6,17 @@ from dataclasses import replace
 
 from kernelprof.ladder.product import Product
 from kernelprof.ladder.results import (
-    Ceiling,
     Climb,
     Climbed,
+    CublasCeiling,
+    InterleavedTiming,
     ShortVerdict,
     Surroundings,
+    TimedRound,
     Traffic,
     Trouble,
     Way,
 )
-from kernelprof.ladder.rounds import Beside, Round
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 FLOPS = 2e9
@@ -88,16 +89,16 @@ CLIMB = Climb(
         ncu="2025.3.1.0",
         clock_control="none",
     ),
-    ceiling=Ceiling(timing(1e6), 2.1e-7, "Some GPU", "14.2.0", "13.0", "13.0.2"),
+    ceiling=CublasCeiling(timing(1e6), 2.1e-7, "Some GPU", "14.2.0", "13.0", "13.0.2"),
     rungs=(NAIVE, COALESCED, TILE),
 )
 
 
-def beside(size: int, median: float, *parts: float) -> Beside:
+def beside(size: int, median: float, *parts: float) -> InterleavedTiming:
     """A rung of a median in turns with cuBLAS, of whose speed it has a part in each round."""
-    found, rounds = timing(median), tuple(Round(median, median * each) for each in parts)
+    found, rounds = timing(median), tuple(TimedRound(median, median * each) for each in parts)
     ceiling = replace(timing(rounds[len(rounds) // 2].ceiling_ns), times_ns=())
-    return Beside(size, found, ceiling, rounds)
+    return InterleavedTiming(size, found, ceiling, rounds)
 
 
 BF16 = replace(

@@ -13,7 +13,7 @@ import pytest
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER, find
 from kernelprof.ladder.registry import Rung, ladder
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.sources.capture_directory import read_stored
 
 if TYPE_CHECKING:

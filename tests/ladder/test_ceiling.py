@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.few import few
@@ -179,9 +179,7 @@ def test_the_answer_is_read() -> None:
         (0.02, BF16, "did not compute in BF16: its relative error is 2.0e-02"),
     ],
 )
-def test_a_product_of_another_precision_is_refused(
-    error: float, product: Product, what: str
-) -> None:
+def test_a_product_of_another_precision_is_refused(error, product, what) -> None:
     with pytest.raises(CeilingError) as caught:
         check_error(error, product)
     assert what in caught.value.what
@@ -189,9 +187,7 @@ def test_a_product_of_another_precision_is_refused(
 
 
 @pytest.mark.parametrize("product", [FP32, Product("float32", "nt", "normal")], ids=["nn", "nt"])
-def test_the_process_switches_tf32_off_and_times_each_product(
-    product: Product, cupy: Path, interrupts: Interrupts
-) -> None:
+def test_the_process_switches_tf32_off_and_times_each_product(product, cupy, interrupts) -> None:
     del cupy
     with Cublas(product, interrupts) as cublas:
         found = cublas.ceiling(96)
@@ -205,7 +201,7 @@ def test_the_process_switches_tf32_off_and_times_each_product(
 @pytest.mark.parametrize("layout", few(["nn", "nt"], "nt", why="alike"))
 @pytest.mark.parametrize("fill", few(["random", "normal"], "random", why="alike"))
 def test_bf16_is_rounded_once_and_no_operand_lies_the_other_way(
-    layout: Any, fill: Any, cupy: Path, interrupts: Interrupts
+    layout, fill, cupy, interrupts
 ) -> None:
     """Correct rounding of the result makes about 1.7e-3; a transposed operand some 1.4."""
     del cupy
@@ -237,9 +233,7 @@ def test_the_stand_in_would_show_tf32(cupy: Path, interrupts: Interrupts) -> Non
         cublas.ceiling(96)
 
 
-def test_a_version_that_is_not_told_is_no_reason_to_fail(
-    cupy: Path, interrupts: Interrupts
-) -> None:
+def test_a_version_that_is_not_told_is_no_reason_to_fail(cupy, interrupts) -> None:
     cupy.write_text(CUPY.replace("def getVersion", "def get_version"), encoding="utf-8")
     with Cublas(FP32, interrupts) as cublas:
         assert cublas.ceiling(32).cublas is None

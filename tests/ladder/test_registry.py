@@ -8,7 +8,14 @@ import pytest
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.ladder.product import Product
-from kernelprof.ladder.registry import Ladder, choose, ladder, ladders, named, read_ladder
+from kernelprof.ladder.registry import (
+    Ladder,
+    choose,
+    ladder,
+    ladders,
+    read_ladder,
+    singly_chosen_files,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,9 +146,7 @@ def test_a_rung_of_another_ladder_has_its_name_before_it(wanted: str, both: list
     assert (of.name, found.file) == ("tiny", "02_b.cu")
 
 
-def test_a_file_is_known_by_where_it_lies(
-    both: list[Ladder], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_known_by_where_it_lies(both, folder, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     of, (found,) = choose(both, ["02_b.cu"])
     assert (of.name, found.file) == ("tiny", "02_b.cu")
@@ -155,9 +160,9 @@ def test_rungs_come_in_the_order_of_the_ladder_and_once(both: list[Ladder]) -> N
 
 
 def test_a_rung_is_named_by_itself_and_not_by_its_ladder(both: list[Ladder]) -> None:
-    assert named(both, []) == named(both, ["tiny"]) == frozenset()
-    assert named(both, ["tiny", "tiny/2"]) == {"02_b.cu"}
-    assert named(both, ["3", "03_shared_tile.cu"]) == {"03_shared_tile.cu"}
+    assert singly_chosen_files(both, []) == singly_chosen_files(both, ["tiny"]) == frozenset()
+    assert singly_chosen_files(both, ["tiny", "tiny/2"]) == {"02_b.cu"}
+    assert singly_chosen_files(both, ["3", "03_shared_tile.cu"]) == {"03_shared_tile.cu"}
 
 
 @pytest.mark.parametrize("mixed", [["3", "tiny/1"], ["tiny", "sgemm"], ["tiny", "2"]])

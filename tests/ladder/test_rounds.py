@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from kernelprof.ladder.bench import FEWEST_ROUNDS, LAUNCHES, ROUNDS, time_interleaved
 from kernelprof.ladder.product import Product
-from kernelprof.ladder.rounds import FEWEST_ROUNDS, LAUNCHES, ROUNDS, in_turns, ratio_of
+from kernelprof.ladder.results import ratio_of
 
 BF16 = Product("bfloat16", "nt", "normal")
 
@@ -33,7 +34,7 @@ class Gpu:
 
 def test_both_are_timed_in_turns_and_each_begins_every_other_round() -> None:
     gpu = Gpu()
-    found = in_turns(gpu.side("rung", 1.4e6), gpu.side("cublas", 1.4e6), 8192, BF16)
+    found = time_interleaved(gpu.side("rung", 1.4e6), gpu.side("cublas", 1.4e6), 8192, BF16)
     first, second, *rows = gpu.asked
     assert (first, second) == (("rung", 1), ("cublas", 1))
     assert len(rows) == 2 * ROUNDS
@@ -49,7 +50,7 @@ def test_both_are_timed_in_turns_and_each_begins_every_other_round() -> None:
 def test_a_clock_that_falls_favours_neither() -> None:
     """Alone and one after the other they would differ by the whole fall of the clock."""
     gpu = Gpu()
-    found = in_turns(gpu.side("rung", 1e6), gpu.side("cublas", 1.02e6), 4096, BF16)
+    found = time_interleaved(gpu.side("rung", 1e6), gpu.side("cublas", 1.02e6), 4096, BF16)
     assert gpu.slower > 1.4
     ratio = ratio_of(found)
     assert ratio.median == pytest.approx(1.02, rel=0.025)
@@ -60,7 +61,7 @@ def test_a_clock_that_falls_favours_neither() -> None:
 
 def test_the_ratio_is_that_of_each_round_s_own_medians() -> None:
     rung, cublas = iter([[9.0], *[[2.0]] * 9]), iter([[9.0], *([[2.0], [3.0], [4.0]] * 3)])
-    found = in_turns(lambda _: next(rung), lambda _: next(cublas), 64, BF16)
+    found = time_interleaved(lambda _: next(rung), lambda _: next(cublas), 64, BF16)
     assert [tuple(each) for each in found.rounds] == [(2.0, 2.0), (2.0, 3.0), (2.0, 4.0)] * 3
     assert ratio_of(found) == (1.5, 1.0, 2.0)
 
@@ -69,12 +70,10 @@ def test_the_ratio_is_that_of_each_round_s_own_medians() -> None:
     ("rung_ns", "rounds", "launches"),
     [(1e5, ROUNDS, LAUNCHES), (1e7, ROUNDS, 10), (2e8, ROUNDS, 1), (2.2e9, FEWEST_ROUNDS, 1)],
 )
-def test_a_kernel_that_takes_long_is_launched_less_often(
-    rung_ns: float, rounds: int, launches: int
-) -> None:
+def test_a_kernel_that_takes_long_is_launched_less_often(rung_ns, rounds, launches) -> None:
     gpu = Gpu()
     gpu.slower = 1 / 1.001
-    found = in_turns(gpu.side("rung", rung_ns), gpu.side("cublas", 1e5), 64, BF16)
+    found = time_interleaved(gpu.side("rung", rung_ns), gpu.side("cublas", 1e5), 64, BF16)
     assert len(found.rounds) == rounds
     assert found.timing.launches == rounds * launches
     assert found.ceiling.launches == rounds * LAUNCHES
@@ -83,5 +82,5 @@ def test_a_kernel_that_takes_long_is_launched_less_often(
 def test_the_number_of_rounds_is_odd() -> None:
     for milliseconds in range(100, 2000, 50):
         gpu = Gpu()
-        found = in_turns(gpu.side("r", milliseconds * 1e6), gpu.side("c", 1e5), 64, BF16)
+        found = time_interleaved(gpu.side("r", milliseconds * 1e6), gpu.side("c", 1e5), 64, BF16)
         assert len(found.rounds) % 2 == 1

@@ -16,7 +16,7 @@ from tests.support.few import few
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Machine
+from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.ceiling import CeilingError
 from kernelprof.ladder.registry import ladder, read_ladder
@@ -445,7 +445,7 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
     ],
 )
 def test_without_a_gpu(options, lacks, machine, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     assert main([*RUN, "--size", "1024", *options]) == 4
     out, err = capsys.readouterr()

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.launch.read_spec import read_spec
-from kernelprof.launch.source import Block
+from kernelprof.launch.source import SpecBlock
+from kernelprof.launch.specification.reader import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.specification.spec import LaunchSpec
 
 SGEMM = """\
 kernel = "sgemm"
@@ -109,4 +109,4 @@ def sgemm_cu(tmp_path: Path) -> Path:
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[str], LaunchSpec]:
     """Read a specification from its TOML text."""
-    return lambda toml: read_spec(Block(toml, tmp_path / "kernel.toml"))
+    return lambda toml: read_spec(SpecBlock(toml, tmp_path / "kernel.toml"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bisect
 import math
+import os
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,21 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelprof.errors import InputError
-from kernelprof.launch import arrays
-from kernelprof.launch.arrays import (
-    case_of,
+from kernelprof.launch.check import arrays
+from kernelprof.launch.check.arrays import (
+    _loaded,
     compare,
     count_poison,
     decode,
     encode,
     fill,
     poisoned,
+    reference_case,
     storage_type,
 )
-from kernelprof.launch.elements import TYPES
-from kernelprof.launch.references import BadFunctionError
-from kernelprof.launch.resolved import ResolvedArray
-from kernelprof.launch.tables import Argument
+from kernelprof.launch.check.references import BadFunctionError
+from kernelprof.launch.specification.elements import TYPES
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.launch.specification.spec import ResolvedArray
+from kernelprof.launch.specification.tables import Argument
 
 _STORED = {"bfloat16": "uint16", "bool": "uint8", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
 
@@ -250,7 +254,7 @@ def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> N
     launch = read(sgemm).changed(sizes={"M": 2, "N": 3, "K": 4}).resolve()
     arrays = [a for a in launch.arguments if isinstance(a, ResolvedArray)]
     filled = {a.argument.name: fill(a, tmp_path, {}) for a in arrays}
-    case = case_of(launch, filled)
+    case = reference_case(launch, filled)
     assert list(case.inputs) == ["A", "B"]
     assert list(case.outputs) == ["C"]
     assert case.inputs["A"].dtype == np.float64
@@ -258,7 +262,7 @@ def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> N
     assert case.sizes == {"M": 2, "N": 3, "K": 4}
     # What has no fill is the same everywhere: it need not be there.
     del filled["C"]
-    again = case_of(launch, filled)
+    again = reference_case(launch, filled)
     assert again.outputs["C"].shape == (2, 3)
     assert np.isnan(again.outputs["C"]).all()
     assert again.outputs["C"].dtype == case.outputs["C"].dtype
@@ -272,14 +276,14 @@ def test_a_reference_gets_a_scalar_as_the_kernel_does(read, sgemm, type_name, ke
     scalar = f'[[arguments]]\nname = "alpha"\ntype = "{type_name}"\nvalue = 0.1\n'
     launch = read(f"{sgemm}\n{scalar}").resolve({"M": 2, "N": 3, "K": 4})
     arrays = {name: np.zeros(each.shape, np.float32) for name, each in launch.arrays.items()}
-    assert case_of(launch, arrays).scalars == {"M": 2, "alpha": kept}
+    assert reference_case(launch, arrays).scalars == {"M": 2, "alpha": kept}
 
 
 def test_a_right_result_passes() -> None:
     wanted = np.array([[1.0, 2.0], [3.0, 4.0]])
     result = compare("C", "float32", (wanted * (1 + 1e-7)).astype(np.float32), wanted, 1e-5)
     assert result.passed
-    assert result.unwritten == 0
+    assert result.poisoned == 0
 
 
 @pytest.mark.parametrize("type_name", ["float8_e4m3", "float8_e5m2"])
@@ -308,7 +312,7 @@ def test_elements_that_nobody_wrote_are_seen(type_name) -> None:
     stored[:3] = encode(np.ones((3, 4)), type_name)
     result = compare("C", type_name, stored, np.ones((4, 4)), 1e-5)
     assert not result.passed
-    assert result.unwritten == 4
+    assert result.poisoned == 4
     assert result.worst == (3, 0)
 
 
@@ -356,3 +360,24 @@ def test_poison_that_is_left_is_counted_where_it_can_be_told(type_name, left) ->
     stored = poisoned(type_name, (4,))
     stored[1:3] = 0
     assert count_poison(type_name, stored) == left
+
+
+def test_an_array_that_says_it_is_larger_than_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(4, dtype=np.float32))
+    assert _loaded(path, "a").tolist() == [0, 0, 0, 0]
+    data = path.read_bytes()
+    shape = b"(4,), }"
+    assert shape in data
+    huge = b"(4444444444444,), }"
+    path.write_bytes(data.replace(shape + b" " * (len(huge) - len(shape)), huge))
+    with pytest.raises(SpecError, match="cannot be read"):
+        _loaded(path, "a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(SpecError, match="a pipe or a device"):
+            _loaded(place, "a")

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.launch.conftest import stand_in
 from tests.support.few import few
 
 from kernelprof.errors import InputError
-from kernelprof.launch.build import build, compile_failure, find_entry, prepared, target_of
-from kernelprof.launch.cubin import Compiled, CompileError, entries
-from kernelprof.launch.nvcc import Workshop, architecture_option
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.build.compilation import (
+    Built,
+    Spills,
+    build_kernel,
+    compile_failure,
+    compile_target,
+    find_entry,
+    instrument_source,
+    parse_spills,
+    parse_warnings,
+    read_built,
+    required_architecture,
+    shorten_errors,
+    write_built,
+)
+from kernelprof.launch.build.cubin import CompiledCubin, CompileError
+from kernelprof.launch.build.nvcc import Workshop, architecture_option, scratch
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.model.manifest import CompilerWarning
+from sassim.errors import CubinError
+from sassim.sass.elf import list_kernels
 
 TEMPLATE = """\
 namespace ns {
@@ -57,18 +76,18 @@ def nvcc(tmp_path):
 
 
 def test_a_template_is_instantiated_and_found(copy_cu, nvcc) -> None:
-    built = build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+    built = build_kernel(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
     assert built.entry == "_ZN2ns4copyILi64EfEEvPKT0_PS1_i"
     assert built.options == ("-lineinfo", "-DFACTOR=1")
-    assert set(entries(built.cubin)) == {built.entry, "_Z5otherPi"}
+    assert set(list_kernels(built.cubin)) == {built.entry, "_Z5otherPi"}
     assert str(copy_cu).encode() in built.cubin or b"copy.cu" in built.cubin
 
 
 def test_an_entry_that_the_compiler_names_is_not_looked_for(copy_cu, nvcc) -> None:
-    def compiler(*asked: object) -> Compiled:
-        return Compiled(nvcc(*asked).cubin, entry="_Z5otherPi")
+    def compiler(*asked: object) -> CompiledCubin:
+        return CompiledCubin(nvcc(*asked).cubin, entry="_Z5otherPi")
 
-    assert build(load_spec(copy_cu), copy_cu, "sm_90", compiler).entry == "_Z5otherPi"
+    assert build_kernel(load_spec(copy_cu), copy_cu, "sm_90", compiler).entry == "_Z5otherPi"
 
 
 WARPGROUP = """\
@@ -97,12 +116,12 @@ def warpgroup_cu(tmp_path):
 def test_what_only_this_gpu_has_compiles_unless_the_plain_set_is_asked_for(
     warpgroup_cu, nvcc
 ) -> None:
-    built = build(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
+    built = build_kernel(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
     assert built.arch == "sm_90a"
     plain = OF_WARPGROUP + "compile = { architecture_specific = false }\n"
     (warpgroup_cu.parent / "k.toml").write_text(plain)
     with pytest.raises(CompileError, match=r"'wgmma.fence' not supported on .target 'sm_90'"):
-        build(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
+        build_kernel(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +136,11 @@ def test_what_only_this_gpu_has_compiles_unless_the_plain_set_is_asked_for(
 )
 def test_each_architecture_has_its_own_set(warpgroup_cu, arch, target, option) -> None:
     spec = load_spec(warpgroup_cu)
-    assert target_of(spec, arch) == target
+    assert compile_target(spec, arch) == target
     assert architecture_option(target) == option
     plain = OF_WARPGROUP + "compile = { architecture_specific = false }\n"
     (warpgroup_cu.parent / "k.toml").write_text(plain)
-    assert target_of(load_spec(warpgroup_cu), arch) == arch
+    assert compile_target(load_spec(warpgroup_cu), arch) == arch
 
 
 @pytest.mark.parametrize(("arch", "more"), [("sm_999", False), ("sm_999a", True)])
@@ -138,7 +157,7 @@ def test_an_architecture_that_nvcc_does_not_know(tmp_path, nvcc, arch, more) -> 
 def test_a_compile_error_names_the_users_line(copy_cu, nvcc) -> None:
     (copy_cu.parent / "copy.toml").write_text(TOML.replace("FACTOR = 1", "OTHER = 1"))
     with pytest.raises(CompileError) as caught:
-        build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+        build_kernel(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
     error = compile_failure(copy_cu, caught.value.what, kernel="ns::copy<64, float>")
     assert 'identifier "FACTOR" is undefined' in error.what
     assert error.where == f"{copy_cu}:5"
@@ -149,16 +168,16 @@ def test_arguments_are_looked_at_before_it_is_compiled(copy_cu) -> None:
     lines = [line for line in TOML.splitlines() if 'name = "n"' not in line]
     (copy_cu.parent / "copy.toml").write_text("\n".join(lines))
 
-    def never(*_arguments) -> Compiled:
+    def never(*_arguments) -> CompiledCubin:
         raise AssertionError
 
     with pytest.raises(InputError, match="3 parameters"):
-        build(load_spec(copy_cu), copy_cu, "sm_90", never)
+        build_kernel(load_spec(copy_cu), copy_cu, "sm_90", never)
 
 
 def test_what_is_compiled_has_the_users_name(tmp_path) -> None:
     path = tmp_path / 'a "b".cu'
-    first, second = prepared("\ufeffint x;", path, "k").split("\n")
+    first, second = instrument_source("\ufeffint x;", path, "k").split("\n")
     assert first == f'#line 1 "{tmp_path}/a \\"b\\".cu"'
     assert second == "int x;"
 
@@ -205,8 +224,8 @@ def test_an_entry_that_is_not_one(kernel, said) -> None:
 
 @pytest.mark.parametrize("cubin", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 90])
 def test_what_is_no_cubin(cubin) -> None:
-    with pytest.raises(CompileError, match="cubin"):
-        entries(cubin)
+    with pytest.raises(CubinError, match="cubin"):
+        list_kernels(cubin)
 
 
 INSTANCES = {
@@ -297,9 +316,9 @@ def test_a_demangler_that_does_not_answer_decides_nothing(tmp_path, monkeypatch,
 def test_a_second_instance_in_the_file(copy_cu, nvcc) -> None:
     again = "template __global__ void ns::copy<32, float>(const float*, float*, int);\n"
     copy_cu.write_text(TEMPLATE + again)
-    built = build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+    built = build_kernel(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
     assert built.entry == "_ZN2ns4copyILi64EfEEvPKT0_PS1_i"
-    assert len(entries(built.cubin)) == 3
+    assert len(list_kernels(built.cubin)) == 3
 
 
 @pytest.mark.parametrize(
@@ -312,7 +331,7 @@ def test_includes_are_beside_the_source(copy_cu, nvcc, flag) -> None:
     (copy_cu.parent / "copy.toml").write_text(
         TOML.replace("compile = { ", f'compile = {{ flags = ["{flag}"], ')
     )
-    built = build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+    built = build_kernel(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
     assert built.options == ("-lineinfo", "-DFACTOR=1", flag)
 
 
@@ -325,3 +344,139 @@ def test_template_arguments_that_do_not_fit(copy_cu) -> None:
     output = "kernel of the launch specification(1): error: no instance of function template"
     error = compile_failure(copy_cu, output, kernel="ns::copy<1>")
     assert "ns::copy<1>" in (error.hint or "")
+
+
+FOLDER = Path(__file__).parent / "ptxas"
+ENTRIES = (
+    *("right", "changes_accumulators", "reads_accumulators"),
+    *("calls", "changes_registers", "spills"),
+)
+# Of a function that kernels call, and of none: these may be of any kernel.
+ANYBODYS = {"nvcc-13.0.88": ["C7508", "C7519", "C7517"], "nvcc-13.5.37": ["C7508", "C7517"]}
+
+
+@pytest.fixture(params=list(ANYBODYS))
+def said(request) -> tuple[str, list[str]]:
+    return (FOLDER / f"{request.param}.txt").read_text(), ANYBODYS[request.param]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "words"),
+    [
+        ("spills", "C7511", "serialized due to insufficient register resources"),
+        ("calls", "C7510", "serialized due to wgmma pipeline crossing function boundary"),
+        (
+            "reads_accumulators",
+            "C7514",
+            "reading accumulator registers of a wgmma between start and end of the pipeline stage",
+        ),
+        ("changes_accumulators", "C7517", "to allow use of registers defined by GMMA"),
+    ],
+)
+def test_a_kernel_has_its_own_warnings(said, entry, code, words) -> None:
+    text, anybodys = said
+    found = parse_warnings(text, entry, ENTRIES)
+    (own,) = [each for each in found if each.function == entry]
+    assert own.code == code
+    assert words in own.text
+    assert sorted(each.code for each in found if each is not own) == sorted(anybodys)
+
+
+def test_a_right_kernel_has_only_those_that_nobody_can_place(said) -> None:
+    text, anybodys = said
+    found = parse_warnings(text, "right", ENTRIES)
+    assert [each.code for each in found] == anybodys
+    assert {each.function for each in found} == {None, "_Z7productRA32_fmm"}
+    assert found[0] == CompilerWarning(
+        "C7508",
+        "Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at "
+        "entry.",
+    )
+
+
+def test_what_is_said_twice_is_one_warning(said) -> None:
+    text, _ = said
+    assert parse_warnings(text + text, "calls", ENTRIES) == parse_warnings(text, "calls", ENTRIES)
+
+
+def test_what_is_spilled_is_that_of_the_kernel(said) -> None:
+    text, _ = said
+    found = parse_spills(text, "spills")
+    assert found is not None
+    assert min(found) > 100
+    assert parse_spills(text, "right") == Spills(0, 0)
+    assert parse_spills(text, "spill") is None
+    assert parse_spills("", "right") is None
+
+
+def test_the_compiler_that_is_here_says_it_in_these_words(tmp_path) -> None:
+    if shutil.which("nvcc") is None:
+        pytest.skip("there is no nvcc here")
+    source = (FOLDER / "warnings.cu").read_text()
+    with scratch() as folder:
+        done = Workshop(folder).cubin(source, ["-lineinfo"], "sm_90a", tmp_path)
+    names = list_kernels(done.cubin)
+    assert set(names) == set(ENTRIES)
+    found = {each.code for name in ENTRIES for each in parse_warnings(done.messages, name, names)}
+    assert found >= {"C7508", "C7510", "C7511", "C7514", "C7517"}
+    assert parse_spills(done.messages, "right") == Spills(0, 0)
+
+
+def test_a_kernel_that_is_kept_is_found_again(tmp_path) -> None:
+    file = tmp_path / "kernel.cubin"
+    built = Built(
+        cubin=b"\x7fELF\n\n\0",
+        entry="k",
+        options=("-lineinfo", "-O3"),
+        arch="sm_90a",
+        warnings=(CompilerWarning("C7508", "ignored"), CompilerWarning("C7510", "slow", "k")),
+        spills=Spills(4, 8),
+    )
+    assert read_built(file, "a") is None
+    for each in (built, replace(built, warnings=(), spills=None)):
+        write_built(file, "a", each)
+        assert read_built(file, "a") == each
+        assert read_built(file, "b") is None
+    file.write_bytes(b"k a\n\x7fELF")
+    assert read_built(file, "a") is None
+
+
+def _errors(*texts: str) -> str:
+    """As NVRTC gives what ``ptxas`` refuses."""
+    lines = [
+        f"ptxas application ptx input, line {number}; error   : {text}"
+        for number, text in enumerate(texts, 64)
+    ]
+    return "\n".join([*lines, "ptxas fatal   : Ptx assembly aborted due to errors"])
+
+
+CLUSTERS = "Feature '.cluster scope' requires .target sm_90 or higher"
+WGMMA = "Instruction 'wgmma.fence' not supported on .target 'sm_80'"
+
+
+def test_of_many_errors_the_first_are_shown_each_once() -> None:
+    many = [CLUSTERS, CLUSTERS, *(f"Instruction 'i{n}' is unknown" for n in range(20))]
+    lines = shorten_errors(_errors(*many)).splitlines()
+    assert len(lines) == 7
+    assert lines[0].endswith(f"line 64; error   : {CLUSTERS}")
+    assert lines[4].endswith("'i3' is unknown")
+    assert lines[5].startswith("ptxas fatal")
+    assert lines[6] == "and 17 more errors of ptxas"
+
+
+def test_a_few_errors_and_what_else_compilers_say_stay_as_they_are() -> None:
+    for text in (_errors(CLUSTERS, WGMMA), 'k.cu(3): error: expected a ";"\n  x\n  ^'):
+        assert shorten_errors(text) == text
+
+
+@pytest.mark.parametrize(
+    ("errors", "arch"),
+    [
+        ([CLUSTERS, "Modifier '.x' requires .target sm_80 or higher"], "sm_90"),
+        ([CLUSTERS, WGMMA], "sm_90a"),
+        (["Instruction 'tcgen05.alloc' not supported on .target 'sm_90a'"], "sm_100a"),
+        (["Instruction 'wrong' is unknown"], None),
+    ],
+)
+def test_what_the_code_needs_follows_from_the_errors(errors: list[str], arch: str | None) -> None:
+    assert required_architecture(_errors(*errors)) == arch

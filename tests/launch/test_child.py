@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from kernelprof.launch.asked import ANSWER
 from kernelprof.launch.child import main
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.trial import LaunchError
+from kernelprof.launch.processes import RESPONSE_KEY
+from kernelprof.launch.run.trial import LaunchError
+from kernelprof.launch.specification.reader import load_spec
 
 if TYPE_CHECKING:
-    from kernelprof.launch.spec import ResolvedLaunch
+    from kernelprof.launch.specification.spec import ResolvedLaunch
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pycuda") is not None, reason="PyCUDA is here")
@@ -60,7 +60,7 @@ class _Bound:
 def answers(sgemm_cu, monkeypatch, capsys):
     """What the child process answers to questions, on a machine whose GPU is a stand-in."""
     gpu = SimpleNamespace(name="Some GPU", arch="sm_90", close=lambda: None)
-    monkeypatch.setattr("kernelprof.launch.child.Device", lambda: gpu)
+    monkeypatch.setattr("kernelprof.launch.child.CudaDevice", lambda: gpu)
     monkeypatch.setattr("kernelprof.launch.child._Task._kernel", lambda _: object())
     monkeypatch.setattr("kernelprof.launch.child.BoundKernel", _Bound)
     monkeypatch.setattr("kernelprof.launch.child.os._exit", sys.exit)
@@ -71,7 +71,7 @@ def answers(sgemm_cu, monkeypatch, capsys):
         with contextlib.suppress(SystemExit):
             main([str(sgemm_cu), "--answer"])
         lines = filter(None, capsys.readouterr().out.splitlines())
-        return [json.loads(line)[ANSWER] for line in lines]
+        return [json.loads(line)[RESPONSE_KEY] for line in lines]
 
     return ask
 

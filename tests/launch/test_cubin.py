@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from kernelprof.launch.cubin import CompileError, Slot, code_digest, packed, parameters
-from kernelprof.launch.nvcc import Workshop, scratch
+from kernelprof.launch.build.cubin import CompileError, code_digest, pack_parameters
+from kernelprof.launch.build.nvcc import Workshop, scratch
+from sassim.sass.elf import ParameterSlot, read_parameters
 
 KERNEL = """\
 #include <cuda.h>
@@ -47,21 +48,31 @@ def compiled():
 def test_a_tensor_map_lies_where_the_compiler_put_it(compiled, tmp_path, arch, gap, char) -> None:
     cubin = compiled(arch, tmp_path)
     map_at = gap or 0x80
-    wanted = (Slot(0, 4), Slot(map_at, 128), Slot(char, 1), Slot(char + 8, 8))
-    assert parameters(cubin, "k") == wanted
-    assert parameters(cubin, "first") == (Slot(gap, 128), Slot(gap + 128, 8))
-    assert parameters(cubin, "nothing") == ()
+    wanted = (
+        ParameterSlot(0, 4),
+        ParameterSlot(map_at, 128),
+        ParameterSlot(char, 1),
+        ParameterSlot(char + 8, 8),
+    )
+    assert read_parameters(cubin, "k") == wanted
+    assert read_parameters(cubin, "first") == (ParameterSlot(gap, 128), ParameterSlot(gap + 128, 8))
+    assert read_parameters(cubin, "nothing") == ()
 
 
 def test_each_value_has_its_place_and_nothing_else_is_written() -> None:
-    slots = (Slot(0, 4), Slot(112, 128), Slot(240, 1), Slot(248, 8))
+    slots = (
+        ParameterSlot(0, 4),
+        ParameterSlot(112, 128),
+        ParameterSlot(240, 1),
+        ParameterSlot(248, 8),
+    )
     values = [b"\x01" * 4, b"\x02" * 128, b"\x03", b"\x04" * 8]
-    buffer = packed(values, slots)
+    buffer = pack_parameters(values, slots)
     assert len(buffer) == 256
     for value, slot in zip(values, slots, strict=True):
         assert buffer[slot.offset : slot.offset + slot.size] == value
     assert buffer.count(0) == 256 - 4 - 128 - 1 - 8
-    assert packed([], ()) == b""
+    assert pack_parameters([], ()) == b""
 
 
 @pytest.mark.parametrize(
@@ -74,7 +85,7 @@ def test_each_value_has_its_place_and_nothing_else_is_written() -> None:
 )
 def test_values_that_are_not_those_of_the_kernel_are_refused(values, said) -> None:
     with pytest.raises(CompileError, match=said) as caught:
-        packed(values, (Slot(0, 8), Slot(8, 4)))
+        pack_parameters(values, (ParameterSlot(0, 8), ParameterSlot(8, 4)))
     assert "passed = false" in (caught.value.hint or "")
 
 

@@ -8,13 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cuda.bindings import driver
 
-from kernelprof.launch import device as launching
-from kernelprof.launch.build import Built
-from kernelprof.launch.cubin import CompileError, Slot
-from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.keys import SpecError
-from kernelprof.launch.trial import LaunchError
+from kernelprof.launch.build.compilation import Built
+from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.run import device as launching
+from kernelprof.launch.run.device import (
+    BoundKernel,
+    CudaDevice,
+    LoadedKernel,
+    element_name,
+    encode_tensor_map,
+)
+from kernelprof.launch.run.trial import LaunchError
+from kernelprof.launch.specification.elements import TYPES
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.launch.specification.tensor_maps import MapLayout
+from sassim.sass.elf import ParameterSlot
 
 TOML = """\
 kernel = "k"
@@ -30,7 +40,7 @@ arguments = [
     { name = "x", type = "float32", shape = [64], fill = "arange", passed = false },
 ]
 """
-SLOTS = (Slot(0, 1), Slot(112, 128), Slot(240, 8), Slot(248, 2))
+SLOTS = (ParameterSlot(0, 1), ParameterSlot(112, 128), ParameterSlot(240, 8), ParameterSlot(248, 2))
 
 
 class DriverError(Exception):
@@ -101,14 +111,14 @@ class Driver:
 @pytest.fixture
 def bound(read, monkeypatch, tmp_path):
     """Binds the kernel of a specification to a device; the driver, and what was bound."""
-    monkeypatch.setattr(launching, "parameters", lambda *_: SLOTS)
+    monkeypatch.setattr(launching, "read_parameters", lambda *_: SLOTS)
     monkeypatch.setattr(
-        launching, "encoded", lambda _layout, address, _: bytes([address >> 12 & 7]) * 128
+        launching, "encode_tensor_map", lambda _layout, address, _: bytes([address >> 12 & 7]) * 128
     )
 
     def bind(toml: str = TOML, *, cluster=(0, 0, 0), capability=(9, 0)) -> tuple[Driver, Any]:
         driver = Driver(cluster)
-        device = object.__new__(Device)
+        device = object.__new__(CudaDevice)
         device.driver, device.capability, device.name = driver, capability, "a GPU"
         device.device = SimpleNamespace(get_attribute=lambda _: 232448)
         kernel = LoadedKernel(device, Built(b"", "k", (), "sm_90a"), "k.cu, kernel k")
@@ -120,8 +130,8 @@ def bound(read, monkeypatch, tmp_path):
 def test_a_structure_holds_addresses_and_numbers(bound, monkeypatch) -> None:
     members = '[{ name = "n", type = "int32", value = 7 }, { name = "x", of = "x" }]'
     given = '{ name = "map", tensor_map = { of = "x", box = [64] } }'
-    slots = (SLOTS[0], Slot(16, 16), *SLOTS[2:])
-    monkeypatch.setattr(launching, "parameters", lambda *_: slots)
+    slots = (SLOTS[0], ParameterSlot(16, 16), *SLOTS[2:])
+    monkeypatch.setattr(launching, "read_parameters", lambda *_: slots)
     driver, kernel = bound(TOML.replace(given, f'{{ name = "p", members = {members} }}'))
     kernel._launch()
     ((buffer,), _) = driver.function.calls[0]
@@ -180,7 +190,7 @@ def test_a_gpu_without_clusters_and_tensor_maps(bound, monkeypatch) -> None:
         bound(capability=(8, 9))
     plain = TOML.replace('    { name = "map", tensor_map = { of = "x", box = [64] } },\n', "")
     assert plain != TOML
-    monkeypatch.setattr(launching, "parameters", lambda *_: (SLOTS[0], *SLOTS[2:]))
+    monkeypatch.setattr(launching, "read_parameters", lambda *_: (SLOTS[0], *SLOTS[2:]))
     driver, _ = bound(plain, capability=(8, 9))
     assert driver.function.set == {}
     with pytest.raises(LaunchError, match="a GPU has no clusters"):
@@ -197,3 +207,87 @@ def test_more_shared_memory_is_asked_for_up_to_the_limit(bound, size, asked) -> 
     assert driver.function.calls[0][1]["shared"] == size
     with pytest.raises(LaunchError, match="a block needs 232464 bytes of shared memory"):
         bound(f"launch = {{ shared_bytes = 232464 }}\n{TOML}")
+
+
+LAYOUT = MapLayout(
+    type="bfloat16",
+    dims=(64, 4096, 16),
+    strides_bytes=(2048, 128),
+    box=(64, 128, 2),
+    swizzle="128B",
+    l2_promotion="256B",
+    fill="nan",
+)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Arguments of calls, which get a map with the numbers 0 to 15 in it."""
+    calls = []
+
+    def encode(*arguments):
+        calls.append(arguments)
+        made = driver.CUtensorMap()
+        made.opaque = [driver.cuuint64_t(each) for each in range(16)]
+        return driver.CUresult.CUDA_SUCCESS, made
+
+    monkeypatch.setattr(driver, "cuTensorMapEncodeTiled", encode)
+    return calls
+
+
+def test_the_driver_gets_the_layout_and_gives_128_bytes(asked) -> None:
+    found = encode_tensor_map(LAYOUT, 0x7F0000000000, "k.cu")
+    assert len(found) == 128
+    assert found == b"".join(each.to_bytes(8, "little") for each in range(16))
+    (given,) = asked
+    assert given[0] is driver.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+    assert given[1:3] == (3, 0x7F0000000000)
+    assert [[int(each) for each in values] for values in given[3:7]] == [
+        [64, 4096, 16],
+        [2048, 128],
+        [64, 128, 2],
+        [1, 1, 1],
+    ]
+    assert given[7:] == (
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
+    )
+
+
+def test_a_map_of_one_dimension_has_strides_that_are_no_null_pointer(asked) -> None:
+    """The driver refuses one; it reads none of them."""
+    encode_tensor_map(MapLayout("float32", (128,), (), (64,)), 256, "k.cu")
+    assert asked[0][1] == 1
+    assert len(asked[0][4]) == 1
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+@pytest.mark.parametrize("promotion", ["none", "64B", "128B", "256B"])
+def test_every_choice_has_a_name_in_the_library(asked, swizzle, promotion) -> None:
+    layout = MapLayout("float8_e4m3", (128,), (), (16,), swizzle, promotion)
+    assert encode_tensor_map(layout, 256, "k.cu")
+    spans = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+    sizes = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
+    # CUtensorMapSwizzle and CUtensorMapL2promotion of cuda.h 13.0.
+    assert asked[0][8:10] == (spans[swizzle], sizes[promotion])
+    assert asked[0][0] is driver.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT8
+
+
+def test_every_type_has_elements_in_the_library() -> None:
+    known = {
+        each.name.removeprefix("CU_TENSOR_MAP_DATA_TYPE_") for each in (driver.CUtensorMapDataType)
+    }
+    assert {element_name(each) for each in TYPES} <= known
+    assert element_name("bool") == "UINT8"
+    assert element_name("int16") == "UINT16"
+
+
+def test_what_the_driver_refuses_is_an_error_of_the_kernel(monkeypatch) -> None:
+    refused = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+    monkeypatch.setattr(driver, "cuTensorMapEncodeTiled", lambda *_: (refused, None))
+    with pytest.raises(LaunchError, match=r"a tensor map \(CUDA_ERROR_INVALID_VALUE\)") as e:
+        encode_tensor_map(LAYOUT, 256, "k.cu")
+    assert "(64, 4096, 16)" in e.value.what
+    assert e.value.where == "k.cu"

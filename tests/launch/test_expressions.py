@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelprof.launch.expressions import MAX_MAGNITUDE, Expression, ExpressionError
+from kernelprof.launch.specification.expressions import MAX_MAGNITUDE, Expression, ExpressionError
 
 NAMES = {"M": 100, "N": 64, "TILE": 16, "alpha": 0.5}
 

@@ -9,14 +9,14 @@ import pytest
 from tests.launch.conftest import SGEMM
 
 from kernelprof.errors import InputError
-from kernelprof.launch.flags import (
-    Divided,
-    divided,
-    joined,
-    linked,
+from kernelprof.launch.build.options import (
+    DividedOptions,
+    divide_linker_options,
+    divide_options,
+    join_values,
     refusal,
-    separate,
-    with_folders,
+    resolve_folders,
+    split_options,
 )
 
 if TYPE_CHECKING:
@@ -106,12 +106,12 @@ def test_a_value_that_a_shell_would_read_is_refused(flag) -> None:
 def test_it_is_refused_at_the_compiler_as_well(flag) -> None:
     """Folders are not: they are absolute by then, and no shell gets them."""
     with pytest.raises(InputError):
-        divided([flag])
+        divide_options([flag])
 
 
 @pytest.mark.parametrize("flag", [*_each(USEFUL), "-DX=a;b & (c)", "-I/a b;c/&d"])
 def test_no_option_of_nvcc_holds_what_a_shell_reads(flag) -> None:
-    for word in divided(separate([flag])).plain:
+    for word in divide_options(split_options([flag])).plain:
         assert re.fullmatch(r"[A-Za-z0-9+,._=-]+", word)
 
 
@@ -145,7 +145,7 @@ def test_a_specification_is_refused_with_line_and_key(read, tmp_path, old, new, 
 
 def test_relative_folders_are_those_of_the_source(tmp_path) -> None:
     given = ["-O3", "-Isub", "-I sub", "-I=a,b", "--include-path=sub", "-isystem=/sys", "-DI=sub"]
-    assert with_folders(given, tmp_path) == [
+    assert resolve_folders(given, tmp_path) == [
         "-O3",
         f"-I{tmp_path}/sub",
         f"-I{tmp_path}/sub",
@@ -159,7 +159,7 @@ def test_relative_folders_are_those_of_the_source(tmp_path) -> None:
 def test_each_option_goes_its_way() -> None:
     given = ["-O 3", "-DX=1,Y", '-DS="a,b",T=(1, 2)', "--define-macro=F(a, b)=a-b", "-D Z=z", "-UX"]
     given += ["-Ia,b", "-I c", "--include-path=d", "-isystem=e,f", "-include=g.h,h.h", "-Xptxas=-v"]
-    assert divided(separate(given)) == Divided(
+    assert divide_options(split_options(given)) == DividedOptions(
         plain=("-O3", "-Xptxas=-v"),
         macros=("-DX=1", "-DY", '-DS="a,b"', "-DT=(1, 2)", "-DF(a, b)=a-b", "-DZ=z", "-UX"),
         folders=("a", "b", "c", "d"),
@@ -199,19 +199,24 @@ def test_a_line_end_does_not_slip_through(read, old, new, key) -> None:
 
 def test_a_define_of_the_specification_may_hold_commas(read) -> None:
     spec = read(SGEMM.replace('MODE = "fast"', 'MODE = "std::pair<int, float>"'))
-    assert divided(spec.compile.fixed()).macros == ("-DTILE=16", "-DMODE=std::pair<int, float>")
+    assert divide_options(spec.compile.fixed()).macros == (
+        "-DTILE=16",
+        "-DMODE=std::pair<int, float>",
+    )
     assert spec.compile.arguments()[0] == "-std=c++17"
 
 
 def test_values_after_a_space_are_joined_to_their_option() -> None:
     words = ["-I", "include", "-lcublas", "-L", "lib", "-D", "N=4", "-O2"]
-    assert joined(words) == ["-Iinclude", "-lcublas", "-Llib", "-DN=4", "-O2"]
+    assert join_values(words) == ["-Iinclude", "-lcublas", "-Llib", "-DN=4", "-O2"]
 
 
 def test_the_linker_is_told_of_libraries_and_absolute_folders(tmp_path: Path) -> None:
-    linker, others = linked(["-lineinfo", "-lcublas", "-Llib", "-Iinclude"], tmp_path)
+    linker, others = divide_linker_options(
+        ["-lineinfo", "-lcublas", "-Llib", "-Iinclude"], tmp_path
+    )
     assert linker == ["-lcublas", f"-L{tmp_path}/lib"]
     assert others == ["-lineinfo", "-Iinclude"]
     for option in ("-l$(id)", "-L`id`", "-lx;y"):
         with pytest.raises(InputError, match="names no library or folder"):
-            linked([option], tmp_path)
+            divide_linker_options([option], tmp_path)

@@ -13,11 +13,11 @@ import pytest
 from tests.launch.conftest import stand_in
 from tests.support.few import few
 
-from kernelprof.launch.arrays import fill
-from kernelprof.launch.prepare import CHILD
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.references import Case, expected
-from kernelprof.launch.resolved import ResolvedArray
+from kernelprof.launch.check.arrays import fill
+from kernelprof.launch.check.references import Case, compute_expected
+from kernelprof.launch.run.prepare import CHILD
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.launch.specification.spec import ResolvedArray
 from kernelprof.tools import find_ncu, find_nvcc, search_path, which
 
 ROOT = Path(__file__).parents[1]
@@ -167,11 +167,11 @@ def test_a_reference_runs_a_module_only_where_one_is_named(hostile) -> None:
     spec = load_spec(hostile / "right.cu")
     x, y = np.ones(3), np.full(3, 2.0)
     case = Case({"x": x}, {"y": y}, {"a": 2.0}, {"n": 3})
-    assert expected(spec.reference, case, hostile)["y"].tolist() == [4, 4, 4]
+    assert compute_expected(spec.reference, case, hostile)["y"].tolist() == [4, 4, 4]
     for argument in spec.resolve({"n": 3}).arguments:
         if isinstance(argument, ResolvedArray):
             fill(argument, hostile, {"n": 3})
     assert not (hostile / "X").exists()
     with pytest.raises(Exception, match="has no function 'f'"):
-        expected("saxpy:f", case, hostile)
+        compute_expected("saxpy:f", case, hostile)
     assert (hostile / "X").read_text() == "saxpy"

@@ -12,15 +12,15 @@ import pytest
 from tests.launch.conftest import stand_in
 from tests.support.few import few
 
-from kernelprof.collect.lines import names_for
+from kernelprof.collect.run import names_for
 from kernelprof.errors import InputError, MissingToolError
-from kernelprof.launch.build import build, compile_failure
-from kernelprof.launch.cubin import CompileError
-from kernelprof.launch.nvcc import Workshop, real_names, scratch
-from kernelprof.launch.overrides import LaunchOverrides
-from kernelprof.launch.prepare import prepare
+from kernelprof.launch.build.compilation import build_kernel, compile_failure
+from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.run.prepare import prepare
+from kernelprof.launch.specification.overrides import LaunchOverrides
+from kernelprof.launch.specification.reader import load_spec
 
 REAL = shutil.which("nvcc")
 
@@ -147,8 +147,8 @@ def test_a_kernel_in_a_folder_that_a_shell_would_run(shell_nvcc, made, ran, name
     with scratch() as folder:
         place = Workshop(folder)
         place.cubin("int x;\n", ["-lineinfo", "-O3", "-DA=;pwned;"], "sm_90", source.parent)
-        written = (place.place / "kernelprof.options").read_text()
-        beside = str(place.named(source.parent))
+        written = (place.build_folder / "kernelprof.options").read_text()
+        beside = str(place.printable_path(source.parent))
     assert not ran.exists()
     words = ["-cubin", "-arch=sm_90", "-Xptxas=-v", "-lineinfo", "-O3"]
     more = ["-Xcompiler=@kernelprof.options", "-o", "kernelprof.cubin", "kernel.cu"]
@@ -164,7 +164,9 @@ def test_it_compiles_and_names_the_users_files(monkeypatch, made, ran, name) -> 
     monkeypatch.chdir(source.parent)
     with scratch() as folder:
         place = Workshop(folder)
-        built = build(load_spec(source), source, "sm_90", place.cubin, place.named(source))
+        built = build_kernel(
+            load_spec(source), source, "sm_90", place.cubin, place.printable_path(source)
+        )
         assert built.entry == "apply"
         name_file = names_for(source, "mine")
         # Debug information lists the folders of files, and apart from them the files.
@@ -186,7 +188,7 @@ def test_an_error_names_the_users_header(made, name) -> None:
     with scratch() as folder:
         place = Workshop(folder)
         with pytest.raises(CompileError) as caught:
-            build(spec, source, "sm_90", place.cubin, place.named(source))
+            build_kernel(spec, source, "sm_90", place.cubin, place.printable_path(source))
     error = compile_failure(source, caught.value.what, kernel="apply")
     assert error.where == f"{header}:3"
     assert error.hint == "declare nosuch, or add it to [compile] defines"
@@ -246,8 +248,8 @@ def test_nothing_that_nobody_knows_of_is_compiled_in(shell_nvcc, tmp_path, monke
         place = Workshop(folder)
         assert place.cubin("int x;", ["-O3"], "sm_90", tmp_path).cubin == b"int x;"
         heard = shell_nvcc.with_name("nvcc.environment").read_text().splitlines()
-        assert f"TMPDIR={place.place}" in heard
-        assert shell_nvcc.with_name("nvcc.folder").read_text() == f"{place.place}\n"
+        assert f"TMPDIR={place.build_folder}" in heard
+        assert shell_nvcc.with_name("nvcc.folder").read_text() == f"{place.build_folder}\n"
     assert not [line for line in heard if line.startswith(names)]
     assert os.environ["NVCC_APPEND_FLAGS"] == "-DX=1"
 
@@ -277,7 +279,7 @@ def test_temporary_files_go_where_a_shell_reads_nothing(tmp_path, monkeypatch, n
         with scratch() as folder:
             assert folder.is_dir()
             assert re.fullmatch(r"[A-Za-z0-9_./-]+", str(folder.resolve()))
-        monkeypatch.setattr("kernelprof.launch.nvcc._OTHER_PLACES", ())
+        monkeypatch.setattr("kernelprof.launch.build.nvcc._OTHER_PLACES", ())
         with pytest.raises(MissingToolError) as caught, scratch():
             pass
         assert caught.value.where == str(given)
@@ -295,16 +297,16 @@ def test_names_that_debug_information_cannot_hold_are_links(tmp_path) -> None:
     place = Workshop(tmp_path / "work")
     place.folder.mkdir()
     plain = tmp_path / "it's $(fine) [here].cu"
-    assert place.named(plain) == plain
+    assert place.printable_path(plain) == plain
     odd = tmp_path / 'a "b"\n.cu'
     odd.write_text("int x;\n")
-    link = place.named(odd)
-    assert link == place.named(odd)
+    link = place.printable_path(odd)
+    assert link == place.printable_path(odd)
     assert link.read_text() == "int x;\n"
     assert re.fullmatch(r"[A-Za-z0-9_./-]+\.cu", str(link))
     assert real_names(str(link)) == str(odd)
     assert real_names(f"{link}(3): error, in {link}:4") == f"{odd}(3): error, in {odd}:4"
-    inside = place.named(tmp_path / "é") / "inner" / "h.cuh"
+    inside = place.printable_path(tmp_path / "é") / "inner" / "h.cuh"
     assert real_names(str(inside)) == str(tmp_path / "é" / "inner" / "h.cuh")
     assert real_names("/somewhere/kernelprof-links/0123456789abcdef/h.cuh").startswith("/somewhere")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelprof.errors import UsageError
-from kernelprof.launch.overrides import LaunchOverrides, parse_define, parse_size
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.specification.overrides import LaunchOverrides, parse_define, parse_size
+from kernelprof.launch.specification.reader import load_spec
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
 NUMBERS = st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False)

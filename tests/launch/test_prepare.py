@@ -11,22 +11,25 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
-from kernelprof.launch import prepare as prepare_module
-from kernelprof.launch.cubin import CompileError
-from kernelprof.launch.inferred import Inferred
-from kernelprof.launch.keys import SpecError
-from kernelprof.launch.overrides import LaunchOverrides
-from kernelprof.launch.prepare import last_lines, prepare
+from kernelprof.launch.build.cubin import CompileError
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.run import prepare as prepare_module
+from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare, timer
+from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.source import launch_hashes
-from kernelprof.launch.trial import LaunchError
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.launch.specification.overrides import InferredSpecification, LaunchOverrides
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.model.manifest import CompilerWarning, CorrectnessFacts, SourceFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCES = Path(__file__).parents[1] / "gpu" / "launch"
 TIMES = [17000.0 + 32.0 * rank for rank in range(20)]
@@ -186,7 +189,7 @@ def test_an_inferred_launch_is_given_to_the_process(right, child) -> None:
     toml = "\n".join(line.removeprefix("//").removeprefix(" ") for line in head.splitlines()[1:])
     document = load_spec(right).document()
     right.write_text(f"{body}int main() {{ return 0; }}\n")
-    inferred = Inferred(toml, ("nothing was tried",), "saxpy")
+    inferred = InferredSpecification(toml, ("nothing was tried",), "saxpy")
     with _prepared(right, LaunchOverrides(inferred=inferred)) as found:
         file = Path(found.command[-1])
         assert file.read_text() == toml
@@ -432,3 +435,65 @@ def test_a_program_that_does_not_compile(program, tmp_path, monkeypatch) -> None
 )
 def test_the_last_lines(printed, shown) -> None:
     assert last_lines(printed) == shown
+
+
+ANSWERS = """
+import sys
+from kernelprof.launch.processes import serve_requests
+assert sys.argv[-1] == "--answer"
+serve_requests(lambda question: {"times_ns": [question["sizes"]["N"]] * question["count"]})
+"""
+FAILS = """
+from kernelprof.launch.processes import serve_requests
+error = {"what": "too little memory", "where": "k.cu", "hint": "smaller sizes", "exit_code": 4}
+serve_requests(lambda question: {"error": error})
+"""
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    with Interrupts() as found:
+        yield found
+
+
+def _prepared_for_timer(code: str) -> PreparedKernel:
+    return PreparedKernel("k.cu", (sys.executable, "-P", "-c", code))
+
+
+def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> None:
+    with timer(_prepared_for_timer(ANSWERS), interrupts) as times:
+        assert times({"N": 64}, 3) == [64.0, 64.0, 64.0]
+        assert times({"N": 128}, 1) == [128.0]
+
+
+def test_an_error_of_the_launch_is_raised_as_it_was_met(interrupts: Interrupts) -> None:
+    with (
+        pytest.raises(LaunchError, match="too little memory") as caught,
+        timer(_prepared_for_timer(FAILS), interrupts) as times,
+    ):
+        times({"N": 64}, 3)
+    assert (caught.value.where, caught.value.hint) == ("k.cu", "smaller sizes")
+    assert caught.value.exit_code == ExitCode.ENVIRONMENT
+
+
+def test_a_process_that_ends_is_an_error_with_its_last_words(interrupts: Interrupts) -> None:
+    with (
+        pytest.raises(LaunchError, match="ended without an answer when the kernel was timed") as it,
+        timer(_prepared_for_timer("print('it faulted')"), interrupts) as times,
+    ):
+        times({"N": 64}, 3)
+    assert it.value.where == "k.cu"
+    assert "  it faulted" in str(it.value.hint)
+
+
+def test_a_process_that_does_not_answer_is_an_error_of_the_kernel(
+    interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelprof.launch.run.prepare.LIMIT_S", 0.2)
+    with (
+        pytest.raises(LaunchError, match=r"did not answer within 0\.2 s when the kernel") as caught,
+        timer(_prepared_for_timer("import time; time.sleep(600)"), interrupts) as times,
+    ):
+        times({"N": 64}, 3)
+    assert caught.value.where == "k.cu"
+    assert caught.value.hint

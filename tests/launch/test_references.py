@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch.references import BUILTINS, Case, expected
+from kernelprof.launch.check.references import BUILTINS, Case, compute_expected
 
 RANDOM = np.random.default_rng(5)
 A, B, C = (RANDOM.random(shape) for shape in ((3, 4), (4, 5), (3, 5)))
@@ -44,24 +44,24 @@ def test_there_is_an_example_of_each() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_built_in_reference(name, tmp_path) -> None:
     case, wanted = EXAMPLES[name]
-    found = expected(name, case, tmp_path)["out"]
+    found = compute_expected(name, case, tmp_path)["out"]
     assert found.shape == case.outputs["out"].shape
     np.testing.assert_allclose(found, np.asarray(wanted), rtol=1e-14)
 
 
 def test_gemm_with_alpha_and_beta(tmp_path) -> None:
-    found = expected("gemm", _case([A, B], C, alpha=2.0, beta=0.5), tmp_path)["out"]
+    found = compute_expected("gemm", _case([A, B], C, alpha=2.0, beta=0.5), tmp_path)["out"]
     np.testing.assert_allclose(found, 2 * A @ B + 0.5 * C)
-    found = expected("gemm", _case([A, B], NAN, alpha=2.0, beta=0.0), tmp_path)["out"]
+    found = compute_expected("gemm", _case([A, B], NAN, alpha=2.0, beta=0.0), tmp_path)["out"]
     np.testing.assert_allclose(found, 2 * A @ B)
 
 
 def test_flat_arrays_take_their_shape_from_the_sizes(tmp_path) -> None:
     flat = _case([A.ravel(), B.ravel()], NAN.ravel())
-    found = expected("gemm", flat, tmp_path)["out"]
+    found = compute_expected("gemm", flat, tmp_path)["out"]
     np.testing.assert_allclose(found, (A @ B).ravel())
     with pytest.raises(KernelprofError, match="no sizes M and K"):
-        expected("gemm", _case([A.ravel(), B.ravel()], NAN.ravel(), {}), tmp_path)
+        compute_expected("gemm", _case([A.ravel(), B.ravel()], NAN.ravel(), {}), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_flat_arrays_take_their_shape_from_the_sizes(tmp_path) -> None:
 )
 def test_what_does_not_fit_is_said(name, case, said, tmp_path) -> None:
     with pytest.raises(KernelprofError, match=said):
-        expected(name, case, tmp_path)
+        compute_expected(name, case, tmp_path)
 
 
 MODULE = """
@@ -120,8 +120,8 @@ def folder(tmp_path):
 
 def test_a_function_of_the_users(folder) -> None:
     case = _case([X, Y], X)
-    np.testing.assert_allclose(expected("mine:by_name", case, folder)["out"], X * 6)
-    np.testing.assert_allclose(expected("mine:everything", case, folder)["out"], Y * 2)
+    np.testing.assert_allclose(compute_expected("mine:by_name", case, folder)["out"], X * 6)
+    np.testing.assert_allclose(compute_expected("mine:everything", case, folder)["out"], Y * 2)
     assert case.inputs["in0"].all()
 
 
@@ -130,7 +130,7 @@ def test_a_function_may_change_its_arrays(folder) -> None:
         "def both(x, out):\n    x *= 2\n    out[:] = x\n    return out\n", encoding="utf-8"
     )
     x, out = X.copy(), np.broadcast_to(np.nan, X.shape)
-    found = expected("changing:both", Case({"x": x}, {"out": out}), folder)
+    found = compute_expected("changing:both", Case({"x": x}, {"out": out}), folder)
     assert np.array_equal(found["out"], 2 * X)
     assert np.array_equal(x, X)
 
@@ -150,5 +150,5 @@ def test_a_function_may_change_its_arrays(folder) -> None:
 )
 def test_what_goes_wrong_in_it_is_said(name, said, folder) -> None:
     with pytest.raises(KernelprofError, match=said) as caught:
-        expected(name, _case([X], X), folder)
+        compute_expected(name, _case([X], X), folder)
     assert caught.value.where == name

@@ -10,9 +10,9 @@ from tests.conftest import CAPTURES
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.faults import findings, found_something, sanitize
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.trial import LaunchError
+from kernelprof.launch.run.faults import findings, found_something, sanitize
+from kernelprof.launch.run.trial import LaunchError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -11,7 +13,11 @@ from tests.launch.conftest import SGEMM
 from tests.launch.test_spec import SMALL
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch.spec import schema
+from kernelprof.launch.check import references
+from kernelprof.launch.source import cut_block
+from kernelprof.launch.specification import elements
+from kernelprof.launch.specification.reader import read_spec
+from kernelprof.launch.specification.tables import schema
 
 SCHEMA = json.loads(schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -175,3 +181,21 @@ def test_a_scalar_has_nothing_of_an_array_and_null_is_no_value(read, key, value)
     document = read(SGEMM).document()
     document["arguments"][-1][key] = value
     assert not VALIDATOR.is_valid(document)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "launch-specification.md"
+
+
+def test_its_example_can_be_loaded() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    example = text.split("```cuda\n")[1].split("```")[0]
+    block = cut_block(example, PAGE)
+    assert block is not None
+    assert read_spec(block).resolve().grid == (256, 256, 1)
+
+
+def test_it_lists_all_types_and_references() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(re.search(rf"\b{name}\b", text) for name in elements.TYPES)
+    table = text.split("## References")[1].split("They compute")[0]
+    assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= set(references.BUILTINS)

@@ -8,13 +8,8 @@ import pytest
 from tests.launch.conftest import SGEMM
 
 from kernelprof.errors import InputError
-from kernelprof.launch.build import check_arguments
-from kernelprof.launch.signature import (
-    choose,
-    has_main,
-    kernels,
-    quoted_includes,
-)
+from kernelprof.launch.build.compilation import check_arguments
+from kernelprof.launch.signature import choose, has_main, kernels, quoted_includes
 
 SOURCE = """\
 #include <cuda_fp16.h>

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.launch.conftest import SGEMM, commented
 
 from kernelprof.errors import InputError, KernelprofError
-from kernelprof.launch.expressions import Expression
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
+from kernelprof.launch.specification.expressions import Expression
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.launch.specification.spec import ResolvedArray, ResolvedScalar
 
 SMALL = 'kernel = "k"\nblock = [32]\ngrid = [1]\nreference = "none"\n'
 
+MISTAKES = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))[
+    "mistakes"
+]
 
 MAPPED = (
     SMALL
@@ -108,175 +113,17 @@ def _toml(value) -> str:
     return json.dumps(value)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "key", "said"),
-    [
-        ('kernel = "sgemm"', "", None, "", "no 'kernel'"),
-        (
-            'kernel = "sgemm"',
-            'kernel = "s gemm;"',
-            1,
-            "kernel",
-            'kernel "s gemm;" is not valid for example kernel = "sgemm"',
-        ),
-        ('kernel = "sgemm"', "kernel = 3", 1, "kernel", "kernel is 3, and has to be a string"),
-        (
-            'block = [16, "TILE"]',
-            "block = 16",
-            2,
-            "block",
-            "block is 16, and has to be a list for example",
-        ),
-        (
-            'block = [16, "TILE"]',
-            "block = []",
-            2,
-            "block",
-            "a list of 0, and has to be a list of length >= 1",
-        ),
-        (
-            'block = [16, "TILE"]',
-            "block = [1, 1, 1, 1]",
-            2,
-            "block",
-            "a list of 4, and has to be a list of length <= 3",
-        ),
-        (
-            'block = [16, "TILE"]',
-            "block = [16, 1.5]",
-            2,
-            "block[1]",
-            "is 1.5, and has to be a whole number or an expression",
-        ),
-        (
-            'block = [16, "TILE"]',
-            "block = [16, true]",
-            2,
-            "block[1]",
-            "is true, and has to be a whole number",
-        ),
-        ('block = [16, "TILE"]', "block = [16, 0]", 2, "block[1]", "0 threads of a block in y"),
-        ('block = [16, "TILE"]', "block = [64, 17]", 2, "block[0]", "1088 threads"),
-        ('block = [16, "TILE"]', "block = [1, 1, 65]", 2, "block[2]", "1 to 64"),
-        ('"ceil_div(M, 16)"', '"M / 16"', 3, "grid[1]", "not a whole number"),
-        ('"ceil_div(M, 16)"', '"ceil_div(X, 16)"', 3, "grid[1]", "unknown name 'X' at column 10"),
-        ('"ceil_div(M, 16)"', '"M * 100"', 3, "grid[1]", "409600 blocks"),
-        ('"ceil_div(M, 16)"', '"ceil_div(M, MODE)"', 3, "grid[1]", "unknown name 'MODE'"),
-        ('"ceil_div(M, 16)"', '"import os"', 3, "grid[1]", "not arithmetic"),
-        ('"gemm"', '"gem"', 4, "reference", "no built-in reference 'gem'"),
-        ('"gemm"', '"a b"', 4, "reference", "module:function"),
-        ('"2 * M * N * K"', '"2 * M * n"', 5, "flops", "unknown name 'n'"),
-        ('"gemm"', '"copy"', 4, "reference", "takes 1 input array and one output"),
-        ('"2 * M * N * K"', '"0 - M"', 5, "flops", "0 or more"),
-        ('"4 * (M * K + K * N + M * N)"', "-1", 6, "min_bytes", "0 or more"),
-        ("M = 4096", "M = 0", 9, "sizes.M", "M is 0, and has to be a whole number >= 1"),
-        ("M = 4096", "M = 4096.0", 9, "sizes.M", "a whole number"),
-        ("M = 4096", "M = true", 9, "sizes.M", "M is true, and has to be a whole number"),
-        ("M = 4096", "max = 1\nM = 4096", 9, "sizes.max", "a function"),
-        ("M = 4096", "TILE = 1\nM = 4096", 9, "sizes.TILE", "a define, too"),
-        ("M = 256,", "X = 256,", 14, "check.sizes.X", "[sizes] has no 'X'"),
-        ("1e-4", "0.0", 15, "check.tolerance", "has to be a number > 0"),
-        ("1e-4", "nan", 15, "check.tolerance", "has to be a number > 0"),
-        (
-            '["--use_fast_math"]',
-            '["-a",\n"b"]',
-            19,
-            "compile.flags[1]",
-            'flags[1] "b" is not valid for example flags = ["--use_fast_math"',
-        ),
-        (
-            "TILE = 16,",
-            "TILE = [16],",
-            19,
-            "compile.defines.TILE",
-            "is a list of 1, and has to be a number or a string",
-        ),
-        (
-            '"c++17"',
-            '"17"',
-            20,
-            "compile.standard",
-            'standard "17" is not valid for example standard = "c++17"',
-        ),
-        ('"TILE * TILE * 4"', "-1", 23, "launch.shared_bytes", "0 or more"),
-        (
-            "measured = 7",
-            "measured = 0",
-            25,
-            "launch.measured",
-            "is 0, and has to be a whole number >= 1",
-        ),
-        ("measured = 7", "mesured = 7", 25, "launch.mesured", "no key 'mesured'"),
-        (
-            "time_limit_s = 2.5",
-            "time_limit_s = 0",
-            26,
-            "launch.time_limit_s",
-            "is 0, and has to be a number > 0",
-        ),
-        ('name = "B"', 'name = "A"', 36, "arguments[1].name", "second argument"),
-        (
-            'name = "B"',
-            'name = "1"',
-            36,
-            "arguments[1].name",
-            'name "1" is not valid for example name = "A"',
-        ),
-        (
-            '"float32"',
-            '"float"',
-            30,
-            "arguments[0].type",
-            'type "float" is not valid known are float16, bfloat16, float32',
-        ),
-        ('shape = ["K", "N"]', "", 35, "arguments[1]", "one of shape"),
-        ('shape = ["K", "N"]', 'value = "M"\nshape = [1]', 35, "arguments[1]", "one of shape"),
-        ('shape = ["K", "N"]', 'shape = ["K - K"]', 38, "arguments[1].shape[0]", "1 or more"),
-        (
-            '"random"',
-            '"ones"',
-            32,
-            "arguments[0].fill",
-            'fill "ones" is not valid for example fill = "random" or',
-        ),
-        (
-            "seed = 7",
-            "seed = -1",
-            33,
-            "arguments[0].seed",
-            "is -1, and has to be a whole number >= 0",
-        ),
-        (
-            "output = true",
-            "output = 1",
-            44,
-            "arguments[2].output",
-            "is 1, and has to be true or false",
-        ),
-        ("time_limit_s = 2.5", "time_limit_s = inf", 26, "launch.time_limit_s", "finite"),
-        ("measured = 7", "measured = 100001", 25, "launch.measured", "<= 100000"),
-        ('value = "M"', 'value = "M"\nseed = 1', 50, "arguments[3].seed", "a scalar has no 'seed'"),
-        ("M = 4096", '"a b" = 1\nM = 4096', 9, "sizes.a b", "'a b' is not a name"),
-        ("M = 256,", "M = 0,", 14, "check.sizes.M", "M is 0"),
-        ("output = true", "", 28, "arguments", "no argument is an output"),
-        ('value = "M"', 'value = "M / 3"', 49, "arguments[3].value", "not a whole number"),
-        ('value = "M"', 'value = "M ** 3"', 49, "arguments[3].value", "does not fit int32"),
-        ("[launch]", "[launch]\ncluster = [3]", 23, "launch.cluster[0]", "128 blocks in x, and a"),
-        ("[launch]", "[launch]\ncluster = [4, 8]", 23, "launch.cluster[0]", "has 32 blocks"),
-        ("[launch]", "[launch]\ncluster = [32]", 23, "launch.cluster[0]", "1 to 16"),
-        ("[compile]", "[complie]", 17, "complie", "did you mean 'compile'?"),
-    ],
-)
-def test_a_mistake_is_answered_with_line_and_key(  # noqa: PLR0917
-    sgemm_cu, old, new, line, key, said
-) -> None:
-    assert old in SGEMM
-    sgemm_cu.write_text("// what it shows\n" + commented(SGEMM.replace(old, new, 1)))
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda each: f"{each['key']}: {each['said']}")
+def test_a_mistake_is_answered_with_line_and_key(sgemm_cu, mistake) -> None:
+    assert mistake["old"] in SGEMM
+    text = SGEMM.replace(mistake["old"], mistake["new"], 1)
+    sgemm_cu.write_text("// what it shows\n" + commented(text))
     with pytest.raises(KernelprofError) as caught:
         load_spec(sgemm_cu)
     error = caught.value
-    assert said in f"{error.what} {error.hint}"
-    assert error.where == (f"{sgemm_cu}:{line + 2}: {key}" if line else f"{sgemm_cu}:3")
+    assert mistake["said"] in f"{error.what} {error.hint}"
+    place = f"{mistake['line'] + 2}: {mistake['key']}" if "line" in mistake else "3"
+    assert error.where == f"{sgemm_cu}:{place}"
 
 
 @pytest.mark.parametrize(
@@ -341,13 +188,13 @@ def test_the_tolerance_follows_from_the_types(read, inputs, output, of_output, o
     again = read("\n".join(f"{key} = {_toml(value)}" for key, value in spec.document().items()))
     for each in (spec, again):
         y, count, total = each.outputs
-        assert each.tolerance_of(y) == of_output
-        assert each.tolerance_of(total) == of_sum
+        assert each.output_tolerance(y) == of_output
+        assert each.output_tolerance(total) == of_sum
         # Whole numbers are equal or wrong.
-        assert each.tolerance_of(count) == 1e-5
+        assert each.output_tolerance(count) == 1e-5
         assert each.tolerance == max(of_output, of_sum)
     given = read(f"check = {{ tolerance = 3e-3 }}\n{toml}")
-    assert {given.tolerance_of(each) for each in given.outputs} == {3e-3, given.tolerance}
+    assert {given.output_tolerance(each) for each in given.outputs} == {3e-3, given.tolerance}
 
 
 def test_the_tolerance_of_earlier_specifications_is_as_it_was(read, sgemm) -> None:

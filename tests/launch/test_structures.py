@@ -7,9 +7,9 @@ import struct
 import numpy as np
 import pytest
 
-from kernelprof.launch.arrays import case_of, fill, structure
-from kernelprof.launch.keys import SpecError
-from kernelprof.launch.resolved import ResolvedStructure
+from kernelprof.launch.check.arrays import fill, reference_case, structure
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.launch.specification.spec import ResolvedStructure
 
 TOML = """\
 kernel = "k"
@@ -41,7 +41,7 @@ def test_members_lie_as_c_has_them(read) -> None:
     launch = read(TOML).resolve()
     (found,) = launch.parameters
     assert isinstance(found, ResolvedStructure)
-    pieces = [(each.name, each.offset) for each in found.layout.pieces]
+    pieces = [(each.name, each.offset) for each in found.layout.members]
     assert pieces == [("on", 0), ("tint", 16), ("x", 32), ("w", 40), ("scale", 42)]
     stored = structure(found.layout, {"x": 0x7F00}.__getitem__)
     assert len(stored) == 48
@@ -53,7 +53,7 @@ def test_members_lie_as_c_has_them(read) -> None:
 def test_a_reference_gets_single_numbers_as_the_kernel_does(read, tmp_path) -> None:
     launch = read(TOML).resolve()
     arrays = {name: fill(each, tmp_path, launch.sizes) for name, each in launch.arrays.items()}
-    case = case_of(launch, arrays)
+    case = reference_case(launch, arrays)
     assert case.scalars == {"p_on": 1, "p_w": 100, "p_scale": float(np.float16(0.1))}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.launch.keys import SpecError
-from kernelprof.launch.resolved import ResolvedTensorMap
-from kernelprof.launch.tensor_maps import MapLayout
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.launch.specification.spec import ResolvedTensorMap
+from kernelprof.launch.specification.tensor_maps import MapLayout
 
 TOML = """\
 kernel = "k"

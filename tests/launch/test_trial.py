@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import tomllib
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
-from kernelprof.launch.faults import driver_error
-from kernelprof.launch.trial import CheckedOutput, LaunchError, Resources, Trial, read_trial
+from kernelprof.launch.run.faults import driver_error
+from kernelprof.launch.run.trial import (
+    CheckedOutput,
+    DriverResources,
+    LaunchError,
+    Trial,
+    read_trial,
+    timing_facts,
+)
 from kernelprof.model.manifest import CompilerWarning
+
+DRIVER_ERRORS = tomllib.loads(
+    Path(__file__).with_name("driver_errors.toml").read_text(encoding="utf-8")
+)["errors"]
 
 
 @pytest.fixture
@@ -20,7 +36,7 @@ def trial() -> Trial:
         arch="sm_90",
         compiler="13.0.88",
         options=("-arch=sm_90", "-lineinfo"),
-        resources=Resources(10, 0, 0, 0, 1024),
+        resources=DriverResources(10, 0, 0, 0, 1024),
         compiler_warnings=(CompilerWarning("C7508", "'setmaxnreg' ignored"),),
         checked=(CheckedOutput("y", 2.8214781328473095e-08, 1e-05),),
         times_ns=(17216.0, 16896.0),
@@ -78,80 +94,74 @@ def test_an_error_is_raised_as_it_was(tmp_path, error, code) -> None:
     assert said.exit_code is code
 
 
+@pytest.mark.parametrize("error", DRIVER_ERRORS, ids=lambda each: each["words"])
+def test_the_drivers_words_are_explained(error) -> None:
+    found = driver_error(RuntimeError(error["words"]), "k.cu, kernel k")
+    assert isinstance(found, LaunchError)
+    place, code = "k.cu, kernel k", error["code"]
+    assert (found.what, found.where, found.exit_code) == (error["what"], place, code)
+    assert error["hint"] in (found.hint or "")
+
+
+TIMES = st.lists(st.floats(1.0, 1e12), min_size=1, max_size=60)
+
+
+def test_the_interval_of_twenty_launches_is_the_sixth_to_the_fifteenth() -> None:
+    # For n = 20 and p = 1/2 the binomial distribution has 2.1 % below 6: 95.9 % lie between.
+    times = [100.0 + 3.0 * rank for rank in range(1, 21)]
+    random.Random(1).shuffle(times)
+    found = timing_facts(times, warm_up=5, flops=8e6, min_bytes=4e7)
+    assert (found.launches, found.warm_up) == (20, 5)
+    assert (found.low_ns, found.high_ns) == (103.0, 160.0)
+    assert found.median_ns == 131.5
+    assert (found.confidence_low_ns, found.confidence_high_ns) == (118.0, 145.0)
+    assert found.times_ns == tuple(times)
+    assert (found.flops, found.min_bytes) == (8e6, 4e7)
+
+
 @pytest.mark.parametrize(
-    ("words", "code", "what", "hint"),
+    ("count", "low", "median", "high"),
     [
-        (
-            "cuEventQuery failed: operation not supported on global/shared address space",
-            2,
-            "the kernel accessed memory that is not its own (illegal memory access)",
-            "--sanitize memcheck",
-        ),
-        (
-            "cuEventQuery failed: an illegal memory access was encountered",
-            2,
-            "the kernel accessed memory that is not its own (illegal memory access)",
-            "--sanitize memcheck",
-        ),
-        (
-            "cuEventQuery failed: misaligned address",
-            2,
-            "the kernel accessed an address that its type's size does not divide "
-            "(misaligned address)",
-            "--sanitize memcheck",
-        ),
-        (
-            "cuEventQuery failed: an illegal instruction was encountered",
-            2,
-            "the kernel failed while it ran",
-            "--sanitize memcheck",
-        ),
-        (
-            "cuEventQuery failed: device-side assert triggered",
-            2,
-            "an assert in the kernel failed",
-            "its message stands below",
-        ),
-        (
-            "cuLaunchKernel failed: too many resources requested for launch",
-            2,
-            "a block of the kernel needs more registers or shared memory than an SM has",
-            "__launch_bounds__",
-        ),
-        (
-            "cuModuleLoadDataEx failed: no kernel image is available for execution on the device",
-            2,
-            "the GPU cannot run the compiled kernel",
-            "[compile] flags",
-        ),
-        (
-            "cuMemAlloc failed: out of memory",
-            4,
-            "the GPU has not enough memory for the kernel's arrays",
-            "smaller [sizes]",
-        ),
-        (
-            "cuInit failed: no CUDA-capable device is detected",
-            4,
-            "there is no GPU that CUDA can use",
-            "kernelprof doctor",
-        ),
-        (
-            "cuInit failed: CUDA driver version is insufficient for CUDA runtime version",
-            4,
-            "the GPU's driver does not work with this CUDA",
-            "kernelprof doctor",
-        ),
-        (
-            "cuLaunchKernel failed: invalid argument",
-            2,
-            "the CUDA driver refused: cuLaunchKernel failed: invalid argument",
-            "block, grid, shared memory and arguments",
-        ),
+        (1, None, 1.0, None),
+        (2, None, 1.5, None),
+        (5, None, 3.0, None),
+        (6, 1.0, 3.5, 6.0),
+        (19, 5.0, 10.0, 15.0),
+        (100, 40.0, 50.5, 61.0),
     ],
 )
-def test_the_drivers_words_are_explained(words, code, what, hint) -> None:
-    found = driver_error(RuntimeError(words), "k.cu, kernel k")
-    assert isinstance(found, LaunchError)
-    assert (found.what, found.where, found.exit_code) == (what, "k.cu, kernel k", code)
-    assert hint in (found.hint or "")
+def test_the_interval_needs_six_launches(count, low, median, high) -> None:
+    found = timing_facts([float(rank) for rank in range(1, count + 1)], warm_up=0)
+    assert found.median_ns == median
+    assert (found.confidence_low_ns, found.confidence_high_ns) == (low, high)
+
+
+def test_one_slow_launch_moves_neither_median_nor_interval() -> None:
+    times = [float(rank) for rank in range(1, 21)]
+    plain, slow = (timing_facts(each, warm_up=0) for each in (times, [*times[:-1], 1e9]))
+    assert slow.high_ns == 1e9
+    assert slow.median_ns == plain.median_ns
+    assert slow.confidence_low_ns == plain.confidence_low_ns
+    assert slow.confidence_high_ns == plain.confidence_high_ns
+
+
+@given(TIMES)
+def test_the_figures_stand_in_order(times) -> None:
+    found = timing_facts(times, warm_up=0)
+    low, high = found.confidence_low_ns, found.confidence_high_ns
+    assert (low is None) == (high is None) == (len(times) < 6)
+    if low is not None and high is not None:
+        assert found.low_ns <= low <= found.median_ns <= high <= found.high_ns
+        assert {low, high} <= set(times)
+    assert found.low_ns <= found.median_ns <= found.high_ns
+
+
+@settings(deadline=None)  # the first call loads SciPy
+@given(TIMES, st.randoms())
+def test_the_order_of_the_launches_does_not_matter(times, shuffled) -> None:
+    other = list(times)
+    shuffled.shuffle(other)
+    one, two = timing_facts(times, warm_up=0), timing_facts(other, warm_up=0)
+    assert one.median_ns == two.median_ns
+    assert one.confidence_low_ns == two.confidence_low_ns
+    assert one.confidence_high_ns == two.confidence_high_ns

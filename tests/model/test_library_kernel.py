@@ -4,61 +4,73 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.model.library_kernel import Kind, library_of
+from kernelprof.model.library_kernel import KernelRole, library_of
 
 OF_LIBRARIES = {
-    "ampere_sgemm_128x64_nn": ("cuBLAS", Kind.PRODUCT),
-    "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn": ("cuBLAS", Kind.PRODUCT),
-    "nvjet_sm90_hsh_256x8_64x6_4x1_v_bz_splitK_NNT": ("cuBLAS", Kind.PRODUCT),
+    "ampere_sgemm_128x64_nn": ("cuBLAS", KernelRole.PRODUCT),
+    "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn": ("cuBLAS", KernelRole.PRODUCT),
+    "nvjet_sm90_hsh_256x8_64x6_4x1_v_bz_splitK_NNT": ("cuBLAS", KernelRole.PRODUCT),
     "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16_execute_kernel__5x_cublas": (
         "cuBLAS",
-        Kind.PRODUCT,
+        KernelRole.PRODUCT,
     ),
-    "void cublasLt::splitKreduce_kernel<32, 16, int>(T6)": ("cuBLAS", Kind.PRODUCT),
+    "void cublasLt::splitKreduce_kernel<32, 16, int>(T6)": ("cuBLAS", KernelRole.PRODUCT),
     "sm80_xmma_fprop_implicit_gemm_f32f32_tilesize256x64x8_execute_kernel__5x_cudnn": (
         "cuDNN",
-        Kind.PRODUCT,
+        KernelRole.PRODUCT,
     ),
     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64": (
         "cuDNN",
-        Kind.ATTENTION,
+        KernelRole.ATTENTION,
     ),
-    "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>(T1)": ("cuDNN", Kind.OPERATION),
-    "void cudnn::winograd_nonfused::winogradForwardData4x4<float>(T1)": ("cuDNN", Kind.PRODUCT),
+    "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>(T1)": (
+        "cuDNN",
+        KernelRole.OPERATION,
+    ),
+    "void cudnn::winograd_nonfused::winogradForwardData4x4<float>(T1)": (
+        "cuDNN",
+        KernelRole.PRODUCT,
+    ),
     "void cutlass::Kernel<cutlass_80_simt_sgemm_128x256_8x4_tt_align1>(T1::Params)": (
         "CUTLASS",
-        Kind.PRODUCT,
+        KernelRole.PRODUCT,
     ),
     "void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64>>(T1)": (
         "FlashAttention",
-        Kind.ATTENTION,
+        KernelRole.ATTENTION,
     ),
     "void at::native::vectorized_elementwise_kernel<(int)4, at::native::AbsFunctor<float>>(int)": (
         "PyTorch",
-        Kind.OPERATION,
+        KernelRole.OPERATION,
     ),
-    "void at::<unnamed>::cunn_SoftMaxForwardReg<float, float>(T3 *)": ("PyTorch", Kind.OPERATION),
+    "void at::<unnamed>::cunn_SoftMaxForwardReg<float, float>(T3 *)": (
+        "PyTorch",
+        KernelRole.OPERATION,
+    ),
     "void native::<unnamed>::RowwiseMomentsCUDAKernel<c10::Half>(long)": (
         "PyTorch",
-        Kind.OPERATION,
+        KernelRole.OPERATION,
     ),
     "void <unnamed>::elementwise_kernel_with_index<int, native::arange_cuda_out(long)>(int)": (
         "PyTorch",
-        Kind.OPERATION,
+        KernelRole.OPERATION,
     ),
     "my range/void at::reduce_kernel<512, 1, at::ReduceOp<float>>(T3)": (
         "PyTorch",
-        Kind.OPERATION,
+        KernelRole.OPERATION,
     ),
-    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float>>(T2)": ("CUB", Kind.PRIMITIVE),
+    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float>>(T2)": (
+        "CUB",
+        KernelRole.PRIMITIVE,
+    ),
     "void scan::DeviceScanKernel<scan::policy_hub<long, long>::Policy1000, const long *>(T2)": (
         "CUB",
-        Kind.PRIMITIVE,
+        KernelRole.PRIMITIVE,
     ),
-    "void thrust::cuda_cub::core::_kernel_agent<float>(T1)": ("Thrust", Kind.PRIMITIVE),
-    "triton_poi_fused_add_mul_0": ("PyTorch Inductor", Kind.GENERATED),
-    "square_kernel_0d1d234": ("Triton", Kind.GENERATED),
-    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm *)": ("NCCL", Kind.MESSAGE),
+    "void thrust::cuda_cub::core::_kernel_agent<float>(T1)": ("Thrust", KernelRole.PRIMITIVE),
+    "triton_poi_fused_add_mul_0": ("PyTorch Inductor", KernelRole.GENERATED),
+    "square_kernel_0d1d234": ("Triton", KernelRole.GENERATED),
+    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm *)": ("NCCL", KernelRole.MESSAGE),
 }
 """As ncu wrote them; cub::, Thrust, Winograd, Inductor and NCCL by the libraries' sources."""
 
@@ -79,7 +91,7 @@ OWN = (
 
 
 @pytest.mark.parametrize(("kernel", "library"), OF_LIBRARIES.items())
-def test_a_library_is_recognized(kernel: str, library: tuple[str, Kind]) -> None:
+def test_a_library_is_recognized(kernel: str, library: tuple[str, KernelRole]) -> None:
     found = library_of(kernel)
     assert found is not None
     assert (found.name, found.kind) == library

@@ -70,6 +70,24 @@ def test_plain_template_arguments_get_shorter_before_the_name_is_cut() -> None:
     assert names.fit(("gemm<(int)16, (bool)0>", ""), 30) == "gemm<(int)16, (bool)0>"
 
 
+@pytest.mark.parametrize(
+    ("kernel", "names_of_page", "expected"),
+    [
+        ("f<(Mode)0>(int)", ["f<0>", "f<1>"], "f<0>"),
+        ("f<(ns::Mode)-1, (int)4>(int)", ["f<-1, 4>", "f<1, 4>"], "f<-1, 4>"),
+        ("f<1>(int)", ["f<(Mode)0>(int)", "f<(Mode)1>(int)"], "f<(Mode)1>(int)"),
+        ("f<(bool)true>(int)", ["f<true>", "f<false>"], "f<true>"),
+        ("void ns::f<(Mode)0>(int)", ["f"], "f"),
+        ("f<(Mode)2>(int)", ["f<0>", "f<1>"], None),
+        ("f<0>", ["f<0>", "f<(Mode)0>"], "f<0>"),
+    ],
+)
+def test_names_of_other_pages_differ_in_casts(
+    kernel: str, names_of_page: list[str], expected: str | None
+) -> None:
+    assert names.named_alike(kernel, names_of_page) == expected
+
+
 def test_kernels_of_one_name_are_told_apart(samples) -> None:
     def labels(*blocks: tuple[int, int, int]) -> list[tuple[str, str]]:
         kernels = [

@@ -12,22 +12,24 @@ import pytest
 from kernelprof.model.sampled import (
     Counts,
     Instruction,
-    Place,
     SampledCode,
     from_bytes,
     to_bytes,
     together,
 )
+from kernelprof.model.waiting import SourceLocation
 
 LINES = Path(__file__).parents[1] / "captures" / "h200_lines"
 CODE = SampledCode(
     "k(int)",
     (
-        Instruction(0, "LDC R1, c[0x0][0x28]", (Place("k.cu", 3),), Counts(5, {"wait": 4})),
+        Instruction(
+            0, "LDC R1, c[0x0][0x28]", (SourceLocation("k.cu", 3),), Counts(5, {"wait": 4})
+        ),
         Instruction(16, "EXIT", (), Counts(2, {"selected": 2}, executed=8, sectors=0)),
-        Instruction(32, "NOP", (Place("k.cu", 3), Place("h.cuh", 9)), Counts()),
+        Instruction(32, "NOP", (SourceLocation("k.cu", 3), SourceLocation("h.cuh", 9)), Counts()),
     ),
-    {Place("k.cu", 3): 'extern "C" é', Place("h.cuh", 9): "}"},
+    {SourceLocation("k.cu", 3): 'extern "C" é', SourceLocation("h.cuh", 9): "}"},
 )
 
 
@@ -91,14 +93,14 @@ def test_waiting_is_what_is_neither_issued_nor_could_be() -> None:
 
 
 def test_the_text_of_a_line() -> None:
-    assert CODE.text_of(Place("k.cu", 3)) == 'extern "C" é'
+    assert CODE.text_of(SourceLocation("k.cu", 3)) == 'extern "C" é'
     whole = replace(CODE, whole="a\n b\n  c;\n")
-    assert whole.text_of(Place("k.cu", 3)) == "c;"
-    assert whole.text_of(Place("k.cu", 30)) == ""
-    assert whole.text_of(Place("h.cuh", 9)) == "}"
+    assert whole.text_of(SourceLocation("k.cu", 3)) == "c;"
+    assert whole.text_of(SourceLocation("k.cu", 30)) == ""
+    assert whole.text_of(SourceLocation("h.cuh", 9)) == "}"
 
 
 def test_files_get_other_names() -> None:
     named = CODE.with_files(str.upper)
     assert named.file == "K.CU"
-    assert named.text_of(Place("H.CUH", 9)) == "}"
+    assert named.text_of(SourceLocation("H.CUH", 9)) == "}"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernelprof.errors import InputError
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.proposals.original import proposal, read_original
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.proposals import read_original, read_proposal
 
 ROOT = Path(__file__).parents[2]
 SOURCE = (ROOT / "examples" / "matvec.cu").read_text("utf-8")
@@ -34,22 +34,22 @@ def test_all_that_a_launch_reads_is_written_again(kernel: Path, tmp_path: Path) 
     original = read_original(kernel)
     named = {"kernels/near.cuh", "far.cuh", "kernels/ours.py", "kernels/helper.py"}
     assert set(original.files) == named
-    place = original.written(tmp_path / "again", "other text")
+    place = original.write(tmp_path / "again", "other text")
     assert place == tmp_path / "again" / "kernels" / "k.cu"
     assert place.read_text("utf-8") == "other text"
     assert (tmp_path / "again" / "far.cuh").read_text("utf-8") == "// far\n"
-    assert load_spec(original.written(tmp_path / "third", original.text)).reference == "ours:f"
+    assert load_spec(original.write(tmp_path / "third", original.text)).reference == "ours:f"
 
 
 def test_a_change_of_any_of_them_is_seen(kernel: Path) -> None:
     original = read_original(kernel)
-    assert original.changed() == ()
+    assert original.changed_files() == ()
     helper = kernel.parent / "helper.py"
     helper.write_text("def f(A, x): return 0\n", encoding="utf-8")
-    assert original.changed() == ("kernels/helper.py",)
+    assert original.changed_files() == ("kernels/helper.py",)
     helper.unlink()
     kernel.write_text("", encoding="utf-8")
-    assert original.changed() == ("kernels/k.cu", "kernels/helper.py")
+    assert original.changed_files() == ("kernels/k.cu", "kernels/helper.py")
     assert original.files["kernels/helper.py"].startswith(b"def f")
 
 
@@ -67,10 +67,10 @@ def test_a_proposal_is_a_plain_file_with_text(tmp_path: Path) -> None:
         elif what == "bytes":
             place.write_bytes(b"\xff\xfe\x00")
         with pytest.raises(InputError):
-            proposal(place, folder)
+            read_proposal(place, folder)
         if what == "folder":
             place.rmdir()
         elif what != "nothing":
             place.unlink()
     place.write_text("text", encoding="utf-8")
-    assert proposal(place, folder) == "text"
+    assert read_proposal(place, folder) == "text"

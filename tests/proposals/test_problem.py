@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.proposals.problem import at_measured_sizes, changed_keys
+from kernelprof.launch.specification.reader import load_spec
+from kernelprof.proposals import changed_keys, check_at_measured_sizes
 
 ROOT = Path(__file__).parents[2]
 NAIVE = ROOT / "cuda" / "ladder" / "01_naive.cu"
@@ -74,11 +74,11 @@ def test_a_define_may_not_change_what_the_arguments_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", WITH_SPECIFICATION, ids=lambda path: path.stem)
-def test_a_source_is_checked_at_the_sizes_that_it_is_measured_at(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_source_is_checked_at_the_sizes_that_it_is_measured_at(source, tmp_path) -> None:
     spec, place = load_spec(source), tmp_path / source.name
-    place.write_text(at_measured_sizes(source.read_text("utf-8"), source, spec), encoding="utf-8")
+    place.write_text(
+        check_at_measured_sizes(source.read_text("utf-8"), source, spec), encoding="utf-8"
+    )
     made = load_spec(place)
     assert made.check_sizes == made.sizes == spec.sizes
     assert made.tolerance == spec.tolerance

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.support.captures import source_of
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.compare import compare
@@ -25,7 +26,7 @@ from kernelprof.model.comparison import (
     TimeOutcome,
 )
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Snapshot
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -57,7 +58,7 @@ def taken(label: str, run: str) -> Snapshot:
     snapshot = snapshot_of(capture, diagnose(capture), manifest)
     source = manifest.source
     assert source is not None
-    text = (place / "source.cu").read_text(encoding="utf-8")
+    text = source_of(place).decode()
     return replace(snapshot, sources={source.sha256: text})
 
 
@@ -130,8 +131,8 @@ def answer(*kernels: KernelComparison, **other: Any) -> GateResult:
             each,
             Outcome.REGRESSION,
             (
-                Finding(Code.SLOWER, Outcome.REGRESSION, f"{each.name} is slower"),
-                Finding(Code.FASTER, Outcome.PASS, each.name),
+                GateFinding(Code.SLOWER, Outcome.REGRESSION, f"{each.name} is slower"),
+                GateFinding(Code.FASTER, Outcome.PASS, each.name),
             ),
         )
         for each in kernels

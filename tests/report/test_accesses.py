@@ -9,7 +9,7 @@ from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import Access, PredictionFacts
 from kernelprof.report.document import Document
 from kernelprof.report.documents import prediction
-from kernelprof.report.figures.accesses import Waste, accesses
+from kernelprof.report.documents.prediction import NeedlessTraffic, accesses
 from kernelprof.report.writers import Screen, terminal
 
 TEXT = "one\n\n  third = a[i];\n  b[3 * i] = third;\n"
@@ -28,9 +28,9 @@ def test_a_line_that_wastes_a_quarter_of_all_comes_first_and_is_of_the_kernel() 
         )
     )
     assert [(each.access.line, each.waste) for each in found] == [
-        (5, Waste.OF_THE_KERNEL),
-        (4, Waste.OF_THE_LINE),
-        (3, Waste.NONE),
+        (5, NeedlessTraffic.OF_THE_KERNEL),
+        (4, NeedlessTraffic.OF_THE_LINE),
+        (3, NeedlessTraffic.NONE),
     ]
 
 
@@ -42,14 +42,14 @@ def test_sectors_and_wavefronts_are_no_parts_of_each_other() -> None:
         )
     )
     assert [(each.access.line, each.waste, each.bottleneck) for each in found] == [
-        (4, Waste.OF_THE_KERNEL, "shared-bank-conflicts"),
-        (3, Waste.NONE, "uncoalesced-global-access"),
+        (4, NeedlessTraffic.OF_THE_KERNEL, "shared-bank-conflicts"),
+        (3, NeedlessTraffic.NONE, "uncoalesced-global-access"),
     ]
 
 
 def test_all_of_local_memory_is_needless() -> None:
     (found,) = accesses(facts(access(3, sectors=64, space="local")))
-    assert found.waste is Waste.OF_THE_KERNEL
+    assert found.waste is NeedlessTraffic.OF_THE_KERNEL
     assert found.bottleneck == "local-memory-traffic"
     assert found.access.needless == 1
 

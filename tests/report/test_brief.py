@@ -16,7 +16,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.errors import UsageError
 from kernelprof.model.diagnosis import Diagnosis
-from kernelprof.report.document import Code, Document, Fact, Facts, Paragraph, Section, Span
+from kernelprof.report.document import CodeBlock, Document, Fact, FactList, Paragraph, Section, Span
 from kernelprof.report.render import render
 from kernelprof.report.writers import DEFAULT_TOKENS, Screen, brief
 
@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
         Fact("Long", (Span("c" * 700, code=True),)),
         Fact("Short", ("x",)),
     )
-    sections = tuple(Section(f"{n} kernel", (Facts(facts),), summary="slow") for n in range(9))
+    sections = tuple(Section(f"{n} kernel", (FactList(facts),), summary="slow") for n in range(9))
     told = brief.write(Document("t", sections), Screen(tokens=200))
     assert "\n0 kernel\nslow\nShort: x\n\n1 kernel\n" in told
     assert "ccc" not in told
@@ -132,7 +132,7 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
         "\nLeft out at 200 tokens: 1 line of 0 kernel, 1 line of 1 kernel, 1 line "
         "of 2 kernel and 6 more.\n"
     )
-    whole = brief.write(Document("t", (Paragraph("p"), Code("a\n\tb"))), Screen(tokens=200))
+    whole = brief.write(Document("t", (Paragraph("p"), CodeBlock("a\n\tb"))), Screen(tokens=200))
     assert whole == "t\np\na\n    b\n"
 
 

@@ -15,8 +15,8 @@ from tests.report.changes import answer, change, comparison, gated, kernels, sid
 
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.gate import Code, Finding, Outcome
-from kernelprof.report.writers.json import ROOTS, document, schema, write
+from kernelprof.model.gate import Code, GateFinding, Outcome
+from kernelprof.report.writers.json import PUBLISHED, document, schema, write
 
 
 def _validator(document: str) -> jsonschema.Draft202012Validator:
@@ -99,7 +99,7 @@ def test_the_gates_findings() -> None:
 
 
 def test_what_the_policy_makes_of_inconclusive() -> None:
-    finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
+    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     found = document(result)
     GATE.validate(found)
@@ -200,9 +200,9 @@ def test_both_schemas_describe_a_kernel_alike() -> None:
 
 
 def test_every_document_has_a_schema() -> None:
-    assert set(ROOTS) == {
+    assert set(PUBLISHED) == {
         *("diagnosis", "comparison", "gate", "history", "optimization"),
         *("fleet_run", "fleet_query", "fleet_status"),
     }
-    for name in ROOTS:
+    for name in PUBLISHED:
         assert json.loads(schema(name))["$id"] == f"urn:kernelprof:{name}:v1"

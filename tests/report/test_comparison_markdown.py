@@ -32,7 +32,7 @@ from kernelprof.model.comparison import (
     TimeOutcome,
 )
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
+from kernelprof.model.gate import Code, GateFinding, KernelResult, Outcome
 from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
 from kernelprof.report.documents.changed_kernel import DIFF_LINES
@@ -152,7 +152,9 @@ def test_what_passed_is_short() -> None:
 def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
     unknown = TimeChange(TimeOutcome.NOT_COMPARABLE, reason="another GPU (A before, B after)")
     kernel = slower("f", time=unknown)
-    finding = Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable (another GPU)")
+    finding = GateFinding(
+        Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable (another GPU)"
+    )
     result = replace(
         answer(kernel),
         outcome=Outcome.INCONCLUSIVE,
@@ -170,7 +172,7 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
 
 
 def test_nothing_compared() -> None:
-    finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "no kernel is on both sides")
+    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "no kernel is on both sides")
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     assert render_gate_markdown(result) == (
         "### kernelprof gate: inconclusive\n\n**Inconclusive: no kernel.** No kernel is on both "
@@ -183,7 +185,7 @@ def test_kernels_on_one_side_and_ignored_ones() -> None:
         "gone", match=Match.VANISHED, after=None, time=TimeChange(TimeOutcome.NOT_MEASURED)
     )
     left_out = slower("left_out")
-    ignored = Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
+    ignored = GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
     result = replace(
         answer(gone, left_out),
         kernels=(
@@ -319,7 +321,7 @@ def test_nothing_of_strangers_fills_the_comment(character: str, amount: int) -> 
     whole = comparison(
         *[kernel] * amount, before=endless, after=endless, machine=changes, notes=(endless,) * 50
     )
-    told = (Finding(Code.VANISHED, Outcome.INCONCLUSIVE, endless),) * 50
+    told = (GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, endless),) * 50
     for page in (
         render_comparison_markdown(whole),
         render_gate_markdown(replace(answer(*[kernel] * amount), comparison=whole, general=told)),

@@ -16,14 +16,14 @@ from tests.report.changes import answer, change, comparison, gated, kernels, sid
 from kernelprof.comparison import words
 from kernelprof.comparison.compare import compare
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
-from kernelprof.model.snapshot import Inputs, Machine
+from kernelprof.model.snapshot import Inputs, MeasurementSetup
 from kernelprof.report.document import (
     Bullets,
     Chart,
-    Code,
+    CodeBlock,
     Document,
     Fact,
-    Facts,
+    FactList,
     Note,
     Section,
     Table,
@@ -37,7 +37,7 @@ from kernelprof.report.documents.changed_kernel import fine
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.writers import html
 from kernelprof.report.writers import json as json_writer
-from kernelprof.report.writers.html.listing import lines
+from kernelprof.report.writers.html import diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +98,7 @@ def notes(page: Document, *, warning: bool) -> list[str]:
 
 
 def facts(page: Document) -> dict[str, Fact]:
-    found = [each for each in every(page.blocks) if isinstance(each, Facts)]
+    found = [each for each in every(page.blocks) if isinstance(each, FactList)]
     return {fact.label: fact for block in found for fact in block.items}
 
 
@@ -393,7 +393,7 @@ def test_bars_of_percentages_have_a_whole_and_others_the_larger_side() -> None:
 
 def test_a_diff_has_the_numbers_of_both_sides() -> None:
     diff = "--- before\n+++ after\n@@ -3,2 +3,3 @@\n same\n--- x;\n++++ y;\n+z\n@@ -9 +10 @@\n-q"
-    assert list(lines(diff)) == [
+    assert list(diff_lines(diff)) == [
         ("kept", 3, 3, "same"),
         ("removed", 4, None, "-- x;"),
         ("added", None, 4, "+++ y;"),
@@ -401,11 +401,11 @@ def test_a_diff_has_the_numbers_of_both_sides() -> None:
         ("gap", None, None, ""),
         ("removed", 9, None, "q"),
     ]
-    assert list(lines("")) == []
+    assert list(diff_lines("")) == []
     page = document(comparison(slower("kernel", diff=diff)))
     found = section(page, "The source:")
     assert plain(found.title) == "The source: 2 lines removed, 2 added"
-    assert found.blocks == (Code(diff, language="diff"),)
+    assert found.blocks == (CodeBlock(diff, language="diff"),)
     text = html.write(page)
     assert text.count('aria-label="removed"') == text.count('aria-label="added"') == 2
 
@@ -461,7 +461,7 @@ def test_any_comparison_has_a_page(found: list[KernelComparison], note: str) -> 
 
 
 def test_an_architecture_that_is_no_number() -> None:
-    machine = Machine(compute_capability="8.6, 9.0")
+    machine = MeasurementSetup(compute_capability="8.6, 9.0")
     made = change("tile", "tile-barrier")
     page = document(
         replace(

@@ -12,8 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, Spread
-from kernelprof.report.writers.json import ROOTS, document, schema, write
+from kernelprof.model.diagnosis import Candidate, Diagnosis, DurationRange, Evidence
+from kernelprof.report.writers.json import PUBLISHED, document, schema, write
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,9 @@ def test_the_schemas_accept_every_answer_of_the_first_version() -> None:
     recorded = Path(__file__).parents[1] / "answers" / "0.1.0.json.gz"
     answers = json.loads(gzip.decompress(recorded.read_bytes()))
     found = [each["document"] for each in answers.values() if isinstance(each["document"], dict)]
-    validators = {kind: jsonschema.Draft202012Validator(json.loads(schema(kind))) for kind in ROOTS}
+    validators = {
+        kind: jsonschema.Draft202012Validator(json.loads(schema(kind))) for kind in PUBLISHED
+    }
     checked = Counter()
     for each in found:
         if "kernels" in each:
@@ -171,7 +173,9 @@ def test_the_schemas_accept_every_answer_of_the_first_version() -> None:
 
 
 def test_spread_keeps_minimum_and_maximum(samples) -> None:
-    kernel = replace(samples.kernel("f", samples.at_limit), duration_ns=Spread(2.0, 1.0, 4.0))
+    kernel = replace(
+        samples.kernel("f", samples.at_limit), duration_ns=DurationRange(2.0, 1.0, 4.0)
+    )
     written = document([Diagnosis((kernel,), "x.csv")])["kernels"][0]["duration_ns"]
     assert written == {"median": 2.0, "min": 1.0, "max": 4.0}
 

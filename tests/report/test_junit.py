@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.report.changes import AWKWARD, answer, gated, kernels, side, slower
 
 from kernelprof.model.comparison import Match, TimeChange, TimeOutcome
-from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
+from kernelprof.model.gate import Code, GateFinding, KernelResult, Outcome
 from kernelprof.model.names import printable, short_name
 from kernelprof.report.writers.junit import write as render_junit
 
@@ -60,7 +60,7 @@ def test_what_passed() -> None:
 
 def _inconclusive(**other):
     kernel = slower("f", time=TimeChange(TimeOutcome.NOT_COMPARABLE, reason="another GPU"))
-    finding = Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable")
+    finding = GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable")
     results = (KernelResult(kernel, Outcome.INCONCLUSIVE, (finding,)),)
     return replace(
         answer(kernel), **({"outcome": Outcome.INCONCLUSIVE, "kernels": results} | other)
@@ -80,7 +80,7 @@ def test_what_is_inconclusive_fails_unless_the_policy_lets_it_pass() -> None:
 
 
 def test_a_kernel_that_the_policy_leaves_out_is_skipped() -> None:
-    finding = Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
+    finding = GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
     result = replace(
         answer(slower("f")),
         outcome=Outcome.PASS,
@@ -92,7 +92,7 @@ def test_a_kernel_that_the_policy_leaves_out_is_skipped() -> None:
 
 
 def test_a_comparison_of_nothing_does_not_pass() -> None:
-    finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
+    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
     suite = _read(render_junit(replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))))
     assert _counts(suite) == ["1", "1", "0", "0"]
     assert suite[0].get("name") == "all kernels"

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from kernelprof.fleet.results import FleetTable, Heading
 from kernelprof.report.document import Cell, Column, Document, Table
-from kernelprof.report.documents.fleet_query import document
+from kernelprof.report.documents.fleet import document_of_query
 from kernelprof.report.writers import Screen
 from kernelprof.report.writers.terminal import write
 
@@ -45,7 +45,7 @@ POTENTIAL = FleetTable(
 
 
 def test_what_could_be_saved_fits_80_columns_with_its_units() -> None:
-    assert write(document(POTENTIAL), Screen(80)).split("\n")[2:5] == [
+    assert write(document_of_query(POTENTIAL), Screen(80)).split("\n")[2:5] == [
         "Kernel         Sizes          GPU             Time Verdict         Gain    Saves",
         "sgemm_naive    K=4096 …N=4096 NVIDIA H200 275.9 ms uncoale…-access 5.2x 222.8 ms",
         "sgemm_s…d_tile K=4096 …N=4096 NVIDIA H200 275.9 ms uncoale…-access 5.2x 222.8 ms",
@@ -53,7 +53,7 @@ def test_what_could_be_saved_fits_80_columns_with_its_units() -> None:
 
 
 def test_where_numbers_would_be_cut_each_row_is_a_list_of_all_that_is_known() -> None:
-    lines = write(document(POTENTIAL), Screen(48)).split("\n")
+    lines = write(document_of_query(POTENTIAL), Screen(48)).split("\n")
     assert lines[2:6] == [
         "Kernel           sgemm_naive",
         "Of               cuda/ladder/sgemm_naive.cu",
@@ -89,5 +89,5 @@ def test_a_query_with_many_columns_names_each_of_them() -> None:
     answer = FleetTable(
         "sql", "s", "What the query gives", tuple(map(Heading, names)), ((7,) * 30,)
     )
-    lines = write(document(answer), Screen(80)).split("\n")
+    lines = write(document_of_query(answer), Screen(80)).split("\n")
     assert lines[2:-1] == [f"{name:<12} 7" for name in names]

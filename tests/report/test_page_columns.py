@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.few import few
 
-from kernelprof import interface
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
+from kernelprof.interface import captures as interface
 from kernelprof.report.documents.metrics import MOST_WITH_ALL
 from kernelprof.sources import read_capture
 

@@ -10,7 +10,7 @@ import pytest
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import CALLER
 from kernelprof.analysis.metrics.catalogue import Metric, Preset, catalogue, presets
-from kernelprof.analysis.rules import Docs, Finding, Headline, Place, Rule, Threshold, registry
+from kernelprof.analysis.rules import Headline, Rule, RuleFinding, Subsystem, Threshold, registry
 from kernelprof.report.documents import presets as preset_documents
 from kernelprof.report.documents import rule as rules
 from kernelprof.report.writers import markdown, terminal
@@ -29,26 +29,22 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=1,
-    place=Place.WAITING,
+    subsystem=Subsystem.WAITING,
     headline=Headline("The launch is too small."),
-    docs=Docs(
-        detects="Launches with fewer blocks than\nthe GPU holds at once.",
-        matters="SMs without a block do nothing.",
-        example="Four blocks:\n\n```\nsum<<<4, 128>>>(x);\n\nother<<<1, 1>>>(x);\n```",
-        fixes=(
-            Advice("Launch more blocks.", unless=Condition("it is full", lambda _: False)),
-            Advice("Split the sum | combine."),
-        ),
-        caller=(
-            Advice(
-                "Batch {x}.", when=Condition("it is short", lambda _: True), number=lambda _: 2.0
-            ),
-        ),
-        wrong_when="A persistent kernel.",
-        references=("Best Practices Guide, 10.3",),
+    detects="Launches with fewer blocks than\nthe GPU holds at once.",
+    matters="SMs without a block do nothing.",
+    example="Four blocks:\n\n```\nsum<<<4, 128>>>(x);\n\nother<<<1, 1>>>(x);\n```",
+    fixes=(
+        Advice("Launch more blocks.", unless=Condition("it is full", lambda _: False)),
+        Advice("Split the sum | combine."),
     ),
+    caller=(
+        Advice("Batch {x}.", when=Condition("it is short", lambda _: True), number=lambda _: 2.0),
+    ),
+    wrong_when="A persistent kernel.",
+    references=("Best Practices Guide, 10.3",),
     requires=("waves",),
-    evaluate=lambda context: Finding(context.facts.metric("duration")),
+    evaluate=lambda context: RuleFinding(context.facts.metric("duration")),
     thresholds=(Threshold("waves", 1.0, "wave", "a capture | of ours"),),
 )
 

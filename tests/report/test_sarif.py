@@ -23,11 +23,12 @@ from tests.report.changes import (
     slower,
     texts,
 )
+from tests.support.captures import source_of
 
 from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.gate.policy import Policy
 from kernelprof.launch.signature import kernels as kernels_of
-from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.names import short_name
 from kernelprof.report.writers.sarif import FINGERPRINT
 from kernelprof.report.writers.sarif import write as render_sarif
@@ -61,7 +62,7 @@ def _place(run: Any, number: int = 0) -> tuple[str, int]:
 
 
 def test_a_regression_stands_at_its_kernel() -> None:
-    source = (CHANGES / "naive" / "2" / "source.cu").read_text(encoding="utf-8")
+    source = source_of(CHANGES / "naive" / "2").decode()
     lines = {kernel.name: kernel.line for kernel in kernels_of(source)}
     run = _run(gated("coalesced", "naive"), lines)
     assert [(each["ruleId"], each["level"]) for each in run["results"]] == [
@@ -88,14 +89,14 @@ def test_good_news_is_no_alert() -> None:
 
 
 def test_what_is_allowed_is_a_note() -> None:
-    finding = Finding(Code.SLOWER, Outcome.PASS, "2 % slower")
+    finding = GateFinding(Code.SLOWER, Outcome.PASS, "2 % slower")
     result = replace(answer(slower("f")), outcome=Outcome.PASS)
     result = replace(result, kernels=(KernelResult(slower("f"), Outcome.PASS, (finding,)),))
     assert [each["level"] for each in _run(result)["results"]] == ["note"]
 
 
 def test_the_level_of_what_is_inconclusive_follows_the_policy() -> None:
-    finding = Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "another GPU")
+    finding = GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "another GPU")
     kernel = KernelResult(slower("f"), Outcome.INCONCLUSIVE, (finding,))
     result = replace(answer(slower("f")), outcome=Outcome.INCONCLUSIVE, kernels=(kernel,))
     levels = [
@@ -178,7 +179,7 @@ def test_a_path_is_a_uri(path: str, uri: str, base: str | None) -> None:
 def test_without_a_source_the_baseline_is_the_place() -> None:
     kernel = slower("f", before=side("f", inputs=None), after=side("f", inputs=None))
     assert _place(_run(answer(kernel), {"f": 7})) == ("a.json", 1)
-    finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
+    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
     run = _run(replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,)))
     assert _place(run) == ("a.json", 1)
     assert run["results"][0]["message"]["text"] == "nothing was compared"

@@ -19,8 +19,7 @@ import kernelprof as kp
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Diagnosis, Status
 from kernelprof.model.names import short_name
-from kernelprof.report.sarif_diagnosis import LONGEST_MEANING, MOST_RESULTS, OPEN, write
-from kernelprof.report.sarif_log import FINGERPRINT
+from kernelprof.report.sarif import FINGERPRINT, LONGEST_MEANING, MOST_RESULTS, OPEN, write
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli, Samples

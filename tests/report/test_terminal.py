@@ -13,7 +13,7 @@ from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
     Diagnosis,
-    Finding,
+    MetricFinding,
     MissingMetric,
 )
 from kernelprof.report.documents.diagnosis import MOST_ROWS, document
@@ -207,7 +207,7 @@ def test_in_short_advice_is_two_lines_at_most(samples) -> None:
 def test_a_verdict_of_low_confidence_has_what_single_values_say_beside_its_evidence(
     samples,
 ) -> None:
-    seen = Finding("The memory system is at 97.8 %.", "dram_throughput")
+    seen = MetricFinding("The memory system is at 97.8 %.", "dram_throughput")
     verdict = replace(
         samples.at_limit,
         confidence=Confidence.LOW,

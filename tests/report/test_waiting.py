@@ -10,19 +10,20 @@ from typing import Any
 
 import jsonschema
 import pytest
+from msgspec import structs
+from tests.support.captures import PAIRS
 
 import kernelprof as kp
 from kernelprof.model.sampled import from_bytes
-from kernelprof.model.waiting import Blamed
+from kernelprof.model.waiting import BlamedLine
 from kernelprof.report.documents.waiting import a_request, section, sentence, where
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
-PAIRS = ROOT / "src" / "kernelprof" / "recorded" / "h200-pairs"
 LINES = ROOT / "tests" / "captures" / "h200_lines"
 BEFORE = "cuda/pairs/transpose-column-reads/before.cu"
 REPORT = ROOT / "tests" / "captures" / "fixture_sections.ncu-rep"
-PLACE = Blamed(
+PLACE = BlamedLine(
     file="/home/ann/src/gemm.cu",
     line=88,
     text="sum += a[row * K + k];",
@@ -54,18 +55,18 @@ def test_the_sentence() -> None:
         ("idle threads", "71 % of the idle threads are behind the load at gemm.cu:88"),
         ("FP64 instructions", "71 % of the FP64 instructions are at gemm.cu:88"),
     ):
-        assert sentence(replace(PLACE, of=of)).startswith(said)
+        assert sentence(structs.replace(PLACE, of=of)).startswith(said)
 
 
 def test_a_helper_and_its_calls() -> None:
-    inlined = replace(PLACE, helper="load", called_at=(12, 14, 19))
+    inlined = structs.replace(PLACE, helper="load", called_at=(12, 14, 19))
     assert where(inlined) == "gemm.cu:88 in load, called at 12, 14 and 19"
-    assert where(replace(inlined, called_at=(12,))) == "gemm.cu:88 in load, called at 12"
-    assert where(replace(inlined, called_at=())) == "gemm.cu:88 in load"
+    assert where(structs.replace(inlined, called_at=(12,))) == "gemm.cu:88 in load, called at 12"
+    assert where(structs.replace(inlined, called_at=())) == "gemm.cu:88 in load"
 
 
 def test_without_lines_the_instruction_is_named() -> None:
-    bare = replace(PLACE, file=None, line=None)
+    bare = structs.replace(PLACE, file=None, line=None)
     assert sentence(bare) == (
         "71 % of the waiting is for the load LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm)"
     )
@@ -73,9 +74,14 @@ def test_without_lines_the_instruction_is_named() -> None:
 
 def test_what_a_request_takes() -> None:
     assert a_request(PLACE) == ""
-    assert a_request(replace(PLACE, sectors=32.0, ideal=4.0)) == "32 sectors a request, 4 at best"
-    assert a_request(replace(PLACE, sectors=1.0, ideal=1.0)) == "1 sector a request, 1 at best"
-    shared = replace(PLACE, wavefronts=8.0, ideal=1.0)
+    assert (
+        a_request(structs.replace(PLACE, sectors=32.0, ideal=4.0))
+        == "32 sectors a request, 4 at best"
+    )
+    assert (
+        a_request(structs.replace(PLACE, sectors=1.0, ideal=1.0)) == "1 sector a request, 1 at best"
+    )
+    shared = structs.replace(PLACE, wavefronts=8.0, ideal=1.0)
     assert a_request(shared) == "8 wavefronts a request, 1 at best"
 
 

@@ -13,11 +13,11 @@ from kernelprof.report.document import (
     Bullets,
     Cell,
     Chart,
-    Code,
+    CodeBlock,
     Column,
     Document,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -46,14 +46,16 @@ DOCUMENT = Document(
         Note(Span("two `x`"), warning=True),
         Bullets(("use `__syncthreads()`", "- b")),
         Bullets(("a", "b"), ordered=True),
-        Facts((Fact("Counters", ("worse", "better")), Fact("A longer label", ("z",)))),
+        FactList((Fact("Counters", ("worse", "better")), Fact("A longer label", ("z",)))),
         Table(
             (Column("kernel", yielding=True), Column("time", number=True), Column("remarks")),
             ((Cell(Span("f|g", code=True)), Cell("1 ms"), Cell("a long remark " * 5)),),
         ),
         Chart("bars", ({"a": 1},), "nothing here"),
-        Code("a\n\tb\nc", language="cuda", shares=((2, 0.4),), numbered=True),
-        Section("Kernel", (Paragraph("x"), Code("+a\n-b", "diff")), folded=True, summary="faster"),
+        CodeBlock("a\n\tb\nc", language="cuda", shares=((2, 0.4),), numbered=True),
+        Section(
+            "Kernel", (Paragraph("x"), CodeBlock("+a\n-b", "diff")), folded=True, summary="faster"
+        ),
         Section("Plain", (Section("Inner", (Paragraph(("see ", Span("there", target="k"))),)),)),
     ),
     origin="a.csv",
@@ -203,7 +205,7 @@ def test_strangers_steer_neither_terminal_nor_markdown() -> None:
 def test_a_comment_loses_rows_then_code_then_sections_and_says_so() -> None:
     rows = tuple((Cell(f"row {number}"),) for number in range(1_000))
     table = Table((Column("row"),), rows)
-    section = Section("S", (Paragraph("kept"), Code("+line\n" * 900, "diff")), folded=True)
+    section = Section("S", (Paragraph("kept"), CodeBlock("+line\n" * 900, "diff")), folded=True)
     text = markdown.write(Document("t", (Paragraph("head"), table, section)), largest=5_000)
     assert len(text.encode()) <= 5_000
     assert text.startswith("### t\n\nhead\n\n| row |")

@@ -14,8 +14,8 @@ from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
 from kernelprof.sources.details_page import DetailsPage
 from kernelprof.sources.ncu.cells import Header
-from kernelprof.sources.ncu.labels import BY_UNIT, METRICS, UNMAPPED, raw_name
-from kernelprof.sources.ncu.tables import Scan, Table
+from kernelprof.sources.ncu.metric_names import BY_UNIT, METRICS, UNMAPPED, raw_name
+from kernelprof.sources.ncu.tables import CsvTable, Scan
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VALIDATION = CAPTURES / "validation"
@@ -146,9 +146,9 @@ def test_parts_of_one_table_belong_together() -> None:
     first, *rows = PAIRS[0][0].read_bytes().removesuffix(b"\n").split(b"\n")
     header = Header(tuple(next(csv.reader([first.decode()]))), ",")
     one, several = DetailsPage(), DetailsPage()
-    one.add(Table(header, None, rows))
-    several.add(Table(header, None, rows[:1000]))
-    several.add(Table(header, None, rows[1000:]))
+    one.add(CsvTable(header, None, rows))
+    several.add(CsvTable(header, None, rows[:1000]))
+    several.add(CsvTable(header, None, rows[1000:]))
     whole, parts = one.capture("x", Scan()), several.capture("x", Scan())
     assert len(parts.launches) == 26
     assert parts.launches == whole.launches

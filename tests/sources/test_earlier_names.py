@@ -12,8 +12,7 @@ from kernelprof.analysis.metrics.architectures import DROPPED, dropped
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.sources import read_bytes
-from kernelprof.sources.ncu.earlier_names import TODAY, left_out, todays_name
-from kernelprof.sources.ncu.labels import METRICS
+from kernelprof.sources.ncu.metric_names import METRICS, TODAY, left_out, todays_name
 
 if TYPE_CHECKING:
     from pathlib import Path

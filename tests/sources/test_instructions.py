@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelprof as kp
-from kernelprof.model.sampled import Place
+from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources import read_capture
 from kernelprof.sources.ncu.instructions import read_instructions
-from kernelprof.sources.ncu.report_code import code_of
+from kernelprof.sources.ncu_report import code_of
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 PAGES = CAPTURES / "source_page"
@@ -37,12 +37,15 @@ def test_the_instructions_of_a_real_kernel() -> None:
     assert offsets == list(range(0, 16 * len(offsets), 16))
     assert code.samples == 30_396
     loads = [each for each in code.instructions if each.text.startswith("LDG")]
-    assert {each.places for each in loads} == {(Place(TILE, 82),), (Place(TILE, 83),)}
+    assert {each.places for each in loads} == {
+        (SourceLocation(TILE, 82),),
+        (SourceLocation(TILE, 83),),
+    }
     for each in loads:
         assert each.counts.sectors == each.counts.ideal_sectors
         assert (each.counts.executed or 0) > 0
     assert all(sum(i.counts.stalls.values()) == i.counts.samples for i in code.instructions)
-    assert code.text_of(Place(TILE, 84)) == "__syncthreads();"
+    assert code.text_of(SourceLocation(TILE, 84)) == "__syncthreads();"
 
 
 def test_targets_of_branches_are_offsets() -> None:
@@ -100,7 +103,7 @@ def test_inlined_code_has_the_line_of_the_kernels_file_first() -> None:
     ]
     page[4:4] = ['"8","y","-","-","7","2","6","1"\n', LOAD]
     (code,) = read_instructions(page)
-    places = (Place("/k.cu", 8), Place("/a.cuh", 3), Place("/z.cu", 4))
+    places = (SourceLocation("/k.cu", 8), SourceLocation("/a.cuh", 3), SourceLocation("/z.cu", 4))
     assert code.instructions[1].places == places
     assert code.samples == 8
 
@@ -110,7 +113,7 @@ def test_launches_are_added_up_and_rows_that_are_left_out_are_none() -> None:
     table = _table("/k.cu", '"9","f(","a","b")","-","-","8","2","6","1"\n', FIRST, gap, LOAD)
     (code,) = read_instructions([*table, *table])
     assert [each.counts.samples for each in code.instructions] == [2, 14]
-    assert code.text_of(Place("/k.cu", 9)) == 'f(","a","b")'
+    assert code.text_of(SourceLocation("/k.cu", 9)) == 'f(","a","b")'
 
 
 @given(st.lists(st.text(alphabet='"07x,-.\r\0 \nLA', max_size=60), max_size=12))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -356,3 +357,34 @@ def test_lines_that_no_page_has_do_not_hold_up_the_reader(page: str, same: Any) 
         [" " * 200_000, "(1, " * 50_000, "1" * 200_000, "[1] " + "@" * 100_000, "x  " * 9000]
     )
     same(_read(f"{noise}\n{page}\n{noise}"), _read(page))
+
+
+@pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])
+def test_every_value_is_that_of_the_raw_page(captures: Path, name: str) -> None:
+    """Of the same launches, within the digits that the text page prints."""
+    text = read_capture(captures / f"{name}.text.txt")
+    raw = read_capture(captures / f"{name}.base-units.raw.csv")
+    assert text.page == "text"
+    assert _identities(text) == _identities(raw)
+    shared = [each for each in text.columns if each in raw.columns]
+    assert len(shared) >= 30
+    for each in shared:
+        mine, theirs = text.columns[each], raw.columns[each]
+        assert mine.unit in {theirs.unit, ""} or not theirs.unit, each
+        for one, other in zip(mine.values, theirs.values, strict=True):
+            if math.isnan(one) and mine.source is Origin.REPORTED:
+                continue  # a rule's message is there for some launches only
+            assert math.isclose(one, other, rel_tol=6e-3, abs_tol=6e-3), (each, one, other)
+
+
+def test_a_log_of_the_program_is_read_around_its_output(captures: Path) -> None:
+    log = read_capture(captures / "fixture_basic.log.txt")
+    text = read_capture(captures / "fixture_basic.text.txt")
+    assert _identities(log) == _identities(text)
+    assert log.clock_control == "none"
+    assert log.application is not None
+    assert log.application.endswith("series")
+
+
+def _identities(capture: Capture) -> list[tuple[object, ...]]:
+    return [(each.kernel, each.grid, each.block) for each in capture.launches]

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import SOURCE_FILE, read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
 
-CAPTURES: Final = Path(__file__).parents[1] / "captures"
+ROOT: Final = Path(__file__).parents[2]
+CAPTURES: Final = ROOT / "tests" / "captures"
+RECORDED: Final = ROOT / "src" / "kernelprof" / "recorded"
+"""Captures of the ladders, which are installed."""
+PAIRS: Final = ROOT / "benchmarks" / "corpus" / "recorded" / "h200-pairs"
+"""Captures of the corpus."""
 
 
 @cache
 def captured(name: str) -> Capture:
     """A capture by its path below that folder."""
     return read_capture(CAPTURES / name)
+
+
+def source_of(directory: Path) -> bytes:
+    """The source of a capture of ``h200_changes``, which is stored where its manifest names it."""
+    source = read_manifest(directory).source
+    assert source is not None
+    data = (ROOT / source.path).read_bytes()
+    assert hashlib.sha256(data).hexdigest() == source.sha256, f"{source.path} has changed since"
+    return data
+
+
+def copy_capture(directory: Path, target: Path) -> Path:
+    """Copy such a capture with its source beside it, as ``kernelprof profile`` writes it."""
+    shutil.copytree(directory, target)
+    (target / SOURCE_FILE).write_bytes(source_of(directory))
+    return target

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -44,3 +47,22 @@ def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
         except BaseException:
             process.kill()
             raise
+
+
+def wait_for_file(file: Path, process: subprocess.Popen[Any]) -> None:
+    """Wait until a process has made a file, for a minute at most."""
+    deadline = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def read_terminal(descriptor: int) -> bytes:
+    """All that a child wrote to its terminal, whose other end this is; it is closed then."""
+    printed = b""
+    with contextlib.suppress(OSError):  # the child has closed its end
+        while chunk := os.read(descriptor, 65536):
+            printed += chunk
+    os.close(descriptor)
+    return printed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from kernelprof.errors import MissingToolError
-from kernelprof.predict.toolchain import HOW_TO_GET
+from kernelprof.prediction.toolchain import HOW_TO_GET
 
 
 def without_wheels() -> NoReturn:

@@ -21,7 +21,7 @@ from benchmarks.predict.others.kernels import choose
 from benchmarks.speed import timing
 
 from benchmarks import command
-from kernelprof.predict.architectures import DEFAULT_ARCH
+from kernelprof.prediction.architectures import DEFAULT_ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,9 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def predicted(source: Path, arch: str) -> dict[str, Any]:
     """How far a prediction comes: ``stage`` is what it stopped in, ``done`` if in nothing."""
-    from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.predict.built import compiled
-    from kernelprof.predict.prediction import predict
+    from kernelprof.launch.specification.overrides import LaunchOverrides
+    from kernelprof.prediction.machine_code import compiled
+    from kernelprof.prediction.predictor import predict
 
     stages: list[str] = []
     found: dict[str, Any] = {}

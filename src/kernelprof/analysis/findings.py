@@ -14,7 +14,7 @@ from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import OWN_COLUMNS
-from kernelprof.model.diagnosis import Finding
+from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.numbers import factor, number, quantity
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.facts import Facts
 
-    Known = Callable[[str], float | None]
+    ValueOf = Callable[[str], float | None]
 
 SECTORS_OF_FOUR_BYTES: Final = 4.0
 """Sectors of a request of 32 neighbouring 4-byte values: 128 bytes, by 32."""
@@ -44,22 +44,21 @@ DESCRIPTIVE: Final = (
 """What describes the GPU and the launch, and how both were measured."""
 
 
-def findings(facts: Facts, row: int) -> tuple[Finding, ...]:
-    """What the known values of a launch say, the most telling first."""
+def findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
+    """Return what the known values of a launch say, the most telling first."""
 
-    def known(name: str) -> float | None:
+    def value_of(name: str) -> float | None:
         if not facts.has(name)[row]:
             return None
         return float(facts.values(name)[row])
 
-    found = [each for find in _ALL for each in find(known)]
-    found += _arithmetic(known, fp32_lanes(facts.capture.launches[row].compute_capability))
-    found = found or list(_needed(known)) or list(_values(facts, row))
-    return tuple(sorted(found, key=lambda each: -each.weight))
+    results = [each for find in _ALL for each in find(value_of)]
+    results += _arithmetic(value_of, fp32_lanes(facts.capture.launches[row].compute_capability))
+    results = results or list(_no_waste(value_of)) or list(_values(facts, row))
+    return tuple(sorted(results, key=lambda each: -each.weight))
 
 
-def _needed(known: Known) -> Iterator[Finding]:
-    """That all is needed but :data:`NOTABLE_SHARE`, where nothing else can be said."""
+def _no_waste(value_of: ValueOf) -> Iterator[MetricFinding]:
     for name, text in (
         ("global_sectors", "Global accesses touch the sectors that their bytes need, within 10 %."),
         (
@@ -67,13 +66,13 @@ def _needed(known: Known) -> Iterator[Finding]:
             "Shared memory takes the wavefronts that its accesses need, within 10 %.",
         ),
     ):
-        if known(name) and known(f"{name}_ideal") is not None:
-            yield Finding(text, name, None, 0.0)
-    if known("local_sectors") == 0:
-        yield Finding("Nothing goes through local memory.", "local_sectors", None, 0.0)
+        if value_of(name) and value_of(f"{name}_ideal") is not None:
+            yield MetricFinding(text, name, None, 0.0)
+    if value_of("local_sectors") == 0:
+        yield MetricFinding("Nothing goes through local memory.", "local_sectors", None, 0.0)
 
 
-def _values(facts: Facts, row: int) -> Iterator[Finding]:
+def _values(facts: Facts, row: int) -> Iterator[MetricFinding]:
     """What there is, where nothing can be said of it.
 
     Of a raw page only what a diagnosis reads of it: it may have thousands of other columns.
@@ -84,22 +83,21 @@ def _values(facts: Facts, row: int) -> Iterator[Finding]:
         for name, column in facts.capture.columns.items()
         if not name.startswith(DESCRIPTIVE) and (read is None or name in read)
     ]
-    known = [each for each in there if each[1] == each[1]][:MOST_VALUES]
-    if not known:
-        yield Finding("There is no counter of this launch in the capture.", "", None, 0.0)
-    for name, value, unit in known:
+    values = [each for each in there if each[1] == each[1]][:MOST_VALUES]
+    if not values:
+        yield MetricFinding("There is no counter of this launch in the capture.", "", None, 0.0)
+    for name, value, unit in values:
         text = f"{name} is {quantity(float(value), unit)}, which by itself points to nothing."
-        yield Finding(text, name, None, 0.0)
+        yield MetricFinding(text, name, None, 0.0)
 
 
-def _global_accesses(known: Known) -> Iterator[Finding]:
-    """Sectors per request of loads and of stores, against the ideal of their width."""
+def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
     for kind in ("load", "store"):
-        sectors, requests = known(f"global_{kind}_sectors"), known(f"global_{kind}_requests")
+        sectors, requests = value_of(f"global_{kind}_sectors"), value_of(f"global_{kind}_requests")
         if not sectors or not requests:
             continue
         each = sectors / requests
-        used = known(f"global_{kind}_bytes_per_sector")
+        used = value_of(f"global_{kind}_bytes_per_sector")
         if used:
             ratio = EVERY.sector_bytes / used
             against = f"{factor(ratio)} what their bytes need"
@@ -117,100 +115,102 @@ def _global_accesses(known: Known) -> Iterator[Finding]:
         if ratio < NOTABLE:
             continue
         text = f"Global {kind}s touch {number(each)} sectors per request, {against}."
-        yield Finding(text, f"global_{kind}_sectors", "uncoalesced-global-access", ratio)
+        yield MetricFinding(text, f"global_{kind}_sectors", "uncoalesced-global-access", ratio)
 
 
-def _needless_sectors(known: Known) -> Iterator[Finding]:
-    actual, ideal = known("global_sectors"), known("global_sectors_ideal")
+def _excess_sectors(value_of: ValueOf) -> Iterator[MetricFinding]:
+    actual, ideal = value_of("global_sectors"), value_of("global_sectors_ideal")
     if not actual or ideal is None:
         return
-    bulk = sum(known(name) or 0.0 for name in BULK_COPIES)
+    bulk = sum(value_of(name) or 0.0 for name in BULK_COPIES)
     actual, ideal = actual + bulk, ideal + bulk
     if actual * (1 - NOTABLE_SHARE) < ideal:
         return
     share = number(100 * (1 - ideal / actual))
     text = f"{share} % of the sectors of global accesses are more than their bytes need."
     weight = actual / max(ideal, 1.0)
-    yield Finding(text, "global_sectors", "uncoalesced-global-access", weight)
+    yield MetricFinding(text, "global_sectors", "uncoalesced-global-access", weight)
 
 
-def _bank_conflicts(known: Known) -> Iterator[Finding]:
-    """Conflicts by wavefront, else by what the same accesses take without any."""
-    conflicts = known("shared_bank_conflicts")
+def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
+    conflicts = value_of("shared_bank_conflicts")
     if conflicts is None:
-        yield from _needless_wavefronts(known)
+        yield from _excess_wavefronts(value_of)
         return
     if not conflicts:
         return
-    wavefronts = known("shared_wavefronts_measured")
+    wavefronts = value_of("shared_wavefronts_measured")
     if wavefronts is None:
         text = f"{number(conflicts)} wavefronts of shared memory are bank conflicts."
-        yield Finding(text, "shared_bank_conflicts", "shared-bank-conflicts", 1.0)
+        yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", 1.0)
     elif wavefronts and conflicts >= NOTABLE_SHARE * wavefronts:
         share = min(conflicts / wavefronts, 1.0)
         text = f"{number(100 * share)} % of the wavefronts of shared memory are bank conflicts."
         weight = 1.0 / max(1.0 - share, 0.03)
-        yield Finding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
+        yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
 
 
-def _needless_wavefronts(known: Known) -> Iterator[Finding]:
-    actual, ideal = known("shared_wavefronts"), known("shared_wavefronts_ideal")
+def _excess_wavefronts(value_of: ValueOf) -> Iterator[MetricFinding]:
+    actual, ideal = value_of("shared_wavefronts"), value_of("shared_wavefronts_ideal")
     if not actual or ideal is None or actual * (1 - NOTABLE_SHARE) < ideal:
         return
     share = number(100 * (1 - ideal / actual))
     text = f"{share} % of the wavefronts of shared memory are more than its accesses need."
     weight = actual / max(ideal, 1.0)
-    yield Finding(text, "shared_wavefronts", "shared-bank-conflicts", weight)
+    yield MetricFinding(text, "shared_wavefronts", "shared-bank-conflicts", weight)
 
 
-def _local_memory(known: Known) -> Iterator[Finding]:
-    sectors = known("local_sectors") or sum(
-        known(f"local_{kind}_sectors") or 0.0 for kind in ("load", "store")
+def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
+    sectors = value_of("local_sectors") or sum(
+        value_of(f"local_{kind}_sectors") or 0.0 for kind in ("load", "store")
     )
     if not sectors:
         return
-    others = known("global_sectors") or sum(
-        known(f"global_{kind}_sectors") or 0.0 for kind in ("load", "store")
+    others = value_of("global_sectors") or sum(
+        value_of(f"global_{kind}_sectors") or 0.0 for kind in ("load", "store")
     )
-    others += sum(known(name) or 0.0 for name in BULK_COPIES)
+    others += sum(value_of(name) or 0.0 for name in BULK_COPIES)
     share = sectors / (sectors + others)
     if others and share >= NOTABLE_SHARE:
         text = (
             f"{number(100 * share)} % of the sectors belong to local memory: spilled registers, or "
             "arrays indexed at run time."
         )
-        yield Finding(text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03))
+        yield MetricFinding(
+            text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03)
+        )
 
 
-def _divergence(known: Known) -> Iterator[Finding]:
-    block = known("block_size")
+def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
+    block = value_of("block_size")
     if block is not None and block < EVERY.warp_size:
         size = "1 thread" if block == 1 else f"{number(block)} threads"
         text = f"A block has {size}, so most of a warp's 32 lanes do nothing."
-        yield Finding(text, "block_size", "warp-divergence", EVERY.warp_size / max(block, 1.0))
-    threads = known("threads_per_instruction")
+        yield MetricFinding(
+            text, "block_size", "warp-divergence", EVERY.warp_size / max(block, 1.0)
+        )
+    threads = value_of("threads_per_instruction")
     if threads is not None and 0 < threads < FEW_THREADS:
         text = f"{number(threads)} of a warp's 32 threads take part in an average instruction."
         weight = EVERY.warp_size / threads
-        yield Finding(text, "threads_per_instruction", "warp-divergence", weight)
-    uniform = known("branch_uniformity")
+        yield MetricFinding(text, "threads_per_instruction", "warp-divergence", weight)
+    uniform = value_of("branch_uniformity")
     if uniform is not None and uniform >= UNIFORM:
         text = "Threads of a warp stay together at all branches: divergence is not the cause."
-        yield Finding(text, "branch_uniformity", None, 0.1)
+        yield MetricFinding(text, "branch_uniformity", None, 0.1)
     if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
         text = f"Threads of a warp go separate ways at {number(100 - uniform)} % of the branches."
-        yield Finding(text, "branch_uniformity", "warp-divergence", 100 / max(uniform, 3.0))
+        yield MetricFinding(text, "branch_uniformity", "warp-divergence", 100 / max(uniform, 3.0))
 
 
-def _busy_units(known: Known) -> Iterator[Finding]:
-    """Units whose utilization is known and high, or that the busiest of them is not."""
-    shown = {name: (known(name), words) for name, words in _UNITS.items()}
+def _busy_units(value_of: ValueOf) -> Iterator[MetricFinding]:
+    shown = {name: (value_of(name), words) for name, words in _UNITS.items()}
     there = {name: value for name, (value, _) in shown.items() if value is not None}
     for name, value in there.items():
         part_named = any(abs(there.get(part, -1.0) - value) < SAME for part in _PARTS)
         if value >= BUSY and not (name == "memory_throughput" and part_named):
             text = f"{shown[name][1][0].upper()}{shown[name][1][1:]} at {number(value)} % of peak."
-            yield Finding(text, name, _LIMITS.get(name), value / BUSY)
+            yield MetricFinding(text, name, _LIMITS.get(name), value / BUSY)
     whole = ("sm_throughput", "memory_throughput")
     if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):
         name = max(there, key=lambda each: there[each])
@@ -218,7 +218,7 @@ def _busy_units(known: Known) -> Iterator[Finding]:
             f"No unit is near its limit: the busiest is {shown[name][1].removesuffix(' is')}, at "
             f"{number(there[name])} % of peak. Warps wait."
         )
-        yield Finding(text, name, None, 0.5)
+        yield MetricFinding(text, name, None, 0.5)
 
 
 _UNITS: Final = {
@@ -234,64 +234,65 @@ _PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
 _LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-bandwidth"}
 
 
-def _idle_sm(known: Known) -> Iterator[Finding]:
-    """The parts of the SM that are known, where its busiest is not and none of them is busy."""
-    parts = {name: value for name in _PARTS_OF_SM if (value := known(name)) is not None}
-    if known("sm_throughput") is None and parts and max(parts.values()) < BUSY:
+def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
+    parts = {name: value for name in _PARTS_OF_SM if (value := value_of(name)) is not None}
+    if value_of("sm_throughput") is None and parts and max(parts.values()) < BUSY:
         name = max(parts, key=lambda each: parts[each])
         text = (
             "No issue slot or pipe that the capture shows is near its limit: the busiest is at "
             f"{number(parts[name])} % of peak."
         )
-        yield Finding(text, name, None, 0.3)
+        yield MetricFinding(text, name, None, 0.3)
 
 
-def _arithmetic(known: Known, lanes: int | None) -> Iterator[Finding]:
-    """FP32 operations against the peak of the SMs, where no utilization of the pipe is there."""
-    rates = [known(name) for name in ("ffma_rate", "fadd_rate", "fmul_rate")]
-    sms = known("sm_count")
-    if known("fma_pipe") is not None or not (lanes and sms) or all(each is None for each in rates):
+def _arithmetic(value_of: ValueOf, lanes: int | None) -> Iterator[MetricFinding]:
+    rates = [value_of(name) for name in ("ffma_rate", "fadd_rate", "fmul_rate")]
+    sms = value_of("sm_count")
+    if (
+        value_of("fma_pipe") is not None
+        or not (lanes and sms)
+        or all(each is None for each in rates)
+    ):
         return
     fused, others = rates[0] or 0.0, sum(each or 0.0 for each in rates[1:])
     share = 100.0 * (FLOPS_OF_FMA * fused + others) / (FLOPS_OF_FMA * lanes * sms)
     text = f"FP32 arithmetic runs at {number(share)} % of the GPU's peak."
-    yield Finding(text, "ffma_rate", "fp32-throughput" if share >= BUSY else None, 0.45)
+    yield MetricFinding(text, "ffma_rate", "fp32-throughput" if share >= BUSY else None, 0.45)
 
 
-def _bandwidth(known: Known) -> Iterator[Finding]:
-    """Bytes against time, where the share of the peak is not known."""
-    duration = known("duration")
-    moved = [known(name) for name in ("dram_bytes_read", "dram_bytes_written")]
-    rate = known("dram_bandwidth")
+def _bandwidth(value_of: ValueOf) -> Iterator[MetricFinding]:
+    duration = value_of("duration")
+    moved = [value_of(name) for name in ("dram_bytes_read", "dram_bytes_written")]
+    rate = value_of("dram_bandwidth")
     there = [each for each in moved if each is not None]
     if rate is None and duration and there:
         rate = sum(there) / (duration * 1e-9)
-    if known("dram_throughput") is not None or not rate:
+    if value_of("dram_throughput") is not None or not rate:
         return
     what = "moves" if len(there) != 1 else "reads" if moved[0] is not None else "writes"
     text = f"Device memory {what} {quantity(rate, 'byte/s')}; compare it with your GPU's peak."
-    yield Finding(text, "dram_bandwidth", None, 0.4)
+    yield MetricFinding(text, "dram_bandwidth", None, 0.4)
 
 
-def _parallelism(known: Known) -> Iterator[Finding]:
-    waves, blocks, sms = known("waves_per_sm"), known("grid_size"), known("sm_count")
+def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
+    waves, blocks, sms = value_of("waves_per_sm"), value_of("grid_size"), value_of("sm_count")
     if blocks is not None and sms is not None and blocks < sms:
         text = f"The grid has {number(blocks)} blocks for {number(sms)} SMs."
-        yield Finding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
+        yield MetricFinding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
     elif waves is not None and waves < 1:
         text = f"The grid fills {number(100 * waves)} % of the GPU once."
-        yield Finding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
+        yield MetricFinding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
     for name, words in (("theoretical", "can hold"), ("achieved", "hold")):
-        occupancy = known(f"{name}_occupancy")
+        occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
             text = f"SMs {words} {number(occupancy)} % of the warps that fit."
-            yield Finding(text, f"{name}_occupancy", "low-occupancy", 1.0)
+            yield MetricFinding(text, f"{name}_occupancy", "low-occupancy", 1.0)
             return
 
 
 _ALL: Final = (
     _global_accesses,
-    _needless_sectors,
+    _excess_sectors,
     _bank_conflicts,
     _local_memory,
     _divergence,

@@ -51,7 +51,7 @@ def ncu_command(
     application: Sequence[str] | None = None,
     output: str = "capture.csv",
 ) -> list[str]:
-    """The command that collects ``metrics`` (a preset's name, or metrics) into ``output``.
+    """Return the command that collects ``metrics`` (a preset's name, or metrics) into ``output``.
 
     Without metrics, ``options`` say what to collect (``--set full``).
     ``kernel`` is a name as a capture shows it. With it and without ``launch_skip``, launches are
@@ -82,7 +82,7 @@ def ncu_command(
 
 
 def quote(command: Sequence[str]) -> str:
-    """The command as one line for a POSIX shell."""
+    """Return the command as one line for a POSIX shell."""
     return shlex.join(command)
 
 
@@ -92,13 +92,13 @@ def collection(
     *,
     samples: bool = False,
 ) -> list[str]:
-    """The options that make ``ncu`` collect these metrics on this architecture.
+    """Return the options that make ``ncu`` collect these metrics on this architecture.
 
     With ``samples`` also where in the source warps are and what for; a preset knows that of itself.
     """
     if isinstance(metrics, str):
-        named = preset(metrics)
-        wanted, samples = named.metrics, samples or named.samples
+        chosen = preset(metrics)
+        wanted, samples = chosen.metrics, samples or chosen.samples
     else:
         wanted = tuple(metrics)
     names: dict[str, None] = {}
@@ -143,18 +143,18 @@ class NextStep:
         return Sensitivity(self._facts)
 
     def deciding(self, row: int, slugs: Sequence[str]) -> tuple[MissingMetric, ...]:
-        """Missing metrics that would decide between these rules in this launch."""
+        """Return missing metrics that would decide between these rules in this launch."""
         missing = self._missing(row, slugs)
         return self._described(row, self._sensitivity.deciding(row, slugs, missing))
 
     def absent(self, row: int, slug: str) -> tuple[MissingMetric, ...]:
-        """Metrics of one rule that the launch lacks: what would raise the confidence in it."""
+        """Return a rule's metrics that the launch lacks: they would raise the confidence."""
         return self._described(row, self._missing(row, [slug]))
 
     def command(
         self, row: int, rows: Sequence[int], missing: Sequence[MissingMetric]
     ) -> str | None:
-        """The ``ncu`` command that collects what is missing; none where nothing is.
+        """Return the ``ncu`` command that collects what is missing; none where nothing is.
 
         ``row`` is the launch among those that stand for others, ``rows`` are the capture's that it
         stands for.
@@ -169,7 +169,7 @@ class NextStep:
         return self._command(row, rows, collection(wanted, capability))
 
     def full_command(self, row: int, rows: Sequence[int]) -> str | None:
-        """The command that collects all that any rule could want.
+        """Return the command that collects all that any rule could want.
 
         It names a set: a hundred metrics fit no terminal.
         """
@@ -183,7 +183,7 @@ class NextStep:
         return self._command(row, rows, ["--set", "full"])
 
     def tool(self, row: int) -> str:
-        """Which Nsight Compute still profiles the launch's GPU; empty where today's does."""
+        """Return which Nsight Compute still profiles the launch's GPU; empty where today's does."""
         capability = self._facts.capture.launches[row].compute_capability
         gone = dropped(capability)
         if capability is None or gone is None:
@@ -223,7 +223,7 @@ class NextStep:
         A metric that only stands in for another, one that the chip does not have, and one that ncu
         already failed to give are never asked for.
         """
-        facts, known, rules = self._facts, catalogue(), registry()
+        facts, metrics, rules = self._facts, catalogue(), registry()
         capability = facts.capture.launches[row].compute_capability
         wanted = dict.fromkeys(name for slug in slugs for name in rules[slug].metrics)
         return [
@@ -231,21 +231,21 @@ class NextStep:
             for name in wanted
             if name not in FALLBACKS
             and not facts.settled(name)[row]
-            and known[name].ncu_names(capability)
-            and not set(known[name].ncu_names(capability)) & facts.capture.unavailable
+            and metrics[name].ncu_names(capability)
+            and not set(metrics[name].ncu_names(capability)) & facts.capture.unavailable
         ]
 
     def _described(self, row: int, names: Iterable[str]) -> tuple[MissingMetric, ...]:
         capability = self._facts.capture.launches[row].compute_capability
-        known = catalogue()
+        metrics = catalogue()
         return tuple(
-            MissingMetric(name, known[name].ncu_names(capability)[0], known[name].why)
+            MissingMetric(name, metrics[name].ncu_names(capability)[0], metrics[name].why)
             for name in names
         )
 
 
 def target(capture: Capture, options: Sequence[str] = ()) -> tuple[str, ...]:
-    """The words of ``kernelprof profile`` and ``diagnose`` that measure the same again.
+    """Return the words of ``kernelprof profile`` and ``diagnose`` that measure the same again.
 
     ``options`` are more of them, which stand before the program or its arguments.
     """

@@ -12,11 +12,11 @@ from pkgutil import iter_modules
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from kernelprof import interrupts
 from kernelprof.cli import commands
-from kernelprof.cli.options import ProgramCommand
+from kernelprof.cli.options import ProgramCommand, expanded
 from kernelprof.cli.output import (
     Harmless,
     OutputClosed,
@@ -38,22 +38,30 @@ PIPE_CLOSED = 141
 class Commands(TyperGroup):
     """The modules of ``cli/commands``, each loaded when it is asked for."""
 
+    _listing = False
+    """While the help of all is written, which shows no options: they take longest to read."""
+
     def list_commands(self, _: Any) -> list[str]:
         """All names, in the order that the modules give themselves."""
-        names = [found.name for found in iter_modules(commands.__path__)]
-        return sorted(names, key=lambda name: _module(name).ORDER)
+        return sorted(_names(), key=lambda name: _module(name).ORDER)
 
     def get_command(self, _: Any, name: str) -> Any:
         """The command of this name, if there is one."""
-        if name not in {found.name for found in iter_modules(commands.__path__)}:
+        if name not in _names():
             return None
         module = _module(name)
         group = getattr(module, "COMMAND", None)
+        if self._listing:
+            text = getattr(module, name).__doc__ if group is None else group.info.help
+            return TyperCommand(name, help=_flowing(text))
         if group is None:
             group = typer.Typer(add_completion=False)
             function = getattr(module, name)
             takes_program = "ctx" in function.__annotations__
             group.command(cls=ProgramCommand if takes_program else None)(function)
+        for each in group.registered_commands:
+            assert each.callback is not None
+            each.callback = expanded(each.callback)
         command = typer.main.get_command(group)
         command.name = name
         for each in (command, *getattr(command, "commands", {}).values()):
@@ -63,7 +71,11 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help of all, as wide as the screen."""
         self.help = _flowing(self.help)
-        super().format_help(ctx, formatter)
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what is wrong with a value is said without the validator's own words."""
@@ -81,6 +93,10 @@ _VALIDATOR: Final = "Value error, "
 def _flowing(text: str | None) -> str | None:
     """A help text without the line breaks of its source: typer keeps those of paragraphs."""
     return None if text is None else re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(text))
+
+
+def _names() -> list[str]:
+    return [module.name for module in iter_modules(commands.__path__)]
 
 
 def _module(name: str) -> Any:
@@ -132,7 +148,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(given: list[str], debug: bool) -> int:
-    """Run the command line; what goes wrong becomes a message and an exit code."""
     try:
         return _run(given)
     except OutputClosed:
@@ -146,7 +161,6 @@ def _answer(given: list[str], debug: bool) -> int:
 
 
 def _failed(error: Exception, debug: bool) -> int:
-    """Say what went wrong; the exit code for it."""
     if interrupts.came():  # a library made an error of its own of it
         return INTERRUPTED
     _trace(debug)

@@ -1,16 +1,23 @@
-"""Options that several commands share, and a program after ``--``."""
+"""Options that several commands share, the structures of them, and a program after ``--``.
+
+A parameter of a command that is annotated with :class:`Expand` is a structure: :func:`expanded`
+gives typer a parameter for each of its fields, and the command gets the structure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable  # noqa: TC003 (typer reads the types)
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 from kernelprof.errors import UsageError
-from kernelprof.interface import reference
+
+Command = TypeVar("Command", bound=Callable[..., None])
 
 _PROGRAM = "kernelprof.program"
 
@@ -154,6 +161,147 @@ ArchOption = Annotated[
 ]
 
 
+class MeasurementFlags:
+    """The options of :class:`kernelprof.interface.requests.MeasurementOptions`."""
+
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep what was measured in this directory."),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False
+    launch_skip: LaunchSkipOption = None
+    launch_count: LaunchCountOption = None
+    nvtx_include: NvtxOption = None
+    clock_control: ClockOption = "none"
+    time_limit: TimeLimitOption = None
+    budget: BudgetOption = 120.0
+    build: BuildOption = None
+    flags: FlagsOption = None
+    size: SizeOption = None
+    define: DefineOption = None
+    sanitize: SanitizeOption = None
+    against: AgainstOption = None
+
+
+class GateFlags:
+    """The options of :class:`kernelprof.interface.requests.GateOptions`."""
+
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="TOML; without it the table tool.kernelprof.gate of a pyproject.toml here.",
+        ),
+    ] = None
+    proposed_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--proposed-baseline",
+            metavar="FILE",
+            hidden=True,
+            help="The baseline of the change: diffed against BASELINE; not used to judge.",
+        ),
+    ] = None
+    proposed_policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--proposed-policy",
+            metavar="FILE",
+            hidden=True,
+            help="The same for the policy. A difference is exit code 3.",
+        ),
+    ] = None
+    accept_proposed: Annotated[
+        bool,
+        typer.Option(
+            "--accept-proposed",
+            hidden=True,
+            help="Judge by the proposed two, and say what they change.",
+        ),
+    ] = False
+    kernels: KernelsOption = None
+    rename: RenameOption = None
+    predict: PredictOption = False
+    arch: ArchOption = None
+    against: AgainstOption = None
+
+
+class Expand:
+    """Metadata of a parameter that is a structure: the class with the options of its fields.
+
+    Of the fields in ``names``, without any of all; ``options`` stand in for single ones.
+    """
+
+    def __init__(self, declaration: type, *names: str, **options: Any) -> None:
+        self._declaration = declaration
+        self._names = names
+        self._options = options
+
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """A parameter for each field, in the order of the names, or of the declaration."""
+        hints = get_type_hints(self._declaration, include_extras=True)
+        defaults = vars(self._declaration)
+        return {
+            name: inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults[name],
+                annotation=self._annotation(name, hints[name]),
+            )
+            for name in self._names or hints
+        }
+
+    def _annotation(self, name: str, annotation: Any) -> Any:
+        option = self._options.get(name)
+        return annotation if option is None else Annotated[get_args(annotation)[0], option]
+
+
+_PLACED: Final = "help_places"
+
+
+def placed(**after: str) -> Callable[[Command], Command]:
+    """Let the help list an option after another one than that of its place in a structure."""
+
+    def note(command: Command) -> Command:
+        vars(command)[_PLACED] = after
+        return command
+
+    return note
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer takes it: with a parameter for each option of its structures.
+
+    A field that nobody gave is left out of a structure that is a ``TypedDict``.
+    """
+    parameters: dict[str, inspect.Parameter] = {}
+    structures: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        kind, *metadata = get_args(parameter.annotation) or (None,)
+        if metadata and isinstance(metadata[0], Expand):
+            fields = metadata[0].parameters()
+            structures[name] = kind, list(fields)
+            parameters |= fields
+        else:
+            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    for name, other in vars(command).get(_PLACED, {}).items():
+        names = [each for each in parameters if each != name]
+        names.insert(names.index(other) + 1, name)
+        parameters = {each: parameters[each] for each in names}
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, (kind, names) in structures.items():
+            fields = {each: given.pop(each) for each in names}
+            given[name] = kind(**{key: each for key, each in fields.items() if each is not None})
+        command(**given)
+
+    vars(called)["__signature__"] = inspect.Signature([*parameters.values()])
+    called.__annotations__ = {each.name: each.annotation for each in parameters.values()}
+    return called
+
+
 class ProgramCommand(TyperCommand):
     """Keeps what follows ``--`` apart from the command's own arguments, untouched."""
 
@@ -172,8 +320,8 @@ class ProgramCommand(TyperCommand):
 
 def program(ctx: typer.Context) -> tuple[str, ...] | None:
     """The program and its arguments; ``None`` where there is no ``--``."""
-    found: tuple[str, ...] | None = ctx.meta.get(_PROGRAM)
-    return found
+    words: tuple[str, ...] | None = ctx.meta.get(_PROGRAM)
+    return words
 
 
 def format_option(kind: str, text: str) -> Any:
@@ -198,9 +346,13 @@ def preset_option(text: str) -> Any:
 
 def complete_preset(incomplete: str) -> Iterable[str]:
     """The names of presets, for the shell."""
-    return [name for name in reference.presets() if name.startswith(incomplete)]
+    from kernelprof.interface.reference import presets
+
+    return [name for name in presets() if name.startswith(incomplete)]
 
 
 def complete_bottleneck(incomplete: str) -> Iterable[str]:
     """The names of bottlenecks, for the shell."""
-    return [name for name in reference.rules() if name.startswith(incomplete)]
+    from kernelprof.interface.reference import rules
+
+    return [name for name in rules() if name.startswith(incomplete)]

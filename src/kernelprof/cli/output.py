@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
-from kernelprof.errors import ExitCode, InputError, KernelprofError, UsageError
+import typer
+
+from kernelprof.cli import options
+from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError, UsageError
 from kernelprof.model.log_commands import harmless
 from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import IO, TextIO
 
     from kernelprof.report.writers import Screen
@@ -58,18 +63,18 @@ def write_lines(*lines: str) -> None:
 
 def check_place(path: Path) -> None:
     """Refuse a file that cannot be written, before anything is measured for it."""
-    place = path.expanduser()
+    target = path.expanduser()
     reason = None
     if str(path) == "-":
         raise InputError(
             "cannot write the result: - is not a file",
             hint="leave the option out: what --format names goes to standard output",
         )
-    if place.is_dir():
+    if target.is_dir():
         reason = "it is a folder"
-    elif place.exists() and not place.is_file():
+    elif target.exists() and not target.is_file():
         return  # a device or a pipe
-    elif not (folder := place.resolve().parent).is_dir():
+    elif not (folder := target.resolve().parent).is_dir():
         reason = "there is no such folder"
     elif not os.access(folder, os.W_OK):
         reason = "the folder cannot be written to"
@@ -175,20 +180,88 @@ def check_places(*files: Path | None, html: Path | None = None, png: Path | None
             "a report is an HTML file", where=str(html), hint="give it a name that ends in .html"
         )
     if png is not None:
-        from kernelprof.cli.picture import check_place as check_picture
-
         check_picture(png)
-    known: set[Path] = set()
+    seen: set[Path] = set()
     for path in (*files, html, png):
         if path is None:
             continue
         check_place(path)
-        place = path.expanduser().resolve()
-        if place in known:
+        target = path.expanduser().resolve()
+        if target in seen:
             raise UsageError(
                 "two outputs name one file", where=str(path), hint="give each a name of its own"
             )
-        known.add(place)
+        seen.add(target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where a result is written, and in which formats: the options of commands that write one."""
+
+    output_format: Annotated[str, typer.Option("--format")] = "text"
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="N",
+            min=0,
+            help="Show the first N kernels instead of those with 90 % of the time, at most 5; 0 "
+            "lists all in a table.",
+        ),
+    ] = None
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say why: all evidence with its metrics, how the gain was worked out, what is "
+            "missing. Markdown, JSON and the page always have it.",
+        ),
+    ] = False
+    tokens: options.TokensOption = None
+    file: options.OutputOption = None
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
+    ] = None
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+    ] = None
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Also write a pull-request comment."),
+    ] = None
+    html: options.HtmlOption = None
+    png: options.PngOption = None
+    no_color: options.NoColorOption = False
+
+    def check(self, *others: Path | None) -> None:
+        """Refuse files that cannot be written, these and ``others``."""
+        files = (self.file, self.junit, self.sarif, self.markdown, *others)
+        check_places(*files, html=self.html, png=self.png)
+
+    def write(self, result: Any, *command: str) -> None:
+        """Write all that was asked for; the page names the ``command``, if there is one."""
+        for name in ("junit", "sarif", "markdown"):
+            file: Path | None = getattr(self, name)
+            if file is not None:
+                write_file(result.to_text(name), file)
+        if self.html is not None:
+            write_page(result, self.html, **({"command": typed(*command)} if command else {}))
+        if self.png is not None:
+            write_picture(result, self.png)
+        write_result(self.rendered(result), self.file)
+
+    def rendered(self, result: Any, **details: Any) -> str:
+        """Return the result in its format, for where it is written."""
+        from kernelprof.report.render import render
+
+        destination = screen(self.file, no_color=self.no_color, tokens=self.tokens)
+        return render(result, self.output_format, destination, **details)
+
+
+def fields(kind: str, formats: str, *names: str, **chosen: Any) -> options.Expand:
+    """The fields of :class:`Output` that a command has beside ``--format`` of a kind of result."""
+    chosen["output_format"] = options.format_option(kind, formats)
+    return options.Expand(Output, "output_format", *names, **chosen)
 
 
 def screen(
@@ -205,21 +278,6 @@ def screen(
     return Screen(width, color, sys.stdout.encoding or "utf-8", most)
 
 
-def rendered(
-    result: Any,
-    name: str,
-    file: Path | None = None,
-    *,
-    no_color: bool = False,
-    tokens: int | None = None,
-    **options: Any,
-) -> str:
-    """A result in a format, for where it goes to."""
-    from kernelprof.report.render import render
-
-    return render(result, name, screen(file, no_color=no_color, tokens=tokens), **options)
-
-
 def shown(kind: str, value: Any, name: str = "text", **options: Any) -> str:
     """What is no result of a capture, in a format: a rule, presets, checks, a baseline."""
     from kernelprof.report.render import render_kind
@@ -229,9 +287,7 @@ def shown(kind: str, value: Any, name: str = "text", **options: Any) -> str:
 
 def write_picture(result: Any, file: Path) -> None:
     """Write the top of a result's page as a picture."""
-    from kernelprof.cli.picture import taken
-
-    write_bytes(taken(result), file)
+    write_bytes(take_picture(result), file)
 
 
 def write_page(result: Any, file: Path, **options: Any) -> None:
@@ -275,17 +331,17 @@ def complain(what: str, *, where: str | None = None, hint: str | None = None) ->
     sys.stderr.write("\n".join(lines) + "\n")
 
 
-def _refuse(error: OSError, place: str) -> NoReturn:
+def _refuse(error: OSError, where: str) -> NoReturn:
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise WriteError(
             f"cannot write the result: {reason}",
-            where=place,
+            where=where,
             hint="free some space, or write elsewhere with -o FILE",
         ) from error
     raise InputError(
         f"cannot write the result: {reason}",
-        where=place,
+        where=where,
         hint="name a file in a folder that exists and that you may write to",
     ) from error
 
@@ -299,3 +355,73 @@ def _detach(stream: TextIO) -> None:
 
 def _safe(text: str) -> str:
     return encodable(printable(text), sys.stderr.encoding or "utf-8")
+
+
+WIDTH: Final = 1200
+MOST_HEIGHT: Final = 4000
+_SCALE: Final = 1.5
+"""Pixels of the picture for each of the page: text stays sharp where it is shown smaller."""
+
+_FLAGS: Final = (
+    "--headless",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--disable-background-networking",
+    f"--force-device-scale-factor={_SCALE}",
+)
+_HEIGHT: Final = re.compile(r'<html[^>]* data-height="(\d{1,6})"')
+_MAGIC: Final = b"\x89PNG\r\n\x1a\n"
+
+
+def check_picture(file: Path | None) -> None:
+    """Refuse a name that is none of a picture, and a machine without a browser, before anything."""
+    from kernelprof import tools
+
+    if file is None:
+        return
+    if file.suffix.lower() != ".png":
+        raise UsageError(
+            "a picture is a PNG file", where=str(file), hint="give it a name that ends in .png"
+        )
+    tools.find_browser()
+
+
+def take_picture(result: Any) -> bytes:
+    """The answer of a page with its first figures, without what needs a click.
+
+    Raises :class:`MissingToolError` where there is no browser.
+    """
+    import tempfile
+
+    from kernelprof import tools
+    from kernelprof.report.render import page
+
+    browser = tools.find_browser()
+    text = page(result).replace("<html ", '<html class="picture" ', 1)
+    with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
+        source, target = Path(folder) / "page.html", Path(folder) / "page.png"
+        source.write_text(text, encoding="utf-8")
+        common = [browser, *_FLAGS, f"--user-data-dir={folder}/profile"]
+        # A browser does not start as root in its sandbox; the page runs one script, which is ours.
+        for sandbox in ([], ["--no-sandbox"]):
+            height = _height([*common, *sandbox, source.as_uri()])
+            if height is None:
+                continue
+            size = f"--window-size={WIDTH},{min(height, MOST_HEIGHT)}"
+            shot = [*common, *sandbox, size, f"--screenshot={target}", source.as_uri()]
+            tools.ask(*shot)
+            if target.exists() and (data := target.read_bytes()).startswith(_MAGIC):
+                return data
+    raise MissingToolError(
+        "the browser took no picture", where=browser, hint="write the page with -o, and open that"
+    )
+
+
+def _height(command: Sequence[str]) -> int | None:
+    from kernelprof import tools
+
+    *start, address = command
+    done = tools.ask(*start, f"--window-size={WIDTH},900", "--dump-dom", address)
+    match = _HEIGHT.search(done.stdout) if done is not None else None
+    return None if match is None else int(match[1])

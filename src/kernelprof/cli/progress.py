@@ -6,8 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.interface import size_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -31,8 +29,6 @@ class _Silent:
 
 
 class _Bar:
-    """One bar on stderr."""
-
     def __init__(self, display: Any) -> None:
         self._display = display
 
@@ -52,7 +48,9 @@ class _Bar:
 @contextmanager
 def reading(targets: Sequence[str]) -> Iterator[Meter]:
     """Shows how much of these captures was read and judged: a bar, if that takes a while."""
-    if sum(map(size_of, targets)) < LONG or not sys.stderr.isatty():
+    from kernelprof.interface.captures import file_size
+
+    if sum(map(file_size, targets)) < LONG or not sys.stderr.isatty():
         yield _Silent()
         return
     from rich.console import Console

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.ncu_command import collection
-from kernelprof.analysis.survey.effort import Replay
 from kernelprof.model.kernel_name import function_name, kernel_filter
+from kernelprof.model.survey import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.analysis.survey.choose import ChosenName
+    from kernelprof.analysis.survey.selection import ChosenName
 
 FIRST_WITH_SETTINGS: Final = [2021, 2]
 """The version of ``ncu`` from which on it has the option ``--config-file``."""
@@ -27,9 +27,7 @@ permission, changes the GPU for everyone on it, and gives times that the program
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Launches that a survey chose: kernels, and numbers of launches of each.
-
-    Without numbers it is the first launches of these kernels, whichever they are.
+    """Launches that a survey chose: kernels, and numbers of launches of each, else the first.
 
     With ``ends`` the program is ended once all of them are measured.
     """
@@ -41,16 +39,13 @@ class Chosen:
     def only(self, kernels: Sequence[str]) -> Chosen:
         """The launches of these kernels, by the names that a capture shows; all if it has none."""
         functions = set(map(function_name, kernels))
-        found = tuple(each for each in self.kernels if each.function in functions)
-        return replace(self, kernels=found or self.kernels)
+        kernels_left = tuple(each for each in self.kernels if each.function in functions)
+        return replace(self, kernels=kernels_left or self.kernels)
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """Which launches are profiled; ``kernel`` is a regular expression for the full name.
-
-    Those that a survey has ``chosen`` need no other filter.
-    """
+class LaunchFilters:
+    """Which launches are profiled: ``chosen`` by a survey, or by a pattern for the full name."""
 
     kernel: str | None = None
     launch_skip: int | None = None
@@ -60,7 +55,7 @@ class Filters:
 
     @property
     def any(self) -> bool:
-        return self != Filters()
+        return self != LaunchFilters()
 
     @property
     def by_number(self) -> bool:
@@ -75,7 +70,7 @@ def profile_command(
     *,
     report: str,
     log: str,
-    filters: Filters,
+    filters: LaunchFilters,
     narrowed: Sequence[str] | None = None,
     clock_control: str = DEFAULT_CLOCKS,
     compute_capability: tuple[int, int] | None = None,
@@ -84,13 +79,10 @@ def profile_command(
     version: str | None = None,
     replay: Replay = Replay.KERNEL,
 ) -> list[str]:
-    """The command that collects ``metrics`` into a report, with ``samples`` by source line.
+    """Return the command that collects ``metrics``, and ``sets`` of ``ncu``'s sections.
 
-    ``sets`` are sets of ``ncu``'s own sections that are collected as well, or instead of metrics.
-
-    ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
-    ``filters`` that count launches are kept as they are then, because the count would be of others.
-    ``replay`` is what is repeated for each pass.
+    ``narrowed`` are kernels by the names of a capture; filters that count launches are kept,
+    because the count would be of others. ``replay`` is what is repeated for each pass.
     """
     command = [ncu, *_no_settings_of_others(version)]
     if metrics or not sets:
@@ -120,10 +112,8 @@ def profile_command(
 
 
 def _no_settings_of_others(version: str | None) -> list[str]:
-    """The option that has ``ncu`` read no ``config.ncu-cfg`` of the current folder.
-
-    That file can be a stranger's: it sets any option, a folder of rules in Python among them.
-    """
+    # The option that has `ncu` read no `config.ncu-cfg` of the current folder. That file can be a
+    # stranger's: it sets any option, a folder of rules in Python among them
     numbers = [int(each) for each in re.findall(r"\d+", version or "")]
     return ["--config-file", "off"] if numbers >= FIRST_WITH_SETTINGS else []
 
@@ -134,19 +124,14 @@ def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:
 
 
 def source_page_command(ncu: str, report: str, printed: str = "cuda,sass") -> list[str]:
-    """The command that prints a report's source page: lines, and the instructions below each.
-
-    ``sass`` prints the instructions alone, also those of kernels without line information.
-    """
+    """Return the command that prints the source page, or ``sass`` alone."""
     page = ["--page", "source", "--print-source", printed]
     return [ncu, "--import", report, "--csv", *page]
 
 
 def _these(chosen: Chosen) -> list[str]:
-    """The options for chosen launches; ``ncu`` counts those of each kernel from 1 on.
-
-    It counts in each process, context and stream by itself.
-    """
+    # The options for chosen launches; `ncu` counts those of each kernel from 1 on. It counts in
+    # each process, context and stream by itself
     names = f"regex:^({'|'.join(re.escape(each.mangled) for each in chosen.kernels)})$"
     numbers = "|".join(map(str, chosen.numbers))
     which = ["--kernel-id", f"::{names}:^({numbers})$"] if numbers else ["--kernel-name", names]
@@ -157,7 +142,6 @@ def _these(chosen: Chosen) -> list[str]:
 
 
 def _only(kernels: Sequence[str]) -> list[str]:
-    """The filter for these kernels: exact for one, by function name for several."""
     if len(kernels) == 1:
         return kernel_filter(kernels[0])
     if any(kernel.startswith("_Z") for kernel in kernels):

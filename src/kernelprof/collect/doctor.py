@@ -10,7 +10,7 @@ from pathlib import Path
 from kernelprof import tools
 from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
-from kernelprof.predict import toolchain
+from kernelprof.prediction import toolchain
 from kernelprof.version import __version__
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
@@ -24,12 +24,8 @@ _BESIDE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked for.
-
-    ``ok`` is ``None`` where it cannot be told. ``found`` says what is there, ``stops`` what cannot
-    be done without it, ``remedy`` how to get it.
-    """
+class MachineCheck:
+    """One thing that was looked for; ``stops`` is what cannot be done without it."""
 
     name: str
     title: str
@@ -39,18 +35,18 @@ class Check:
     remedy: str
 
 
-def checkup() -> tuple[Check, ...]:
+def checkup() -> tuple[MachineCheck, ...]:
     """Look for everything; nothing is changed, and no kernel is run."""
-    seen = environment.machine()
+    seen = environment.query_machine()
     return (
-        Check(
+        MachineCheck(
             "captures",
             "Diagnosing captures",
             *_captures(),
             stops="nothing works",
             remedy="install kernelprof again",
         ),
-        Check(
+        MachineCheck(
             "gpu",
             "GPU and driver",
             *_gpu(seen),
@@ -58,21 +54,21 @@ def checkup() -> tuple[Check, ...]:
             remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or newer and its "
             "driver (https://www.nvidia.com/drivers); in a container: start it with --gpus all",
         ),
-        Check(
+        MachineCheck(
             "ncu",
             "Nsight Compute (ncu)",
             *_ncu(),
             stops="no program can be profiled, and reports (.ncu-rep) need the package ncu-report",
             remedy=tools.HOW_TO_GET_NCU,
         ),
-        Check(
+        MachineCheck(
             "counters",
             "Permission for counters",
             *_counters(seen),
             stops="ncu ends with ERR_NVGPUCTRPERM, and no program can be profiled",
             remedy=failures.PERMISSION if seen.gpus else "it comes with the GPU's driver",
         ),
-        Check(
+        MachineCheck(
             "nvcc",
             "CUDA compiler (nvcc)",
             *_nvcc(),
@@ -80,7 +76,7 @@ def checkup() -> tuple[Check, ...]:
             "same",
             remedy=tools.HOW_TO_GET_NVCC,
         ),
-        Check(
+        MachineCheck(
             "pycuda",
             "PyCUDA",
             *_pycuda(),
@@ -88,7 +84,7 @@ def checkup() -> tuple[Check, ...]:
             remedy="pip install 'kernelprof[gpu]' (it is compiled there and needs the CUDA "
             "toolkit)",
         ),
-        Check(
+        MachineCheck(
             "predict",
             "Prediction without a GPU",
             *_prediction(),
@@ -105,7 +101,6 @@ def needs(requirement: str) -> tuple[str, ...]:
 
 
 def _captures() -> tuple[bool, str]:
-    """Whether stored captures can be diagnosed: the presets are there."""
     from kernelprof.analysis.metrics.catalogue import presets
 
     try:
@@ -114,7 +109,7 @@ def _captures() -> tuple[bool, str]:
         return False, error.what
 
 
-def _gpu(seen: environment.Machine) -> tuple[bool, str]:
+def _gpu(seen: environment.LocalMachine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
         there = shutil.which("nvidia-smi", path=tools.search_path()) is not None
@@ -134,7 +129,7 @@ def _ncu() -> tuple[bool, str]:
     return version is not None, f"{shown} at {path}"
 
 
-def _counters(seen: environment.Machine) -> tuple[bool | None, str]:
+def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     restricted = environment.counters_are_for_administrators()
     if restricted is None:
         unknown = None if seen.gpus else False
@@ -165,11 +160,11 @@ def _pycuda() -> tuple[bool, str]:
 
 def _prediction() -> tuple[bool, str]:
     try:
-        found = toolchain.find_toolchain()
+        toolkit = toolchain.find_toolchain()
     except MissingToolError as error:
         return False, error.what
-    tools_of_it = f"NVRTC {found.compiler_version}, nvdisasm {found.disassembler_version}"
-    return True, f"{tools_of_it} at {found.nvdisasm}"
+    tools_of_it = f"NVRTC {toolkit.compiler_version}, nvdisasm {toolkit.disassembler_version}"
+    return True, f"{tools_of_it} at {toolkit.nvdisasm}"
 
 
 def _is_installed(module: str) -> bool:

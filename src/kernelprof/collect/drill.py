@@ -36,12 +36,8 @@ _NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One run of the program: what it collected, of which kernels and why, and what it cost.
-
-    ``kernels`` is ``None`` for all. ``passes`` is how often kernels were replayed in it, ``None``
-    where the capture does not say.
-    """
+class DrillRound:
+    """One run of the program: metrics, kernels (``None``: all), reason, passes and seconds."""
 
     number: int
     why: str
@@ -57,13 +53,13 @@ class DrillDown:
 
     capture: Capture
     diagnosis: Diagnosis
-    rounds: tuple[Round, ...]
+    rounds: tuple[DrillRound, ...]
 
     @property
     def passes(self) -> int | None:
         """Passes over all runs, ``None`` where one of them does not say."""
-        known = [each.passes for each in self.rounds if each.passes is not None]
-        return sum(known) if len(known) == len(self.rounds) else None
+        passes = [each.passes for each in self.rounds if each.passes is not None]
+        return sum(passes) if len(passes) == len(self.rounds) else None
 
 
 def passes_of(capture: Capture) -> int | None:
@@ -73,35 +69,34 @@ def passes_of(capture: Capture) -> int | None:
 
 
 class _Demand(NamedTuple):
-    """What one round is to measure: canonical names, and the rows of the capture that want them."""
-
     names: tuple[str, ...]
     rows: frozenset[int]
     why: str
 
 
 def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_ROUNDS) -> DrillDown:
-    """Collect the preset ``start``, and then what the verdicts ask for, until they stand.
+    """Collect the preset ``start``, and then what verdicts ask for, until they are final.
 
-    Each round is one run of the program for all kernels that are still open, limited to them; a
-    run for each kernel would be more runs for the same. A follow-up that fails because the program
-    did something else this time ends the drill-down with what is known, and a warning.
+    Each round is one run for all undecided kernels. A follow-up that fails because the program
+    behaves otherwise ends the drill-down with a warning.
     """
-    rounds: list[Round] = []
+    rounds: list[DrillRound] = []
 
     def run(metrics: Sequence[Metric], kernels: tuple[str, ...] | None, why: str) -> Capture:
         begin = time.monotonic()
-        found = collect(metrics, kernels, why)
+        capture_of_round = collect(metrics, kernels, why)
         seconds, names = time.monotonic() - begin, tuple(metric.name for metric in metrics)
-        rounds.append(Round(len(rounds), why, names, kernels, passes_of(found), seconds))
-        return found
+        rounds.append(
+            DrillRound(len(rounds), why, names, kernels, passes_of(capture_of_round), seconds)
+        )
+        return capture_of_round
 
     first = preset(start)
     capture = run(first.metrics, None, f"preset {start}: {first.title}")
-    asked = {metric.name: set(range(len(capture))) for metric in first.metrics}
+    requested = {metric.name: set(range(len(capture))) for metric in first.metrics}
     diagnosis = diagnose(capture)
     for number in range(1, most_rounds + 1):
-        demand = _demand(capture, diagnosis, asked, last=number == most_rounds)
+        demand = _demand(capture, diagnosis, requested, last=number == most_rounds)
         if demand is None:
             break
         kernels = _kernels(capture, demand.rows)
@@ -118,7 +113,7 @@ def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_RO
         launches = enumerate(capture.launches)
         rows = {row for row, each in launches if kernels is None or each.kernel in kernels}
         for name in demand.names:
-            asked.setdefault(name, set()).update(rows)
+            requested.setdefault(name, set()).update(rows)
         diagnosis = diagnose(capture)
     return DrillDown(capture, diagnosis, tuple(rounds))
 
@@ -129,13 +124,11 @@ def is_open(verdict: Verdict) -> bool:
 
 
 def _demand(
-    capture: Capture, diagnosis: Diagnosis, asked: dict[str, set[int]], *, last: bool
+    capture: Capture, diagnosis: Diagnosis, requested: dict[str, set[int]], *, last: bool
 ) -> _Demand | None:
-    """What the open verdicts ask for that was not asked yet; ``None`` where nothing is left.
-
-    An inconclusive verdict that names nothing more, and any in the last round, gets all that the
-    preset ``full`` has.
-    """
+    # What the open verdicts ask for that was not asked yet; `None` where nothing is left. An
+    # inconclusive verdict that names nothing more, and any in the last round, gets all that the
+    # preset `full` has
     names: dict[str, None] = {}
     rows: set[int] = set()
     open_: list[KernelDiagnosis] = []
@@ -146,10 +139,10 @@ def _demand(
         if not is_open(verdict):
             continue
         undecided = verdict.status is Status.INCONCLUSIVE
-        wanted = _new(asked, (metric.metric for metric in verdict.missing), kernel.rows)
+        wanted = _new(requested, (metric.metric for metric in verdict.missing), kernel.rows)
         if undecided and (last or not wanted):
             facts = facts or Facts(capture)
-            wanted = _new(asked, _lacking(facts, kernel), kernel.rows)
+            wanted = _new(requested, _lacking(facts, kernel), kernel.rows)
         if not wanted:
             continue
         names.update(dict.fromkeys(wanted))
@@ -172,7 +165,7 @@ def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> s
 
 
 def _lacking(facts: Facts, kernel: KernelDiagnosis) -> list[str]:
-    """Metrics of the preset ``full`` that a kernel's launches lack and that the chip has."""
+    # Metrics of the preset `full` that a kernel's launches lack and that the chip has
     rows = list(kernel.rows)
     return [
         metric.name
@@ -181,13 +174,12 @@ def _lacking(facts: Facts, kernel: KernelDiagnosis) -> list[str]:
     ]
 
 
-def _new(asked: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> list[str]:
+def _new(requested: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> list[str]:
     here = set(rows)
-    known = catalogue()
-    return [name for name in names if name in known and not here <= asked.get(name, set())]
+    metrics = catalogue()
+    return [name for name in names if name in metrics and not here <= requested.get(name, set())]
 
 
 def _kernels(capture: Capture, rows: Iterable[int]) -> tuple[str, ...] | None:
-    """The kernels of these launches, ``None`` where those are all that there are."""
     wanted = dict.fromkeys(capture.launches[row].kernel for row in sorted(rows))
     return None if len(wanted) == len({each.kernel for each in capture.launches}) else tuple(wanted)

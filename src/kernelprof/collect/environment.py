@@ -21,7 +21,7 @@ _CAP_PERFMON = 38
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class LocalGpu:
     """One GPU; clocks in MHz as they were when it was asked, and at most."""
 
     index: int
@@ -34,10 +34,10 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class LocalMachine:
     """GPUs, the driver's version, and the newest CUDA that it supports; ``None`` is unknown."""
 
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[LocalGpu, ...] = ()
     driver: str | None = None
     cuda: str | None = None
 
@@ -48,17 +48,13 @@ class Machine:
         return kinds.pop() if len(kinds) == 1 else None
 
 
-def machine() -> Machine:
-    """Ask ``nvidia-smi``; an empty answer where there is none or it fails.
-
-    Of several GPUs only those count that ``$CUDA_VISIBLE_DEVICES`` names by their UUIDs, if it
-    does: programs see no others, but ``nvidia-smi`` lists all.
-    """
+def query_machine() -> LocalMachine:
+    """Ask ``nvidia-smi`` for the GPUs that ``$CUDA_VISIBLE_DEVICES`` lets programs see."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     only = ("-i", visible) if visible.startswith("GPU-") else ()
     listed = _answer(*only, f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits")
     if listed is None:
-        return Machine()
+        return LocalMachine()
     rows = [
         [cell.strip() for cell in row]
         for row in csv.reader(listed.splitlines())
@@ -66,9 +62,9 @@ def machine() -> Machine:
     ]
     gpus = tuple(_gpu(row) for row in rows if row[0].isdigit())
     if not gpus:
-        return Machine()
+        return LocalMachine()
     shown = re.search(r"CUDA Version:\s*([\d.]+)", _answer() or "")
-    return Machine(gpus, rows[0][2] or None, shown[1] if shown else None)
+    return LocalMachine(gpus, rows[0][2] or None, shown[1] if shown else None)
 
 
 def counters_are_for_administrators() -> bool | None:
@@ -82,10 +78,7 @@ def counters_are_for_administrators() -> bool | None:
 
 
 def is_administrator() -> bool:
-    """Whether this process is one for the driver: root, or with a capability for profiling.
-
-    A container's root without CAP_SYS_ADMIN is not.
-    """
+    """Return whether this process may read counters: root or CAP_SYS_ADMIN, not in a container."""
     try:
         text = _STATUS.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -103,8 +96,8 @@ def _answer(*options: str) -> str | None:
     return done.stdout if done and done.returncode == 0 else None
 
 
-def _gpu(row: list[str]) -> Gpu:
+def _gpu(row: list[str]) -> LocalGpu:
     capability = re.fullmatch(r"(\d+)\.(\d+)", row[3])
     clocks = [float(cell) if re.fullmatch(r"\d+(\.\d*)?", cell) else None for cell in row[4:]]
     pair = (int(capability[1]), int(capability[2])) if capability else None
-    return Gpu(int(row[0]), row[1], pair, *clocks)
+    return LocalGpu(int(row[0]), row[1], pair, *clocks)

@@ -47,17 +47,14 @@ class NoLaunchError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run of ``ncu`` ended.
+class NcuOutcome:
+    """How a run of ``ncu`` ended; ``log_lines`` are its own, ``printed`` the program's last ones.
 
-    ``said`` are its own lines, ``printed`` the last ones of the program; ``command`` is the whole
-    command, ``program`` the part of it that was profiled. ``has_report`` tells whether it wrote a
-    report, ``has_gpu`` whether the machine shows one (``None``: not known), ``filtered`` whether
-    launches were chosen by options, and ``cut`` that we ended the program before it was through.
+    ``filtered`` is whether options chose launches, ``cut`` whether we ended the program.
     """
 
     code: int
-    said: tuple[str, ...]
+    log_lines: tuple[str, ...]
     printed: tuple[str, ...] = ()
     command: str = ""
     program: str = ""
@@ -68,7 +65,7 @@ class Ended:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.said)
+        return "\n".join(self.log_lines)
 
     @property
     def program_code(self) -> int | None:
@@ -80,7 +77,9 @@ class Ended:
     def where(self) -> str:
         """The lines with errors in one, without the marks; the program where there are none."""
         mark = "==ERROR=="
-        lines = [each.removeprefix(mark).strip() for each in self.said if each.startswith(mark)]
+        lines = [
+            each.removeprefix(mark).strip() for each in self.log_lines if each.startswith(mark)
+        ]
         return " ".join(lines) or self.program
 
     def last_lines(self) -> str:
@@ -150,12 +149,8 @@ _NO_ROOM: Final = re.compile("(?i)no space left on device|disk quota exceeded|fi
 _FAULT: Final = re.compile(r"An error was reported by the driver:\s*(?:==ERROR==\s*)?(.*)")
 
 
-def failure(ended: Ended) -> KernelprofError | None:  # noqa: PLR0911
-    """The error that this end is, ``None`` where there is a report that can be used.
-
-    A program that failed after its kernels were profiled leaves a whole report: that is no error
-    here, and :attr:`Ended.program_code` tells it.
-    """
+def failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR0911
+    """Return the error of this outcome, ``None`` where there is a usable report."""
     text, where, code = ended.text, ended.where, ended.program_code
     for pattern, kind, what, hint in _BY_WORDS:
         if match := re.search(pattern, text):
@@ -195,7 +190,7 @@ def failure(ended: Ended) -> KernelprofError | None:  # noqa: PLR0911
     )
 
 
-def _program_failed(ended: Ended, code: int) -> KernelprofError:
+def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
     if "Failed to profile" in ended.text:
         return ProfilerError(
             "ncu gave up at a kernel",
@@ -211,7 +206,7 @@ def _program_failed(ended: Ended, code: int) -> KernelprofError:
     )
 
 
-def _nothing(ended: Ended) -> KernelprofError:
+def _nothing(ended: NcuOutcome) -> KernelprofError:
     listed = ended.text.partition("Available Kernels:")[2]
     kernels = re.findall(r"^\d+\. (.+)$", listed, re.MULTILINE)
     if kernels or "NVTX" in ended.text or ended.filtered:

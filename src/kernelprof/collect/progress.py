@@ -18,7 +18,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def capture(self, number: int, of: int) -> None:
+    def capture(self, number: int, total: int) -> None:
         """From here on it is about this one of so many captures, counted from 1."""
 
     def say(self, text: str) -> None:
@@ -41,7 +41,7 @@ class LogTail:
         self._path = path
         self._listen = listen
         self._at = 0
-        self._rest = b""
+        self._unfinished = b""
         self._lines: list[str] = []
 
     def read(self) -> None:
@@ -53,16 +53,16 @@ class LogTail:
         except OSError:
             return
         self._at += len(new)
-        *lines, self._rest = (self._rest + new).split(b"\n")
+        *lines, self._unfinished = (self._unfinished + new).split(b"\n")
         for line in lines:
             text = line.decode("utf-8", "replace").rstrip("\r")
             self._lines.append(text)
             self._listen(text)
-        if new and self._rest:
-            self._listen(self._rest.decode("utf-8", "replace"))
+        if new and self._unfinished:
+            self._listen(self._unfinished.decode("utf-8", "replace"))
 
     def lines(self) -> tuple[str, ...]:
         """All lines; the file is complete by now."""
         self.read()
-        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
-        return (*self._lines, *rest)
+        unfinished = [self._unfinished.decode("utf-8", "replace")] if self._unfinished else []
+        return (*self._lines, *unfinished)

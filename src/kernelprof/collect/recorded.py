@@ -1,8 +1,8 @@
 """Captures that were recorded on a machine with a GPU, for machines that have none.
 
-They are ordinary capture directories below ``kernelprof/recorded``, whose manifests name no folder
-of the machine that made them. One is used for a kernel only if source, specification, compiler's
-options and included files are those that were measured.
+They are ordinary capture directories below ``kernelprof/recorded``, and in a checkout also below
+``benchmarks/corpus/recorded``. Their manifests hold no absolute path. One is used for a kernel only
+if source, specification, compiler's options and included files are those that were measured.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.resources import checkout_folder
 from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_manifest, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kernelprof.launch.source import LaunchHashes
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.specification.spec import LaunchSpec
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
+_CORPUS = checkout_folder("benchmarks/corpus/recorded")
+FOLDERS = (FOLDER,) if _CORPUS is None else (FOLDER, _CORPUS)
 
 _VALUES_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedCapture:
     """A recorded capture that is of just the kernel that was asked for."""
 
     manifest: Manifest
@@ -41,11 +44,8 @@ class NoRecordError(Exception):
     """There is no record of this kernel; the message says in part of a sentence what differs."""
 
 
-def find(source: Path, spec: LaunchSpec) -> Record:
-    """The newest record of a kernel; :class:`NoRecordError` where there is none.
-
-    Only manifests are read until one fits. A damaged record is as good as none.
-    """
+def find(source: Path, spec: LaunchSpec) -> RecordedCapture:
+    """Return the newest intact record of a kernel; :class:`NoRecordError` without one."""
     from kernelprof.launch.source import launch_hashes
 
     hashes = launch_hashes(source, spec)
@@ -53,13 +53,13 @@ def find(source: Path, spec: LaunchSpec) -> Record:
     near: list[tuple[Manifest, list[str]]] = []
     damaged: list[Path] = []
     for folder, manifest, facts in _newest_first():
-        found = differences(facts, hashes, document)
-        if found:
+        differing = differences(facts, hashes, document)
+        if differing:
             if PurePath(facts.path).name == source.name:
-                near.append((manifest, found))
+                near.append((manifest, differing))
             continue
         try:
-            return Record(manifest, read_stored(folder), read_lines(folder, manifest))
+            return RecordedCapture(manifest, read_stored(folder), read_lines(folder, manifest))
         except KernelprofError:
             damaged.append(folder)
     raise NoRecordError(_difference(source, near, damaged))
@@ -67,19 +67,19 @@ def find(source: Path, spec: LaunchSpec) -> Record:
 
 def differences(facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str, Any]) -> list[str]:
     """What stands between a recorded kernel and this one; ``document`` is its specification."""
-    found = []
+    texts = []
     if facts.sha256 != hashes.source:
-        found.append("the source differs from the recorded one")
+        texts.append("the source differs from the recorded one")
     if facts.specification_sha256 != hashes.specification:
         values = _values(facts.specification or {}, document)
-        found.append("the launch specification differs" + (f" ({values})" if values else ""))
+        texts.append("the launch specification differs" + (f" ({values})" if values else ""))
     if facts.compile_sha256 != hashes.compile:
-        found.append("compile flags differ")
+        texts.append("compile flags differ")
     # An include that only a macro names could be any file, here as there.
     unknown = any(not digest for _, digest in hashes.includes)
     if unknown or (facts.includes or {}) != dict(hashes.includes):
-        found.append("an included file differs")
-    return found
+        texts.append("an included file differs")
+    return texts
 
 
 def describe(source: Path, manifest: Manifest, lacking: str) -> str:
@@ -93,10 +93,7 @@ def describe(source: Path, manifest: Manifest, lacking: str) -> str:
 
 
 def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
-    """The manifest with names in the place of absolute paths, and without a report of ``ncu``.
-
-    ``source`` is what was measured, and ``target`` what it is called in the repository.
-    """
+    """Return the manifest with names in place of absolute paths, and without a report."""
     runs = [
         replace(
             run,
@@ -125,9 +122,8 @@ def name_only(word: str) -> str:
 
 
 def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
-    """Records of kernels from source whose manifest can be read."""
     read = []
-    for path in sorted(FOLDER.rglob(MANIFEST)):
+    for path in sorted(path for folder in FOLDERS for path in folder.rglob(MANIFEST)):
         at = path.lstat()
         manifest = _manifest(path.parent, at.st_mtime_ns, at.st_size)
         if manifest is not None and manifest.source is not None:
@@ -137,7 +133,7 @@ def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
 
 @lru_cache(maxsize=1024)
 def _manifest(folder: Path, _changed: int, _size: int) -> Manifest | None:
-    """A record's manifest, parsed once: a process asks for records of one kernel after another."""
+    # A record's manifest, parsed once: a process asks for records of one kernel after another
     try:
         return read_manifest(folder)
     except InputError:
@@ -154,8 +150,8 @@ def _difference(source: Path, near: list[tuple[Manifest, list[str]]], damaged: l
         near = [each for each, path in zip(near, paths, strict=True) if path.parent.name == folder]
     if not near:
         return "there is no recorded capture of it"
-    manifest, found = min(near, key=lambda each: len(each[1]))
-    return f"{source.name} was recorded on {_day(manifest)}, but {', '.join(found)}"
+    manifest, differing = min(near, key=lambda each: len(each[1]))
+    return f"{source.name} was recorded on {_day(manifest)}, but {', '.join(differing)}"
 
 
 def _day(manifest: Manifest) -> str:
@@ -163,7 +159,6 @@ def _day(manifest: Manifest) -> str:
 
 
 def _values(recorded: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """The sizes and defines that differ; empty where it is something else."""
     before, now = _chosen(recorded), _chosen(here)
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     shown = [
@@ -174,7 +169,12 @@ def _values(recorded: Mapping[str, Any], here: Mapping[str, Any]) -> str:
 
 
 def _chosen(document: Mapping[str, Any]) -> dict[str, object]:
-    """A specification's sizes and defines."""
     options = document.get("compile")
-    parts = (document.get("sizes"), options.get("defines") if isinstance(options, dict) else None)
-    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
+    sizes = document.get("sizes")
+    defines = options.get("defines") if isinstance(options, dict) else None
+    return {
+        name: value
+        for table in (sizes, defines)
+        if isinstance(table, dict)
+        for name, value in table.items()
+    }

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES, SAMPLES_SECTION
-from kernelprof.collect.commands import DEFAULT_CLOCKS, Filters
+from kernelprof.collect.commands import DEFAULT_CLOCKS, LaunchFilters
 from kernelprof.errors import MissingToolError, UsageError
-from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.model.manifest import PresetFacts
 from kernelprof.tools import find_ncu
 
@@ -22,34 +22,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Preset
-    from kernelprof.collect.environment import Machine
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.collect.environment import LocalMachine
+    from kernelprof.launch.specification.spec import LaunchSpec
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
-"""Options that a recorded capture can follow, and a prediction."""
 
 
 class NotMeasurableError(MissingToolError):
-    """A source that cannot be measured here, and that was not recorded; ``lacking`` says why.
-
-    It is a part of a sentence: ``no GPU``.
-    """
+    """A source cannot be measured here and was not recorded; ``lacking`` is such as ``no GPU``."""
 
     lacking = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
-    """What is to be profiled and how; either ``application`` or ``source`` is given.
+    """What to profile, a program or a source, and how.
 
-    ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none;
-    of several captures, where ``repeat`` is above 1, the folder that they stand in.
-    ``budget`` are the seconds that measuring a program may take, after it was surveyed; ``None``
-    measures all of its launches. ``arguments`` and ``flags`` are for a source with its own
-    ``main``: what it is run with, and options of ``nvcc``. ``build`` is the command that builds the
-    program before.
-    With ``samples`` a drill-down samples in its first run where in the source warps are; a preset
-    says that of itself.
+    ``keep`` is the capture directory, or the folder of captures where ``repeat`` is above 1.
+    ``budget`` are the seconds for measuring a surveyed program; ``None`` measures all launches.
+    ``arguments`` and ``flags`` are for a source with ``main``, ``build`` for a program.
     """
 
     application: tuple[str, ...] = ()
@@ -57,7 +48,7 @@ class ProfileRequest:
     overrides: LaunchOverrides = field(default_factory=LaunchOverrides)
     keep: Path | None = None
     force: bool = False
-    filters: Filters = field(default_factory=Filters)
+    filters: LaunchFilters = field(default_factory=LaunchFilters)
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
     samples: bool = False
@@ -74,11 +65,8 @@ class ProfileRequest:
 
 
 def preset_facts(preset: Preset) -> PresetFacts:
-    """A preset's name and the hash of its metrics with all their names and sections.
-
-    Samples by source line are part of it where a preset asks for them.
-    """
-    asked: list[object] = [
+    """Return a preset's name and the hash of its metrics, names, sections and samples."""
+    content: list[object] = [
         {
             "name": metric.name,
             "ncu": metric.ncu,
@@ -91,22 +79,18 @@ def preset_facts(preset: Preset) -> PresetFacts:
         for metric in sorted(preset.metrics, key=lambda metric: metric.name)
     ]
     if preset.samples:
-        asked += [SAMPLES, SAMPLES_SECTION]
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+        content += [SAMPLES, SAMPLES_SECTION]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTools:
-    """What this machine has for a measurement; ``problem`` says why there is no ``ncu``.
-
-    ``machine`` is ``None`` where nobody asked for a GPU: whether a program needs one is its own
-    affair.
-    """
+    """What this machine has; ``machine`` is ``None`` where no GPU was asked for."""
 
     ncu: str | None
     problem: MissingToolError | None = None
-    machine: Machine | None = None
+    machine: LocalMachine | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -131,11 +115,11 @@ def local_tools(*, for_source: bool) -> LocalTools:
     """Look for ``ncu``, and for a GPU where a source is to be launched."""
     from kernelprof.collect import environment
 
-    machine = environment.machine() if for_source else None
+    info = environment.query_machine() if for_source else None
     try:
-        return LocalTools(find_ncu(), machine=machine)
+        return LocalTools(find_ncu(), machine=info)
     except MissingToolError as error:
-        return LocalTools(None, error, machine)
+        return LocalTools(None, error, info)
 
 
 def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | None:
@@ -267,9 +251,8 @@ def source_error(
 
 
 def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | None:
-    """The launch specification with the overrides; ``None`` for a source with its own main."""
-    from kernelprof.launch.build import check_arguments
-    from kernelprof.launch.prepare import is_program
+    from kernelprof.launch.build.compilation import check_arguments
+    from kernelprof.launch.run.prepare import is_program
     from kernelprof.launch.signature import choose, kernels
     from kernelprof.launch.source import read_source, refuse_other_than_file
 
@@ -282,7 +265,7 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
 
 
 def _remedy(tools: LocalTools) -> str:
-    """How to get ``ncu``, where that is all that is missing; a line, or nothing."""
+    # How to get `ncu`, where that is all that is missing; a line, or nothing
     if tools.problem is None or "GPU" in tools.missing:
         return ""
     before = "" if tools.machine is None else f"{tools.problem.what}: "
@@ -290,7 +273,6 @@ def _remedy(tools: LocalTools) -> str:
 
 
 def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str]]:
-    """The options of a measurement with their values, as they were given."""
     filters, changes = request.filters, request.overrides.options()
     clocks = None if request.clock_control == DEFAULT_CLOCKS else request.clock_control
     given = (
@@ -304,5 +286,5 @@ def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str
         ("--clock-control", (clocks,)),
         ("--time-limit", (request.time_limit,)),
     )
-    found = [(name, str(each)) for name, values in given for each in values if each is not None]
-    return [*zip(changes[::2], changes[1::2], strict=True), *found]
+    options = [(name, str(each)) for name, values in given for each in values if each is not None]
+    return [*zip(changes[::2], changes[1::2], strict=True), *options]

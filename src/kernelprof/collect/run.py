@@ -1,47 +1,138 @@
-"""Runs a program under ``ncu`` and gives what was measured, as often as it is asked."""
+"""Runs a program under ``ncu`` and gives what was measured, as often as it is requested.
+
+The source page of ``ncu`` repeats the whole source with all instructions; ``lines.csv.gz`` has a
+row for each line: file, function, line and samples, and ``code.json.gz`` the instructions.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 import re
 import shlex
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.survey.effort import Replay
-from kernelprof.collect import lines as source_lines
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
-    Filters,
+    LaunchFilters,
     import_command,
     profile_command,
+    source_page_command,
 )
 from kernelprof.collect.drill import passes_of
-from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.failures import Ended, ProfilerError, failure
+from kernelprof.collect.environment import LocalGpu, LocalMachine
+from kernelprof.collect.failures import NcuOutcome, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
 from kernelprof.collect.request import preset_facts
 from kernelprof.collect.store import numbered
-from kernelprof.errors import InputError
+from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch import processes
-from kernelprof.model.capture import DEVICE_NAME
+from kernelprof.launch.build.nvcc import real_names
+from kernelprof.model.capture import DEVICE_NAME, SourceLine, summed
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
+from kernelprof.model.survey import Replay
 from kernelprof.sources import read_log
-from kernelprof.sources.capture_directory import capture_of_run
+from kernelprof.sources.capture_directory import LINES_HEADER, capture_of_run
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.store import Draft
-    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.collect.store import CaptureDraft
     from kernelprof.launch.processes import Interrupts
-    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.launch.run.prepare import PreparedKernel
+    from kernelprof.model.capture import Capture
     from kernelprof.model.sampled import SampledCode
+
+_LIMIT_S: Final = 300.0
+"""A page holds every instruction of every launch: of a program with thousands it has no end."""
+
+
+class NoLinesError(Exception):
+    """There are no samples by source line; the message is a sentence for the manifest."""
+
+
+def same_name(path: str) -> str:
+    """Leave a file's name as it is."""
+    return path
+
+
+def names_for(
+    source: Path, shown: str, others: Callable[[str], str] = same_name
+) -> Callable[[str], str]:
+    """Return what names files of a page: the kernel's own source as the manifest names it."""
+    own = {os.path.normpath(source.absolute()), str(source.resolve())}
+
+    def name(path: str) -> str:
+        real = real_names(path)
+        return shown if os.path.normpath(real) in own else others(real)
+
+    return name
+
+
+def export_lines(
+    ncu: str, report: Path, interrupts: Interrupts, name: Callable[[str], str]
+) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+    """Export the samples of a report by source line and by instruction.
+
+    Raises :class:`NoLinesError` for every failure: a capture is worth keeping without them.
+    """
+    page = report.with_suffix(".source.csv")
+    try:
+        sampled, code = _print_page(ncu, report, page, interrupts, "cuda,sass")
+        if not sampled:
+            _, code = _print_page(ncu, report, page, interrupts, "sass")
+    except processes.TimeLimitError as error:
+        raise _no_lines(f"ncu was not done with it after {_LIMIT_S:g} s") from error
+    except MissingToolError as error:
+        raise _no_lines(error.what) from error
+    except OSError as error:
+        raise _no_lines(error.strerror or str(error)) from error
+    finally:
+        page.unlink(missing_ok=True)
+    renamed = summed(replace(each, file=name(each.file)) for each in sampled)
+    return renamed, tuple(each.with_files(name) for each in code)
+
+
+def _print_page(
+    ncu: str, report: Path, page: Path, interrupts: Interrupts, what: str
+) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+    from kernelprof.sources.ncu.instructions import read_instructions
+    from kernelprof.sources.ncu_report import LARGEST_PAGE, read_source_page
+
+    command = source_page_command(ncu, str(report), what)
+    ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent)
+    with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        if ended.code != 0:
+            words = " ".join(lines.read(1000).split())
+            raise _no_lines(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
+        sampled_lines = read_source_page(lines)
+        if page.stat().st_size > LARGEST_PAGE:
+            return sampled_lines, ()
+        lines.seek(0)
+        sampled = (each for each in read_instructions(lines) if each.samples)
+        return sampled_lines, tuple(sampled)
+
+
+def lines_to_csv(lines: Iterable[SourceLine]) -> bytes:
+    """Lines as their file holds them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(LINES_HEADER)
+    writer.writerows((each.file, each.function, each.line, each.samples) for each in lines)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _no_lines(why: str) -> NoLinesError:
+    return NoLinesError(f"There are no samples by source line: {why}.")
+
 
 _CONNECTED = re.compile(r"Connected to process (\d+)")
 _MOST_WARNINGS = 20
@@ -58,24 +149,22 @@ _OF_REPLAY = {
 class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
-    ``time_limit`` is for each run, in seconds, and so is ``program_limit``, after which the program
-    is ended and what was measured by then is kept. ``name_file`` gives a source file the name that
-    it is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
-    run got any.
+    After ``program_limit`` seconds a run is ended and what was measured is kept. ``lines`` are
+    samples by source line.
     """
 
     ncu: str
     application: tuple[str, ...]
-    draft: Draft
+    draft: CaptureDraft
     interrupts: Interrupts
-    filters: Filters = field(default_factory=Filters)
+    filters: LaunchFilters = field(default_factory=LaunchFilters)
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
     program_limit: float | None = None
     version: str | None = None
-    machine: Machine = field(default_factory=Machine)
+    machine: LocalMachine = field(default_factory=LocalMachine)
     progress: Progress = field(default_factory=Progress)
-    name_file: Callable[[str], str] = source_lines.same_name
+    name_file: Callable[[str], str] = same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None
     code: tuple[SampledCode, ...] = ()
@@ -91,11 +180,9 @@ class Session:
         sets: Sequence[str] = (),
         replay: Replay = Replay.KERNEL,
     ) -> Capture:
-        """Run the program once and collect ``metrics``, of all kernels or of these alone.
+        """Run the program once and collect ``metrics``, ``sets`` and ``samples`` of some kernels.
 
-        ``samples`` asks for those by source line as well, and ``sets`` for what sections of
-        ``ncu``'s own hold, with their rules; ``replay`` is what is repeated for each pass. Raises
-        the :class:`KernelprofError` that the failure is; of a run that fails nothing stays.
+        A run that fails raises its :class:`KernelprofError` and leaves nothing.
         """
         number = len(self.runs)
         report = self.draft.folder / numbered("capture", number, ".ncu-rep")
@@ -114,8 +201,8 @@ class Session:
             version=self.version,
             replay=replay,
         )
-        place = self.draft.place
-        shown = command(report=place(report.name), log=place(log.name))
+        final_path = self.draft.final_path
+        shown = command(report=final_path(report.name), log=final_path(log.name))
         tail = LogTail(log, self.progress.listen)
         report.unlink(missing_ok=True)  # of a run that failed: ncu writes over none
         try:
@@ -127,10 +214,10 @@ class Session:
                 program_limit=self.program_limit,
                 poll=tail.read,
             )
-            said = tail.lines()
+            log_lines = tail.lines()
         finally:
             log.unlink(missing_ok=True)
-        ended = self._ended(outcome, said, shown, report, filtered=kernels is not None)
+        ended = self._ended(outcome, log_lines, shown, report, filtered=kernels is not None)
         error = failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
             error = ProfilerError("it took too long, and no launch had all of its passes")
@@ -156,25 +243,25 @@ class Session:
             warnings=(*_OF_REPLAY[replay], *_warnings(ended)),
         )
         facts = self._with_lines(facts, number, report) if samples else facts
-        capture, facts = self._understood(page, facts, said)
+        capture, facts = self._understood(page, facts, log_lines)
         self.runs.append(facts)
         self._first = self._first or capture
         return capture
 
     def _ended(
         self,
-        outcome: processes.Outcome,
-        said: tuple[str, ...],
+        outcome: processes.ProcessResult,
+        log_lines: tuple[str, ...],
         shown: Sequence[str],
         report: Path,
         *,
         filtered: bool,
-    ) -> Ended:
-        printed = _lines(outcome.printed)
-        return Ended(
+    ) -> NcuOutcome:
+        printed = _split_lines(outcome.printed)
+        return NcuOutcome(
             code=outcome.code,
             # It refuses options before it has a log, on the channel of the program.
-            said=said or tuple(line for line in printed if line.startswith("==")),
+            log_lines=log_lines or tuple(line for line in printed if line.startswith("==")),
             printed=printed,
             command=shlex.join(shown),
             program=shlex.join(self.application),
@@ -215,14 +302,13 @@ class Session:
         return self.machine.compute_capability
 
     def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
-        """The facts with the samples by source line; with a warning where that fails."""
         try:
-            found, code = source_lines.export(self.ncu, report, self.interrupts, self.name_file)
-        except source_lines.NoLinesError as error:
+            sampled, code = export_lines(self.ncu, report, self.interrupts, self.name_file)
+        except NoLinesError as error:
             return replace(facts, warnings=(*facts.warnings, str(error)))
-        if found:
-            self.lines = found
-            name, digest = self.draft.store("lines", number, source_lines.to_csv(found))
+        if sampled:
+            self.lines = sampled
+            name, digest = self.draft.store("lines", number, lines_to_csv(sampled))
             facts = replace(facts, lines=name, lines_sha256=digest)
         if code:
             self.code = code
@@ -236,24 +322,23 @@ class Session:
         # Not in the user's folder, whose settings of ncu may be a stranger's.
         done = processes.run(command, self.interrupts, keep_all=True, folder=report.parent)
         if done.code != 0:
-            words = " ".join(_lines(done.printed)[-3:])
+            words = " ".join(_split_lines(done.printed)[-3:])
             raise ProfilerError(
                 f"ncu cannot read the report that it wrote (exit code {done.code}): {words}",
-                where=self.draft.place(report.name),
+                where=self.draft.final_path(report.name),
                 hint="see whether the disk is full (free some space), and try it again",
             )
         return done.printed
 
     def _understood(
-        self, page: bytes, facts: RunFacts, said: tuple[str, ...]
+        self, page: bytes, facts: RunFacts, log_lines: tuple[str, ...]
     ) -> tuple[Capture, RunFacts]:
-        """The capture, and the facts that only it knows; metrics without a trace are named."""
-        log = read_log(said)
-        process = next(filter(None, map(_CONNECTED.search, said)), None)
+        log = read_log(log_lines)
+        process = next(filter(None, map(_CONNECTED.search, log_lines)), None)
         program = None if process is None else log.programs.get(process[1])
         facts = replace(facts, application=program or facts.application)
-        found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
-        absent = [name for name in facts.metrics if name not in found.columns]
+        capture = capture_of_run(page, self.draft.final_path(facts.raw), facts, self.clock_control)
+        absent = [name for name in facts.metrics if name not in capture.columns]
         if absent and len(absent) == len(facts.metrics):
             raise InputError(
                 "ncu knows none of the metrics that were asked for, and says nothing about it",
@@ -262,27 +347,28 @@ class Session:
             )
         facts = replace(
             facts,
-            launches=len(found),
-            passes=passes_of(found),
-            application=facts.application or found.application,
-            unavailable=tuple(sorted({*found.unavailable, *log.unavailable, *absent})),
+            launches=len(capture),
+            passes=passes_of(capture),
+            application=facts.application or capture.application,
+            unavailable=tuple(sorted({*capture.unavailable, *log.unavailable, *absent})),
         )
-        return capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control), facts
+        return capture_of_run(
+            page, self.draft.final_path(facts.raw), facts, self.clock_control
+        ), facts
 
     def _gpu(self) -> GpuFacts:
-        """The GPU of the first launch: as nvidia-smi knows it, else as the capture names it."""
         if self._first is None:
             return GpuFacts()
-        named = next(iter(self._first.text.get(DEVICE_NAME, ())), None)
+        device_name = next(iter(self._first.text.get(DEVICE_NAME, ())), None)
         capability = self._first.launches[0].compute_capability
         alike = (
             gpu
             for gpu in self.machine.gpus
-            if gpu.compute_capability == capability and named in (None, gpu.name)
+            if gpu.compute_capability == capability and device_name in (None, gpu.name)
         )
-        seen = next(alike, Gpu(0, "", capability))
+        seen = next(alike, LocalGpu(0, "", capability))
         return GpuFacts(
-            name=named or seen.name or None,
+            name=device_name or seen.name or None,
             compute_capability=".".join(map(str, capability)) if capability else None,
             sm_mhz=seen.sm_mhz,
             memory_mhz=seen.memory_mhz,
@@ -291,25 +377,24 @@ class Session:
         )
 
 
-def _lines(printed: bytes) -> tuple[str, ...]:
+def _split_lines(printed: bytes) -> tuple[str, ...]:
     return tuple(printed.decode("utf-8", "replace").splitlines())
 
 
-def _warnings(ended: Ended) -> tuple[str, ...]:
-    """What somebody who reads the capture has to know."""
-    found = [
+def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
+    sentences = [
         sentence
-        for sentence in read_log(ended.said).complaints
+        for sentence in read_log(ended.log_lines).complaints
         if "The application returned an error code" not in sentence
     ]
     if ended.cut:
-        found.append(
+        sentences.append(
             "The program was ended before all launches were measured that should be: it took too "
             "long."
         )
     elif ended.program_code is not None:
-        found.append(
+        sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
             "profiled: see whether they did what they should."
         )
-    return tuple(found[:_MOST_WARNINGS])
+    return tuple(sentences[:_MOST_WARNINGS])

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import lines
 from kernelprof.collect import request as asked
 from kernelprof.errors import KernelprofError
 from kernelprof.model.inferred import sentences
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.commands import Filters
+    from kernelprof.collect.commands import LaunchFilters
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import LocalTools, ProfileRequest
     from kernelprof.collect.run import Session
-    from kernelprof.collect.store import Draft
+    from kernelprof.collect.store import CaptureDraft
     from kernelprof.collect.survey.measure import Surveyed
-    from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.run.prepare import PreparedKernel
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import Manifest
@@ -36,12 +35,9 @@ _OF_A_LAUNCH = ("kernel", "launch_skip", "launch_count")
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """A capture and how it came about.
+    """A capture, its drill-down and samples, and the diagnosis together with a survey, if any.
 
-    ``drill_down`` is ``None`` where just one preset was collected. ``recorded`` is a capture that
-    was not made now and here. ``lines`` are samples by source line, ``None`` where there are none.
-    ``diagnosis`` is what a survey of the whole program and the measurement say together, ``None``
-    where there was no survey.
+    ``recorded`` is a capture that was not made now and here.
     """
 
     capture: Capture
@@ -55,15 +51,12 @@ class ProfileResult:
 def profile(
     request: ProfileRequest, preset: str, progress: Progress | None = None
 ) -> tuple[Manifest, ...]:
-    """Collect one preset in one run of the program, or as often as the request says, and keep it.
-
-    Each is a capture of its own, of a process of its own: where one fails, none is kept.
-    """
+    """Collect one preset in one run, or as often as requested; none is kept where one fails."""
     spec = asked.check_request(request, preset)
     tools = asked.local_tools(for_source=request.source is not None)
     if tools.missing and spec is not None:
-        named = None if preset == "full" else preset
-        raise asked.source_error(request, named, tools, diagnosing=False)
+        chosen_preset = None if preset == "full" else preset
+        raise asked.source_error(request, chosen_preset, tools, diagnosing=False)
     if not request.several:
         return (_measured(request, preset, tools, progress).manifest,)
     return _repeated(request, preset, tools, progress)
@@ -72,9 +65,9 @@ def profile(
 def measure(
     request: ProfileRequest, preset: str | None = None, progress: Progress | None = None
 ) -> ProfileResult:
-    """What a diagnosis needs: one preset in one run, or from ``triage`` on what the verdicts ask.
+    """Measure what a diagnosis asks for: one preset, or from ``triage`` on what verdicts ask.
 
-    Kept if the request says so. Where a source cannot be measured, its recorded capture is taken.
+    Where a source cannot be measured, its recorded capture is taken.
     """
     spec = asked.check_request(request, preset)
     tools = asked.local_tools(for_source=request.source is not None)
@@ -98,7 +91,6 @@ def measure(
 def _repeated(
     request: ProfileRequest, preset: str, tools: LocalTools, progress: Progress | None
 ) -> tuple[Manifest, ...]:
-    """Captures 1, 2, ... in one folder, which is there when the last of them is complete."""
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.store import draft
     from kernelprof.launch.processes import Interrupts
@@ -111,9 +103,9 @@ def _repeated(
     ):
         for number in range(1, request.repeat + 1):
             shown.capture(number, request.repeat)
-            part = folder.part(str(number))
-            one = replace(request, keep=part.final, repeat=1)
-            made.append(_measured(one, preset, tools, shown, part).manifest)
+            subfolder = folder.add_subfolder(str(number))
+            one = replace(request, keep=subfolder.final, repeat=1)
+            made.append(_measured(one, preset, tools, shown, subfolder).manifest)
             interrupts.check()
         folder.settle()
     return tuple(made)
@@ -124,21 +116,17 @@ def _measured(
     preset: str | None,
     tools: LocalTools,
     progress: Progress | None,
-    into: Draft | None = None,
+    into: CaptureDraft | None = None,
 ) -> ProfileResult:
-    """What was measured now and here; what is missing is said before anything is built.
-
-    ``into`` is the draft of a capture that is a part of a folder.
-    """
     if tools.ncu is None or tools.missing:
         raise asked.program_error(request, preset or "full", tools)
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect import environment
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.run import Session
+    from kernelprof.collect.run import Session, names_for
     from kernelprof.collect.store import draft
-    from kernelprof.launch.prepare import PreparedKernel, prepare
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.run.prepare import PreparedKernel, prepare
     from kernelprof.model.survey import to_bytes
 
     if request.source is not None and request.keep is not None and into is None:
@@ -172,12 +160,12 @@ def _measured(
             clock_control=request.clock_control,
             time_limit=request.time_limit,
             version=ncu_version(tools.ncu),
-            machine=tools.machine or environment.machine(),
+            machine=tools.machine or environment.query_machine(),
             progress=shown,
         )
         surveyed = _surveyed(request, preset, prepared, session)
         if request.source is not None and prepared.source is not None:
-            session.name_file = lines.names_for(request.source, prepared.source.path)
+            session.name_file = names_for(request.source, prepared.source.path)
 
         try:
             capture, drill_down = _collected(request, preset, session, surveyed)
@@ -193,18 +181,17 @@ def _measured(
             if request.source is not None and manifest.source is not None:
                 stage.store_source(request.source, manifest.source.sha256)
             if surveyed is not None:
-                name, digest = stage.store("survey", 0, to_bytes(surveyed.kept()), "json")
+                name, digest = stage.store("survey", 0, to_bytes(surveyed.with_coverage()), "json")
                 manifest = replace(manifest, survey=name, survey_sha256=digest)
             stage.commit(manifest)
-    capture = _named(capture, request, session, manifest)
+    capture = _with_origin(capture, request, session, manifest)
     diagnosis = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
     return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=diagnosis)
 
 
-def _named(
+def _with_origin(
     capture: Capture, request: ProfileRequest, session: Session, manifest: Manifest
 ) -> Capture:
-    """Named after what was profiled, not after a folder that is gone; with its instructions."""
     from kernelprof.sources.capture_directory import to_run_again, with_source
 
     origin = str(request.keep or request.source or shlex.join(request.application))
@@ -217,25 +204,23 @@ def _named(
 def _only_surveyed(
     surveyed: Surveyed, error: KernelprofError, request: ProfileRequest, session: Session
 ) -> ProfileResult:
-    """The survey's own answer, where what it chose could not be measured."""
     from kernelprof.model.capture import Capture
 
     origin = str(request.source or shlex.join(request.application))
-    found = surveyed.alone(error, origin)
-    capture = Capture((), {}, origin=origin, warnings=found.warnings)
-    return ProfileResult(capture, session.manifest(), diagnosis=found)
+    diagnosis = surveyed.alone(error, origin)
+    capture = Capture((), {}, origin=origin, warnings=diagnosis.warnings)
+    return ProfileResult(capture, session.manifest(), diagnosis=diagnosis)
 
 
 def _collected(
     request: ProfileRequest, preset: str | None, session: Session, surveyed: Surveyed | None
 ) -> tuple[Capture, DrillDown | None]:
-    """One preset in one run, or as many runs as the verdicts need; of a survey's choice."""
     from kernelprof.analysis.metrics.catalogue import preset as known_preset
-    from kernelprof.analysis.survey.effort import Replay
     from kernelprof.collect.drill import drill
     from kernelprof.collect.failures import NoLaunchError, ProfilerError
     from kernelprof.errors import InputError
     from kernelprof.launch.processes import TimeLimitError
+    from kernelprof.model.survey import Replay
 
     shown = session.progress
 
@@ -274,10 +259,9 @@ def _collected(
 
 
 def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> None:
-    """Build the program as its project does; :class:`InputError` where that fails."""
     from kernelprof.errors import InputError
     from kernelprof.launch import processes
-    from kernelprof.launch.prepare import last_lines
+    from kernelprof.launch.run.prepare import last_lines
 
     shown.say(f"building: {shlex.join(command)}")
     ended = processes.run(command, interrupts)
@@ -292,11 +276,9 @@ def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> N
 def _surveyed(
     request: ProfileRequest, preset: str | None, prepared: PreparedKernel, session: Session
 ) -> Surveyed | None:
-    """The survey of a program, whose costly kernels alone are then measured.
-
-    Launches that were chosen by number or by range are measured as they were chosen, and so is the
-    one kernel of a source.
-    """
+    # The survey of a program, whose costly kernels alone are then measured. Launches that were
+    # chosen by number or by range are measured as they were chosen, and so is the one kernel of a
+    # source
     by_hand = request.filters.by_number or bool(request.filters.nvtx_include)
     if request.budget is None or prepared.launch_count is not None or by_hand:
         return None
@@ -304,7 +286,7 @@ def _surveyed(
         return None
     from kernelprof.collect.survey.measure import survey_first
 
-    found = survey_first(
+    surveyed = survey_first(
         prepared.command,
         request.filters,
         request.budget,
@@ -313,15 +295,14 @@ def _surveyed(
         preset=preset,
         time_limit=request.time_limit,
     )
-    if found is None:
+    if surveyed is None:
         session.program_limit = request.budget
         return None
-    session.filters = replace(session.filters, chosen=found.chosen)
-    session.program_limit = found.limit
-    return found
+    session.filters = replace(session.filters, chosen=surveyed.chosen)
+    session.program_limit = surveyed.limit
+    return surveyed
 
 
-def _filters(given: Filters, prepared: PreparedKernel) -> Filters:
-    """What the command line asks for; else what the launch of a source says."""
+def _filters(given: LaunchFilters, prepared: PreparedKernel) -> LaunchFilters:
     unset = [name for name in _OF_A_LAUNCH if getattr(given, name) is None]
     return replace(given, **{name: getattr(prepared, name) for name in unset})

@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Draft:
+class CaptureDraft:
     """A capture directory, or a folder of several, that is being made under another name."""
 
     def __init__(
-        self, folder: Path, final: Path | None, *, replaces: bool, whole: Draft | None = None
+        self, folder: Path, final: Path | None, *, replaces: bool, whole: CaptureDraft | None = None
     ) -> None:
         self.folder = folder
         self.final = final
         self._replaces = replaces
         self._whole = whole
 
-    def part(self, name: str) -> Draft:
+    def add_subfolder(self, name: str) -> CaptureDraft:
         """A capture directory in this folder; it gets its place when the folder does."""
         assert self.final is not None
         folder = self.folder / name
         folder.mkdir()
-        return Draft(folder, self.final / name, replaces=False, whole=self)
+        return CaptureDraft(folder, self.final / name, replaces=False, whole=self)
 
-    def place(self, name: str) -> str:
+    def final_path(self, name: str) -> str:
         """Where a file of the draft will stand in the end."""
         return str((self.final or self.folder) / name)
 
@@ -99,11 +99,7 @@ def numbered(stem: str, number: int, suffix: str) -> str:
 
 
 def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> None:
-    """Refuse to write over what is there.
-
-    With ``force`` a capture directory may be replaced, or a folder of ``several`` captures by
-    another such folder.
-    """
+    """Refuse to overwrite anything but, with ``force``, a capture or a folder of ``several``."""
     if not os.path.lexists(directory):
         return
     if directory.is_dir() and not any(directory.iterdir()):
@@ -124,7 +120,6 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
 
 
 def _holds_several(directory: Path) -> bool:
-    """Whether in a folder there are numbered captures, and nothing else."""
     return directory.is_dir() and all(
         each.name.isdecimal() and not each.is_symlink() and is_capture(each)
         for each in directory.iterdir()
@@ -132,17 +127,15 @@ def _holds_several(directory: Path) -> bool:
 
 
 @contextmanager
-def draft(directory: Path | None, *, force: bool = False, several: bool = False) -> Iterator[Draft]:
-    """A draft of ``directory`` beside it, or of nothing to keep; gone at the end if not committed.
-
-    It is a capture directory, or a folder of ``several``. Raises :class:`StorageError` where there
-    is no room.
-    """
+def draft(
+    directory: Path | None, *, force: bool = False, several: bool = False
+) -> Iterator[CaptureDraft]:
+    """Yield a draft of ``directory``, removed if not committed; :class:`StorageError` if full."""
     folder: Path | None = None
     try:
         if directory is None:
             folder = Path(tempfile.mkdtemp(prefix="kernelprof-"))
-            yield Draft(folder, None, replaces=False)
+            yield CaptureDraft(folder, None, replaces=False)
         else:
             directory = directory.expanduser().absolute()
             if "%" in str(directory):
@@ -155,7 +148,7 @@ def draft(directory: Path | None, *, force: bool = False, several: bool = False)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")
             directory.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()
-            yield Draft(folder, directory, replaces=force)
+            yield CaptureDraft(folder, directory, replaces=force)
     except OSError as error:
         raise _cannot_store(error, directory) from error
     finally:

@@ -9,6 +9,9 @@ who comes first. Not among them, because they differed for the same code: sector
 (up to 0.6 %), of local memory and of L2 as the hardware counts them, its shared-memory wavefronts
 and bank conflicts, and everything in cycles or bytes of device memory. What is worked out from the
 addresses of executed instructions stands in for those where Nsight Compute has it.
+
+Predictions have no time. What they count is work, whose parts can be added up; what fits on an SM,
+or idles in a warp, is shown beside it.
 """
 
 from __future__ import annotations
@@ -20,22 +23,129 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import UTILIZATIONS
-from kernelprof.comparison import costs
-from kernelprof.comparison.costs import BANK_CONFLICTS, RESIDENT_BLOCKS, RESIDENT_THREADS
 from kernelprof.model.comparison import CounterChange, MetricChange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.model.snapshot import KernelSnapshot
+
+RESIDENT_BLOCKS: Final = "resident_blocks"
+"""Blocks that fit on an SM: the least of what registers, shared memory and warps allow."""
+
+RESIDENT_THREADS: Final = "resident_threads"
+"""Their threads: what is compared where blocks have another size."""
+
+BANK_CONFLICTS: Final = "conflict_wavefronts"
+"""Shared-memory wavefronts beyond those that the same accesses need without conflicts."""
+
+THREADS: Final = "threads_per_instruction"
+
+WORK: Final = (
+    "global_sectors",
+    "local_sectors",
+    "shared_wavefronts",
+    "global_atomic_requests",
+    "global_reduction_requests",
+    "instructions",
+)
+"""What is work, each counted once. A sector, a wavefront and an instruction of a warp count alike:
+an SM takes two sectors a cycle from L2, one wavefront, and four instructions (architectures.toml;
+https://docs.nvidia.com/nsight-compute/ProfilingGuide/, "Memory Tables", "Scheduler")."""
+
+_PART_OF: Final = {"global_load_sectors": "global_sectors", BANK_CONFLICTS: "shared_wavefronts"}
+"""Counters that others hold as well: of the two the one is told that says more."""
+
+LEAST: Final = 0.001
+"""Relative changes below this are not told: a line more of the same length would say nothing."""
+
+_LANES: Final = 32
+
+_MOST_TOLD: Final = 3
+
+
+def lanes_did(before: KernelSnapshot, after: KernelSnapshot) -> bool | None:
+    """Whether more lanes idle than before, or fewer; ``None`` where neither is known."""
+    old, new = _idle(before), _idle(after)
+    if old is None or new is None or (new[0] <= old[1] and old[0] <= new[1]):
+        return None
+    return new[0] > old[1] if abs(more_idle(before, after)) >= LEAST else None
+
+
+def idle_lanes(kernel: KernelSnapshot) -> float:
+    """The lanes that idle in all instructions of a kernel; nothing where that is not known."""
+    executed, threads = (kernel.metrics.get(name) for name in ("instructions", THREADS))
+    return 0.0 if executed is None or threads is None else executed * (_LANES - threads)
+
+
+def more_idle(before: KernelSnapshot, after: KernelSnapshot) -> float:
+    """How many lanes more idle, as a part of all lanes that the instructions had before."""
+    executed = before.metrics.get("instructions") or 0.0
+    return (idle_lanes(after) - idle_lanes(before)) / (_LANES * executed) if executed else 0.0
+
+
+def total_work(kernel: KernelSnapshot) -> float:
+    """All work of a kernel."""
+    return sum(kernel.metrics.get(name, 0.0) for name in WORK)
+
+
+def sorted_by_cost(
+    changes: Iterable[CounterChange], before: KernelSnapshot, after: KernelSnapshot
+) -> list[CounterChange]:
+    """What is worse first, and of that what costs most; then what is better, by what it saves."""
+
+    def order(change: CounterChange) -> tuple[int, float, float]:
+        by = _cost(change, before, after)
+        return (True, False, None).index(change.worse), -by, -_relative_change(change)
+
+    return sorted(changes, key=order)
+
+
+def _cost(change: CounterChange, before: KernelSnapshot, after: KernelSnapshot) -> float:
+    # How much a change is, as a part of all work of before. Of what fits on an SM the factor by
+    # which it changed: as much longer latencies may take
+    total = total_work(before)
+    if change.metric in {RESIDENT_BLOCKS, RESIDENT_THREADS}:
+        fewer, more = sorted((change.before, change.after))
+        return more / fewer - 1 if fewer else float(more > 0)
+    if change.metric == THREADS:
+        added = (idle_lanes(after) - idle_lanes(before)) / _LANES
+    else:
+        is_work = change.metric in WORK or change.metric in _PART_OF
+        added = change.after - change.before if is_work else 0.0
+    return abs(added) / total if total else 0.0
+
+
+def most_costly(changes: Sequence[CounterChange]) -> list[CounterChange]:
+    """Return the few changes that a line has room for, in their order, without small ones."""
+    by_counter: dict[str, CounterChange] = {}
+    for each in changes:
+        if each.worse is not None and _relative_change(each) >= LEAST:
+            by_counter.setdefault(_PART_OF.get(each.metric, each.metric), each)
+    return list(by_counter.values())[:_MOST_TOLD]
+
+
+def _relative_change(change: CounterChange) -> float:
+    return abs(change.after / change.before - 1) if change.before else math.inf
+
+
+def _idle(kernel: KernelSnapshot) -> tuple[float, float] | None:
+    executed, threads = (_ends(kernel, name) for name in ("instructions", THREADS))
+    if executed is None or threads is None:
+        return None
+    return executed[0] * (_LANES - threads[1]), executed[1] * (_LANES - threads[0])
+
+
+def _ends(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
+    if name in kernel.spread:
+        return kernel.spread[name]
+    metric = kernel.metrics.get(name)
+    return None if metric is None else (metric, metric)
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A counter by its canonical name, and whether more of it costs something, or less.
-
-    ``per`` names the counter that it is shown by, as sectors a request.
-    """
+    """A counter, and whether more of it costs something; ``per`` is what it is shown by."""
 
     name: str
     label: str
@@ -89,7 +199,6 @@ LEAST_POINTS: Final = 1.0
 """Percentages also have to differ by this many points: small ones differ by any factor."""
 
 _OVERALL: Final = frozenset({"sm_throughput", "memory_throughput", "instruction_throughput"})
-"""The largest of others, which explain more by themselves."""
 _UNITS: Final = tuple(name for name in UTILIZATIONS if name not in _OVERALL)
 _LEFT_OUT: Final = frozenset({"duration", "sm_clock", "sm_count", "grid_size", "block_size"})
 
@@ -97,14 +206,11 @@ _LEFT_OUT: Final = frozenset({"duration", "sm_clock", "sm_count", "grid_size", "
 def counter_changes(
     before: KernelSnapshot, after: KernelSnapshot
 ) -> tuple[tuple[CounterChange, ...], tuple[str, ...]]:
-    """Counters that differ, those that cost something first; and those that only one side has.
+    """Return counters that differ, costly ones first, and the names that only one side has.
 
-    Of predictions those that cost most are the first of them (:mod:`kernelprof.comparison.costs`).
-
-    Where launches of one side differ among themselves, a counter has changed if its ranges do not
-    meet; where they meet, and some launches do more than any did before, by more than
-    :data:`NOISE`, it has changed partly. Counters that calibration saw varying have to be further
-    apart than it saw them.
+    Ranges of launches have to be disjoint; where some launches do more than any did before, by
+    more than :data:`NOISE`, the change is partial. Counters that varied in a calibration have
+    to differ by more than they did there.
     """
     changed, lacking = [], []
     for counter in (*_DERIVED, *_COUNTERS):
@@ -124,7 +230,7 @@ def counter_changes(
         changed.append(_change(counter, before, after))
     changed.sort(key=lambda each: each.worse is not True)
     if _both_predicted(before, after):
-        changed = costs.sorted_by_cost(changed, before, after)
+        changed = sorted_by_cost(changed, before, after)
     return tuple(changed), tuple(lacking)
 
 
@@ -148,12 +254,12 @@ def value(kernel: KernelSnapshot, name: str) -> float | None:
 
 
 def _resident(kernel: KernelSnapshot) -> float | None:
-    known = [kernel.metrics[limit] for limit in _LIMITS if limit in kernel.metrics]
+    limits = [kernel.metrics[limit] for limit in _LIMITS if limit in kernel.metrics]
     if kernel.predicted is None:
-        return min(known) if len(known) == len(_LIMITS) else None
+        return min(limits) if len(limits) == len(_LIMITS) else None
     # A prediction has the limit by shared memory where that is the one that counts: how much an SM
     # sets aside for it, is decided at the launch.
-    return min((*known, kernel.metrics[_BY_SM])) if _BY_SM in kernel.metrics else None
+    return min((*limits, kernel.metrics[_BY_SM])) if _BY_SM in kernel.metrics else None
 
 
 def unit_of(name: str) -> str:
@@ -164,7 +270,7 @@ def unit_of(name: str) -> str:
 def _partly(
     counter: Counter, old: tuple[float, float], new: tuple[float, float], room: float
 ) -> CounterChange | None:
-    """The change of those launches that do more than any did before, where others do not."""
+    # The change of those launches that do more than any did before, where others do not
     if counter.more_costs is None:
         return None
     at = 1 if counter.more_costs else 0
@@ -178,7 +284,6 @@ def _partly(
 
 
 def _varies(name: str, before: KernelSnapshot) -> float:
-    """How far a counter may be off, relatively, by what calibration of the first side saw."""
     return 0.0 if before.noise is None else before.noise.varying.get(name, 0.0)
 
 
@@ -190,8 +295,8 @@ def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
         if both[0] is None or both[1] is None:
             return None
         return max(both[0][0] - both[1][1], 0.0), max(both[0][1] - both[1][0], 0.0)
-    found = value(kernel, name)
-    return None if found is None else (found, found)
+    metric = value(kernel, name)
+    return None if metric is None else (metric, metric)
 
 
 def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> CounterChange:
@@ -201,9 +306,9 @@ def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> 
     worse = None if counter.more_costs is None else (new > old) == counter.more_costs
     if counter.name == RESIDENT_BLOCKS and before.block and after.block != before.block:
         worse = None  # larger blocks are fewer: their threads are what counts
-    if counter.name == costs.THREADS and _both_predicted(before, after):
+    if counter.name == THREADS and _both_predicted(before, after):
         # An average also falls where instructions of whole warps went away.
-        worse = worse if costs.lanes_did(before, after) is worse else None
+        worse = worse if lanes_did(before, after) is worse else None
     return CounterChange(
         metric=counter.name,
         label=counter.label,
@@ -239,7 +344,6 @@ def metric_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[Metri
 
 
 def _relative(old: float, new: float) -> float:
-    """The logarithm of the factor, the same for up and down."""
     if old == new:
         return 0.0
     if old <= 0 or new <= 0:
@@ -248,7 +352,6 @@ def _relative(old: float, new: float) -> float:
 
 
 def _explains(name: str, before: KernelSnapshot, after: KernelSnapshot) -> float | None:
-    """The change of the time that the unit is busy, over the change of the duration."""
     old, new = before.metrics.get("duration"), after.metrics.get("duration")
     if name not in _UNITS or old is None or new is None:
         return None

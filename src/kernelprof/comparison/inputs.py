@@ -12,7 +12,7 @@ from kernelprof.model.comparison import InputChange
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine
+    from kernelprof.model.snapshot import Inputs, KernelSnapshot, MeasurementSetup
 
 _PARTS: Final = {
     "sizes": "sizes",
@@ -55,10 +55,9 @@ def input_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[InputC
 
 
 def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
-    """Why the two sides do another amount of work, or may; ``None`` where they do the same.
+    """Return why the two sides do, or may do, another amount of work; ``None`` for the same.
 
-    With a launch specification on both sides the sizes tell. Without one, another number of threads
-    may be another problem or another way to the same one.
+    Sizes of launch specifications decide; without those, numbers of threads.
     """
     old, new = _sizes(before), _sizes(after)
     if old is not None and new is not None:
@@ -80,7 +79,6 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
 
 def _declared(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
-    """Why the declared work differs, if it does."""
     for name, label in (("flops", "FLOPs"), ("min_bytes", "fewest bytes")):
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
@@ -89,13 +87,10 @@ def _declared(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
 
 def same_code(before: KernelSnapshot, after: KernelSnapshot) -> bool:
-    """Whether both sides run the same instructions on the same problem, launched alike.
-
-    Only of predictions the machine code is known.
-    """
+    """Return whether predictions run the same instructions on the same problem, launched alike."""
     if not compiled_alike(before, after):
         return False
-    problems = [side.inputs and side.inputs.specification for side in (before, after)]
+    problems = [side.specification for side in (before, after)]
     alike = (before.grid, before.block) == (after.grid, after.block)
     return alike and None not in problems and problems[0] == problems[1]
 
@@ -119,11 +114,7 @@ def source_diff(before: str | None, after: str | None) -> str:
 
 
 def kinds_of_change(changes: tuple[InputChange, ...], *, same_code: bool) -> tuple[str, ...]:
-    """The kinds of change that were made, each once; what follows from another is not counted.
-
-    A grid that another size or define gives is no change by itself, nor is a source that gives
-    the same machine code: the launch specification stands in it.
-    """
+    """List the kinds of change that were made, without those that follow from another one."""
     kinds = dict.fromkeys(each.kind for each in changes)
     if same_code and len(kinds) > 1:
         kinds.pop("source", None)
@@ -149,16 +140,16 @@ def _built(before: Inputs | None, after: Inputs | None) -> Iterator[InputChange]
         "compiler", "", *({"compiler": each.compiler} for each in (before, after))
     )
     old, new = (each.specification or {} for each in (before, after))
-    for part, kind in _PARTS.items():
-        sides = [each.get(part) for each in (old, new)]
+    for option, kind in _PARTS.items():
+        sides = [each.get(option) for each in (old, new)]
         if all(isinstance(each, dict) for each in sides):
-            yield from _differing(kind, f"{part}.", *sides)
+            yield from _differing(kind, f"{option}.", *sides)
         else:
-            yield from _differing(kind, "", *({part: each} for each in sides))
+            yield from _differing(kind, "", *({option: each} for each in sides))
     compiled = [each.get("compile") or {} for each in (old, new)]
     yield from _differing("defines", "", *(each.get("defines") for each in compiled))
-    for part in ("flags", "standard"):
-        yield from _differing("flags", "", *({part: each.get(part)} for each in compiled))
+    for option in ("flags", "standard"):
+        yield from _differing("flags", "", *({option: each.get(option)} for each in compiled))
     shared = [(each.get("launch") or {}).get("shared_bytes") for each in (old, new)]
     yield from _differing("shared memory", "dynamic ", *({"shared memory": n} for n in shared))
 
@@ -169,7 +160,6 @@ def _differing(
     old: Mapping[str, Any] | None,
     new: Mapping[str, Any] | None,
 ) -> Iterator[InputChange]:
-    """The entries of two tables that differ."""
     old, new = old or {}, new or {}
     for name in dict.fromkeys((*old, *new)):
         if old.get(name) != new.get(name):
@@ -178,29 +168,26 @@ def _differing(
 
 
 def _sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
-    specification = kernel.inputs.specification if kernel.inputs else None
+    specification = kernel.specification
     return None if specification is None else dict(specification.get("sizes") or {})
 
 
 def _differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """``n 4096 to 1024, m none to 8``: the sizes that differ."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)
 
 
 def _short(value: object) -> str:
-    """A value on one line; hashes and long lists are cut."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def machine_changes(before: Machine, after: Machine) -> tuple[tuple[InputChange, ...], str | None]:
-    """What differs, and why times cannot be compared, if that is so.
-
-    What only one side knows is no difference.
-    """
+def machine_changes(
+    before: MeasurementSetup, after: MeasurementSetup
+) -> tuple[tuple[InputChange, ...], str | None]:
+    """Return what differs, and why times cannot be compared; unknown values are no difference."""
     changes, reasons = [], []
     for name, label in {**_DECISIVE, **_SHOWN}.items():
         old, new = getattr(before, name), getattr(after, name)

@@ -1,30 +1,148 @@
-"""The sides of a comparison: captures, exports, reports, baselines, diagnoses as JSON, sources."""
+"""The sides of a comparison: captures, exports, reports, baselines, JSON, sources, predictions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
-from kernelprof.comparison.inputs import machine_changes
-from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_json
+from kernelprof.comparison.inputs import machine_changes, same_code
+from kernelprof.comparison.snapshots import inputs_of, joined, snapshot_of, snapshot_of_json
 from kernelprof.errors import InputError, UsageError
 from kernelprof.launch.source import MAX_BYTES
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.gate import Code, GateFinding, Outcome
+from kernelprof.model.kernel_name import function_name
+from kernelprof.model.names import short_name
 from kernelprof.model.records import RecordError, read_object
+from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
-    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest
     from kernelprof.model.prediction import PredictionFacts
-    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.model.snapshot import Extent
+
+_NOT_RUN: Final = Verdict(
+    Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was looked at."
+)
+
+
+_MOST_NAMED: Final = 3
+
+
+def snapshot_of_code(
+    name: str, grid: Extent, block: Extent, facts: PredictionFacts
+) -> KernelSnapshot:
+    """A kernel that was compiled and not run: it has machine code and no counts."""
+    return KernelSnapshot(
+        name=name,
+        grid=grid,
+        block=block,
+        launches=1,
+        verdict=_NOT_RUN,
+        inputs=inputs_of(facts.source),
+        predicted=facts.counted,
+    )
+
+
+def find_stored_counts(baseline: Snapshot, kernel: KernelSnapshot) -> KernelSnapshot | None:
+    """A kernel with the counts that a baseline has for the same machine code, if it has them."""
+    stored = next((each for each in baseline.kernels if same_code(each, kernel)), None)
+    return None if stored is None else replace(stored, inputs=kernel.inputs)
+
+
+def merge_predictions(sides: Sequence[Snapshot]) -> Snapshot:
+    """Predictions of several kernels, or for several architectures, as one side."""
+    return replace(
+        sides[0],
+        origin=", ".join(dict.fromkeys(each.origin for each in sides)),
+        kernels=tuple(kernel for each in sides for kernel in each.kernels),
+        sources={digest: text for each in sides for digest, text in each.sources.items()},
+        warnings=tuple(dict.fromkeys(text for each in sides for text in each.warnings)),
+        damage=tuple(dict.fromkeys(text for each in sides for text in each.damage)),
+    )
+
+
+def architectures(kernels: Iterable[KernelSnapshot]) -> tuple[str, ...]:
+    """What kernels were predicted for; none where all were measured."""
+    return tuple(dict.fromkeys(each.arch for each in kernels if each.arch is not None))
+
+
+def select_architectures(snapshot: Snapshot, archs: Collection[str]) -> Snapshot:
+    """Without predictions for other architectures than these."""
+    selected = tuple(each for each in snapshot.kernels if each.arch is None or each.arch in archs)
+    return replace(snapshot, kernels=selected)
+
+
+def split_by_sources(
+    baseline: Snapshot,
+    candidate: Snapshot,
+    *,
+    renamed: Collection[str] = (),
+    is_gone: Callable[[str], bool] = lambda _: False,
+) -> tuple[Snapshot, tuple[KernelSnapshot, ...]]:
+    """Split a baseline into kernels of a candidate's sources, by path or name, and the others.
+
+    Kernels of other sources did not vanish, unless the source ``is_gone``.
+    """
+    paths = [PurePath(each.inputs.path) for each in candidate.kernels if each.inputs]
+    names = {each.name for each in candidate.kernels}
+
+    def is_of_candidate(kernel: KernelSnapshot) -> bool:
+        if kernel.inputs is None or kernel.name in names:
+            return True
+        old = kernel.name, function_name(kernel.name)
+        if any(text.startswith(f"{name}=") for text in renamed for name in old):
+            return True
+        path = PurePath(kernel.inputs.path)
+        same = any(ends_with(path, each) or ends_with(each, path) for each in paths)
+        return same or is_gone(kernel.inputs.path)
+
+    selected = tuple(each for each in baseline.kernels if is_of_candidate(each))
+    return replace(baseline, kernels=selected), tuple(
+        e for e in baseline.kernels if e not in selected
+    )
+
+
+def ends_with(path: PurePath, end: PurePath) -> bool:
+    """Whether a path may name the same file as another one, seen from a folder further up."""
+    size = len(end.parts)
+    return bool(size) and len(path.parts) >= size and path.parts[-size:] == end.parts
+
+
+def report_unjudged(kernels: Sequence[KernelSnapshot]) -> tuple[GateFinding, ...]:
+    """That kernels of a baseline are not judged, as their sources are not named."""
+    if not kernels:
+        return ()
+    names = list(dict.fromkeys(short_name(each.name) for each in kernels))
+    shown = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        shown += f" and {len(names) - _MOST_NAMED} more"
+    text = f"not judged, as their sources are not named: {shown}"
+    return (GateFinding(Code.IGNORED, Outcome.PASS, text),)
+
+
+def check_alike(before: Snapshot, after: Snapshot) -> None:
+    """Refuse to compare predictions, which have no time, with measurements."""
+    predicted = [bool(architectures(each.kernels)) for each in (before, after)]
+    if before.kernels and after.kernels and predicted[0] != predicted[1]:
+        side, other = (before, after) if predicted[0] else (after, before)
+        raise InputError(
+            "one side was predicted and the other was measured",
+            where=f"{side.origin}, {other.origin}",
+            hint="predict both (kernelprof gate BEFORE.cu AFTER.cu --predict), or measure both",
+        )
+
 
 ROUNDS: Final = 2
 """How often each of two sources is built, checked, timed and profiled."""
@@ -34,16 +152,16 @@ SOURCES: Final = (".cu", ".cuh")
 
 def are_sources(before: str, after: str) -> bool:
     """Whether both sides are sources. Raises :class:`UsageError` where just one of them is."""
-    found = [target.endswith(SOURCES) for target in (before, after)]
-    if any(found) and not all(found):
-        source = before if found[0] else after
+    cuda = [target.endswith(SOURCES) for target in (before, after)]
+    if any(cuda) and not all(cuda):
+        source = before if cuda[0] else after
         raise UsageError(
             "one is a source and the other is not",
             where=source,
             hint="compare two sources, which are measured in turn, or profile this one first: "
             f"kernelprof profile {source} -o DIR",
         )
-    return all(found)
+    return all(cuda)
 
 
 def pooled(runs: Sequence[Snapshot]) -> Snapshot:
@@ -76,11 +194,11 @@ def snapshot(
     prediction: PredictionFacts | None = None,
 ) -> Snapshot:
     """The snapshot of a capture, with the text of its source where that is known."""
-    taken = snapshot_of(capture, diagnose(capture), manifest, prediction)
+    unsourced = snapshot_of(capture, diagnose(capture), manifest, prediction)
     source = prediction.source if prediction else manifest.source if manifest else None
     if text is None or source is None:
-        return taken
-    return replace(taken, sources={source.sha256: text})
+        return unsourced
+    return replace(unsourced, sources={source.sha256: text})
 
 
 def measure(
@@ -92,10 +210,9 @@ def measure(
     progress: Progress | None = None,
     measured: Callable[[Path, ProfileResult], object] = lambda _source, _result: None,
 ) -> tuple[Snapshot, Snapshot]:
-    """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
+    """Build and measure two sources in turn, A B A B: a drift of the GPU then affects both.
 
-    Where they cannot be measured, their recorded captures are taken. ``progress`` shows what is
-    being done, and ``measured`` is called with the result of each run.
+    Recorded captures stand in where there is no GPU. ``measured`` gets each result.
     """
     from kernelprof.collect import session
     from kernelprof.collect.request import ProfileRequest
@@ -107,15 +224,15 @@ def measure(
             break  # it would be the same again
         for side, source in zip(runs, (before, after), strict=True):
             request = ProfileRequest(source=source, overrides=overrides)
-            found = session.measure(request, progress=progress)
-            recorded |= found.recorded
-            measured(source, found)
+            result = session.measure(request, progress=progress)
+            recorded |= result.recorded
+            measured(source, result)
             text = files.read_bytes(source, MAX_BYTES).decode("utf-8", "replace")
-            side.append(snapshot(found.capture, found.manifest, text))
+            side.append(snapshot(result.capture, result.manifest, text))
     return joined(runs[0]), joined(runs[1])
 
 
-def of_json(path: Path) -> Snapshot:
+def snapshot_of_json_file(path: Path) -> Snapshot:
     """A baseline, or a diagnosis that was written as JSON."""
     text = read_text(path)
     try:

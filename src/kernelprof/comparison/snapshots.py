@@ -15,7 +15,13 @@ from kernelprof.comparison.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.records import build
-from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, OtherVerdict, Snapshot
+from kernelprof.model.snapshot import (
+    Inputs,
+    KernelSnapshot,
+    MeasurementSetup,
+    OtherVerdict,
+    Snapshot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _KEPT: Final = ("status", "bottleneck", "confidence", "gain")
-"""What files keep of a verdict, beside the names of its runners-up."""
 
 
 def snapshot_of(
@@ -40,10 +45,7 @@ def snapshot_of(
     manifest: Manifest | None = None,
     prediction: PredictionFacts | None = None,
 ) -> Snapshot:
-    """The snapshot of a capture and its diagnosis.
-
-    ``manifest`` is that of its directory, ``prediction`` what is known beside a predicted one.
-    """
+    """Return the snapshot of a capture, its directory's manifest, and facts of a prediction."""
     facts = Facts(capture)
     untimed = _untimed(facts)
     groups: dict[tuple[object, ...], list[KernelDiagnosis]] = {}
@@ -54,11 +56,11 @@ def snapshot_of(
         target=target(capture),
         surveyed=manifest is not None and manifest.survey is not None,
         created=None if manifest is None else manifest.created,
-        machine=Machine() if prediction else _machine(facts, manifest),
+        machine=MeasurementSetup() if prediction else _machine_of(facts, manifest),
         kernels=tuple(
             _kernel(facts, entries, manifest, len(groups))
             if prediction is None
-            else _predicted(_counted(facts, entries), prediction)
+            else _predicted(_counted_kernel(facts, entries), prediction)
             for entries in groups.values()
         ),
         warnings=(*diagnosis.warnings, *untimed),
@@ -67,7 +69,6 @@ def snapshot_of(
 
 
 def _untimed(facts: Facts) -> tuple[str, ...]:
-    """That some launches have a time and others none; what they took counts nowhere."""
     timed = facts.values("duration") > 0
     if timed.all() or not timed.any():
         return ()
@@ -75,10 +76,9 @@ def _untimed(facts: Facts) -> tuple[str, ...]:
 
 
 def joined(runs: Sequence[Snapshot]) -> Snapshot:
-    """Several runs of the same code as one side: all launches of all, counters of the first.
+    """Join runs of the same code: all launches, counters of the first with their ranges.
 
-    Counters in which the runs differ keep their range. A kernel counts in the runs that have it,
-    and one that some lack is damage.
+    A kernel that some runs lack is damage.
     """
     if len(runs) == 1:
         return runs[0]
@@ -87,14 +87,14 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
         for kernel in run.kernels:
             groups.setdefault(kernel.key, []).append(kernel)
     lacking = [
-        f"{found[0].name} is in {len(found)} of {len(runs)} runs."
-        for found in groups.values()
-        if len(found) < len(runs)
+        f"{kernels[0].name} is in {len(kernels)} of {len(runs)} runs."
+        for kernels in groups.values()
+        if len(kernels) < len(runs)
     ]
     lacking += [
-        f"{found[0].name} is launched {found[0].launches:,} times in one run, not so in another."
-        for found in groups.values()
-        if len({each.launches for each in found}) > 1
+        f"{first.name} is launched {first.launches:,} times in one run, not so in another."
+        for first, *others in groups.values()
+        if any(each.launches != first.launches for each in others)
     ]
     return replace(
         runs[0],
@@ -108,7 +108,6 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
 
 
 def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
-    """A kernel of several runs, with the verdict that most launches got."""
     events = tuple(each for run in runs for each in run.events_ns)
     profiled = tuple(each for run in runs for each in run.profiled_ns)
     first, others = _verdicts(runs)
@@ -125,7 +124,7 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
         profiled_ns=profiled,
         median_ns=_median(events or profiled, first.median_ns),
         spread=spread,
-        passed=_of_all(run.passed for run in runs),
+        passed=_all_passed(run.passed for run in runs),
         others=others,
     )
 
@@ -133,26 +132,25 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
 def _verdicts(
     runs: Sequence[KernelSnapshot],
 ) -> tuple[KernelSnapshot, tuple[OtherVerdict, ...]]:
-    """The first run with the verdict that most launches of all got, and the other verdicts."""
-    said: dict[tuple[object, ...], list[OtherVerdict]] = {}
+    verdicts: dict[tuple[object, ...], list[OtherVerdict]] = {}
     for run in runs:
         most = run.launches - sum(each.launches for each in run.others)
         for each in (OtherVerdict(run.verdict, most), *run.others):
-            said.setdefault(each.verdict.answer, []).append(each)
-    counts = {answer: sum(each.launches for each in found) for answer, found in said.items()}
+            verdicts.setdefault(each.verdict.answer, []).append(each)
+    counts = {answer: sum(each.launches for each in alike) for answer, alike in verdicts.items()}
     ranked = sorted(counts, key=lambda answer: counts[answer], reverse=True)
     first = next((run for run in runs if run.verdict.answer == ranked[0]), runs[0])
     return first, tuple(
-        OtherVerdict(said[answer][0].verdict, counts[answer])
+        OtherVerdict(verdicts[answer][0].verdict, counts[answer])
         for answer in ranked
         if answer != first.verdict.answer
     )
 
 
-def _of_all(passed: Iterable[bool | None]) -> bool | None:
-    """Whether the results of all runs were right: false if one is wrong, else unknown if one is."""
-    found = set(passed)
-    return False if False in found else None if None in found else True
+def _all_passed(passed: Iterable[bool | None]) -> bool | None:
+    # Whether the results of all runs were right: false if one is wrong, else unknown if one is
+    outcomes = set(passed)
+    return False if False in outcomes else None if None in outcomes else True
 
 
 def _median(times: Sequence[float], otherwise: float | None = None) -> float | None:
@@ -160,17 +158,14 @@ def _median(times: Sequence[float], otherwise: float | None = None) -> float | N
 
 
 def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
-    """The snapshot of a diagnosis that ``diagnose --format json`` wrote.
-
-    It holds no times of single launches and no counters but those that are evidence.
-    """
+    """Return the snapshot of ``diagnose --format json``: medians, counters of the evidence."""
     try:
         kernels = document["kernels"]
-        machine = Machine(
+        environment = MeasurementSetup(
             gpu=_only(each.get("device") for each in kernels),
             compute_capability=_only(each.get("compute_capability") for each in kernels),
         )
-        return Snapshot(origin, None, machine, tuple(map(_kernel_of_json, kernels)))
+        return Snapshot(origin, None, environment, tuple(map(_kernel_of_json, kernels)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
@@ -181,7 +176,7 @@ def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
 
 def to_values(record: DataclassInstance) -> dict[str, Any]:
     """A record as files hold it; of a verdict they keep what comparisons look at."""
-    return asdict(record, dict_factory=_kept)
+    return asdict(record, dict_factory=_shorten_verdict)
 
 
 def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
@@ -189,40 +184,39 @@ def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
     return build(kind, _with_candidates(values))
 
 
-def _kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _shorten_verdict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if values.keys() >= {*_KEPT, "also", "evidence"}:
-        names = [each["bottleneck"] for each in values["also"]]
+        names = [each.bottleneck for each in values["also"]]
         return {**{key: values[key] for key in _KEPT}, "also": names}
     return values
 
 
 def _with_candidates(values: Any) -> Any:
-    """The same values, with a table in place of each runner-up's name."""
     if isinstance(values, list):
         return [_with_candidates(each) for each in values]
     if not isinstance(values, dict):
         return values
-    found = {key: _with_candidates(each) for key, each in values.items()}
-    if "bottleneck" in found and isinstance(found.get("also"), list):
-        found["also"] = [
-            {"bottleneck": each} if isinstance(each, str) else each for each in found["also"]
+    tables = {key: _with_candidates(each) for key, each in values.items()}
+    if "bottleneck" in tables and isinstance(tables.get("also"), list):
+        tables["also"] = [
+            {"bottleneck": each} if isinstance(each, str) else each for each in tables["also"]
         ]
-    return found
+    return tables
 
 
-def _counted(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
-    """What the launches of a kernel have, without how they were made."""
+def _counted_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
+    # What the launches of a kernel have, without how they were made
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
     metrics, spread = {}, {}
     for name in catalogue():
         values = facts.values(name)[rows]
-        known = ~np.isnan(values)
-        if not known.any() or (name in COUNTERS and not known.all()):
+        is_known = ~np.isnan(values)
+        if not is_known.any() or (name in COUNTERS and not is_known.all()):
             # An exact counter that some launches lack says nothing of them.
             continue
-        values = values[known]
+        values = values[is_known]
         metrics[name] = float(np.median(values))
         if name in COUNTERS and values.min() < values.max():
             spread[name] = (float(values.min()), float(values.max()))
@@ -249,16 +243,20 @@ def _counted(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
 def _kernel(
     facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
 ) -> KernelSnapshot:
-    found = _counted(facts, entries)
-    own = manifest if manifest is not None and manifest.is_of(found.name, kernels) else None
+    snapshot = _counted_kernel(facts, entries)
+    own = (
+        manifest
+        if manifest is not None and manifest.describes_kernel(snapshot.name, kernels)
+        else None
+    )
     if own is None:
-        return found
+        return snapshot
     timing = own.timing
     events = timing.times_ns if timing else ()
     return replace(
-        found,
+        snapshot,
         events_ns=events,
-        median_ns=_median(events, found.median_ns),
+        median_ns=_median(events, snapshot.median_ns),
         flops=timing.flops if timing else None,
         min_bytes=timing.min_bytes if timing else None,
         passed=_passed(own.correctness),
@@ -279,12 +277,12 @@ _PREDICTED: Final = frozenset(
 """Metrics of a prediction that are counted, or the compiler's; the others take time."""
 
 
-def _predicted(found: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
-    """Its counts: what takes time is compared on a GPU alone."""
+def _predicted(snapshot: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
+    # Its counts: what takes time is compared on a GPU alone
     spread = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
     return replace(
-        found,
-        metrics={name: each for name, each in found.metrics.items() if name in _PREDICTED},
+        snapshot,
+        metrics={name: each for name, each in snapshot.metrics.items() if name in _PREDICTED},
         spread=spread,
         profiled_ns=(),
         median_ns=None,
@@ -307,17 +305,17 @@ def inputs_of(source: SourceFacts) -> Inputs:
 
 
 def _passed(check: CorrectnessFacts | None) -> bool | None:
-    """Whether a check was passed, by its own numbers as well."""
+    # Whether a check was passed, by its own numbers as well
     if check is None or not check.passed:
         return None if check is None else False
     error, allowed = check.largest_error, check.tolerance
     return error is None or allowed is None or error <= allowed
 
 
-def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
+def _machine_of(facts: Facts, manifest: Manifest | None) -> MeasurementSetup:
     launches = facts.capture.launches
     capabilities = {each.compute_capability for each in launches}
-    known = Machine(
+    environment = MeasurementSetup(
         gpu=_gpu(facts.capture),
         compute_capability=_only(each and ".".join(map(str, each)) for each in capabilities),
         clock_control=facts.capture.clock_control,
@@ -325,11 +323,11 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
         rough_sm_hz=_clock(facts, 0.0),
     )
     if manifest is None:
-        return known
+        return environment
     return replace(
-        known,
-        gpu=manifest.gpu.name or known.gpu,
-        compute_capability=manifest.gpu.compute_capability or known.compute_capability,
+        environment,
+        gpu=manifest.gpu.name or environment.gpu,
+        compute_capability=manifest.gpu.compute_capability or environment.compute_capability,
         driver=manifest.driver,
         cuda=manifest.cuda,
         ncu=manifest.ncu,
@@ -338,7 +336,6 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
 
 
 def _clock(facts: Facts, least_ns: float) -> float | None:
-    """The SM clock, weighted by time, over launches of that length."""
     clock, duration = facts.values("sm_clock"), facts.values("duration")
     usable = ~np.isnan(clock) & (duration > 0) & (duration >= least_ns)
     if not usable.any():
@@ -347,21 +344,19 @@ def _clock(facts: Facts, least_ns: float) -> float | None:
 
 
 def _gpu(capture: Capture) -> str | None:
-    """The GPUs by name; where the capture has numbers alone, nothing is known."""
-    named = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
-    return _only(each for each in named if each is not None and not each.isdigit())
+    names = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
+    return _only(each for each in names if each is not None and not each.isdigit())
 
 
 def _only_one(values: Iterable[T]) -> T | None:
-    """The value, if all have the same."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _only(values: Iterable[str | None]) -> str | None:
-    """The value that all have; several are named together."""
-    known = sorted({each for each in values if each is not None})
-    return ", ".join(known) or None
+    # The value that all have; several are named together
+    distinct = sorted({each for each in values if each is not None})
+    return ", ".join(distinct) or None
 
 
 def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
@@ -379,7 +374,8 @@ def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
 
 
 def _is_the_metric(evidence: dict[str, Any]) -> bool:
-    """Whether a piece of evidence is a metric as it is, and not a share or a ratio made of it."""
-    known = catalogue().get(evidence["metric"])
-    as_it_is = known is not None and known.unit == evidence["unit"] and not evidence.get("formula")
+    metric = catalogue().get(evidence["metric"])
+    as_it_is = (
+        metric is not None and metric.unit == evidence["unit"] and not evidence.get("formula")
+    )
     return as_it_is and evidence["value"] is not None

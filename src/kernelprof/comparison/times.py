@@ -2,17 +2,18 @@
 
 With five launches a side or more, statistics decide, over the median and over all launches
 together. With fewer there is nothing to do statistics with: a difference that no two launches of
-the same code ever had decides then, and one in between leaves it open.
+the same code ever had decides then, and one in between leaves it open. The noise floor is how far
+times of the same code may lie apart: from calibration, scatter, or duration alone.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.comparison import floors
 from kernelprof.model.comparison import TimeChange, TimeOutcome
 from kernelprof.model.numbers import quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
@@ -21,9 +22,125 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.model.capture import FloatArray
-    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Noise
 
     Statistic = Callable[..., Any]
+
+FEWEST_SAMPLES: Final = 5
+"""Of fewer launches a side not even the clearest order is significant at 1 %: with five each its
+two-sided probability is 2 / C(10, 5) = 0.008."""
+
+LEAST_FLOOR: Final = 0.005
+"""Nothing smaller is concluded from two captures without calibration: where memory lies is drawn
+anew in each process. Medians of five runs of ``coalesced`` of ``tests/captures/h200_changes`` lay
+0.65 % apart, and in earlier captures those of ``walk``, whose launches scatter by 0.02 %, 0.3 %
+(in those that are kept, 0.01 %)."""
+
+LEAST_CALIBRATED: Final = 0.001
+"""Nothing smaller is concluded with calibration, which itself is of a few captures."""
+
+SPREADS: Final = 2.5
+"""The floor in standard deviations of single launches. Medians of five processes lay at most 1.8 of
+them apart, over the kernels of ``tests/captures/h200_changes``, which scatter by 0.002 to 5 %: what
+one process sees of the noise is less than what several do."""
+
+CLIPPED: Final = (5.0, 95.0)
+"""Percentiles to which times are clipped for that: one slow launch of twenty does not count. Two
+do: launches of some kernels fall into two groups, 0.8 % apart for ``coalesced`` there."""
+
+CALIBRATED: Final = {3: 3.0, 4: 2.0}
+ENOUGH_CALIBRATED: Final = 1.5
+"""How much further apart than in the calibration medians may lie, by the number of its captures:
+the largest difference of few is small by chance."""
+
+MOST_UNLIKE: Final = 4.0
+"""The floor of two captures is at most that of the calmer one times this: a candidate that scatters
+must not excuse itself."""
+
+MOST_COARSE: Final = 0.25
+COARSE_AT_1_US: Final = 0.3
+"""The floor of single launches falls with the root of their duration: ``0.3 / sqrt(us)``, which is
+22 % at 2 us, 14 % at 4, 3 % at 100 and 0.9 % at 1 ms. In eleven processes that launched each of 15
+kernels once (``tests/captures/h200_once``, 2 us to 1.1 ms), no two launches of a kernel lay further
+apart, whichever processes they were of; the nearest to it, at 85 us, by 3.2 %. At most a quarter:
+the shortest, of 2 us, lay 15 % apart."""
+
+OF_SEVERAL: Final = 2.0
+"""Medians of ``n`` launches, five or more, may lie ``sqrt(2 / n)`` of that apart, or what else is
+more: without it, two draws of five of those eleven launches of the 2 us kernel were found to differ
+once in 200 draws, and with it never."""
+
+CLEAR: Final = 2.0
+CLEAR_AT_LEAST: Final = 0.2
+"""From this multiple of the floor on, and this, a difference of single launches is clear. Among
+kernels that no calibration knows there are some whose launches jump: one of the five that were
+profiled of ``three-blocks`` (``tests/captures/h200_changes``), 0.5 ms long, took 13 % longer."""
+
+
+class Floor(NamedTuple):
+    """The relative difference below which nothing is concluded; ``sure`` for few launches."""
+
+    size: float
+    source: str
+    sure: float
+
+
+def clear(floor: float) -> float:
+    """From which difference on single launches show one where no calibration knows the kernel."""
+    return max(CLEAR * floor, CLEAR_AT_LEAST)
+
+
+def coarse(*medians_ns: float) -> float:
+    """How far single launches of the same code may lie apart, by duration; a fraction."""
+    fraction = COARSE_AT_1_US / math.sqrt(min(medians_ns) / 1e3)
+    return min(max(LEAST_FLOOR, fraction), MOST_COARSE)
+
+
+def scatter(times: Sequence[float]) -> float:
+    """Return how far medians of the same code may differ, by one capture's launches; a fraction."""
+    values = np.asarray(times, dtype=np.float64)
+    median = float(np.median(values))
+    return float(SPREADS * clipped(values).std() / median) if median else 0.0
+
+
+def clipped(times: FloatArray, axis: int = -1) -> FloatArray:
+    """Times with those beyond the percentiles :data:`CLIPPED` brought to them."""
+    low, high = np.percentile(times, CLIPPED, axis=axis, keepdims=True)
+    return times.clip(low, high)
+
+
+def floor_of(
+    how: str,
+    before: KernelSnapshot,
+    old: Sequence[float],
+    new: Sequence[float],
+) -> Floor:
+    """The floor for times ``old`` and ``new`` that ``how`` took."""
+    # Not the candidate's own: whoever brings it could excuse anything.
+    noise = before.noise
+    if noise is not None and noise.how == how:
+        return _calibrated(noise)
+    least, why = LEAST_FLOOR, "the least that is concluded from two captures"
+    few, apart = min(len(old), len(new)), coarse(float(np.median(old)), float(np.median(new)))
+    if few < FEWEST_SAMPLES:
+        least, why = apart, "what single launches as long as these differ by"
+    elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
+        least, why = smaller, f"what {few} launches as long as these differ by"
+    calm, wild = sorted((scatter(old), scatter(new)))
+    scattered = min(wild, MOST_UNLIKE * max(calm, least))
+    if few < FEWEST_SAMPLES:
+        # Two launches that lie far apart say little of how far others do.
+        scattered = min(scattered, MOST_COARSE)
+    if scattered > least:
+        least, why = scattered, f"scatter of the launches by {how}"
+    return Floor(least, why, clear(least))
+
+
+def _calibrated(noise: Noise) -> Floor:
+    factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
+    floor = max(factor * noise.floor, LEAST_CALIBRATED)
+    return Floor(floor, f"calibration over {noise.captures} captures", CLEAR * floor)
+
 
 _PERMUTED_UP_TO: Final = 7
 """Up to so many launches a side the probability comes from permutations: ties are common, since
@@ -43,7 +160,7 @@ LONGEST_NS: Final = 1e14
 WORLDS_APART: Final = 10.0
 """By which factor the profiler's time of a launch may differ from that between CUDA events. Caches
 that it empties and launches that it serializes made at most 1.35 in the 253 recorded captures of
-the ladder and the corpus (``src/kernelprof/recorded``)."""
+the ladder and the corpus (``recorded`` in ``src/kernelprof`` and ``benchmarks/corpus``)."""
 
 LAUNCH_NS: Final = 2e4
 """Differences up to this are what launching costs, whatever the factor."""
@@ -65,17 +182,17 @@ def time_change(
     for side in (before, after):
         if doubt := _doubt(side):
             return TimeChange(TimeOutcome.NOT_MEASURED, side.measured_by, reason=doubt)
-    found = {
-        how: _measured(how, old, new, floors.floor_of(how, before, old, new))
+    changes = {
+        how: _measured(how, old, new, floor_of(how, before, old, new))
         for how, old, new in (
             (EVENTS, before.events_ns, after.events_ns),
             (PROFILER, before.profiled_ns, after.profiled_ns),
         )
         if old and new
     }
-    if len(found) == 2:
-        return _agreed(found[EVENTS], found[PROFILER])
-    for change in found.values():
+    if len(changes) == 2:
+        return _agreed(changes[EVENTS], changes[PROFILER])
+    for change in changes.values():
         return change
     if not (before.median_ns and after.median_ns):
         return TimeChange(TimeOutcome.NOT_MEASURED, reason="one side has no time")
@@ -89,7 +206,7 @@ def time_change(
 
 
 def _doubt(side: KernelSnapshot) -> str | None:
-    """Why the times of a side cannot be those of its launches; ``None`` where they can."""
+    # Why the times of a side cannot be those of its launches; `None` where they can
     for each in (*side.events_ns, *side.profiled_ns):
         if not SHORTEST_NS <= each <= LONGEST_NS:
             return f"{each:.3g} ns is no time that a launch takes"
@@ -106,7 +223,7 @@ def _doubt(side: KernelSnapshot) -> str | None:
 
 
 def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
-    """The change by events, if what the profiler saw of it can be the same change."""
+    # The change by events, if what the profiler saw of it can be the same change
     assert events.ratio is not None  # both were measured
     assert profiled.ratio is not None
     apart = events.ratio / profiled.ratio
@@ -123,9 +240,7 @@ def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
     return replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 
-def _measured(
-    how: str, old: Sequence[float], new: Sequence[float], floor: floors.Floor
-) -> TimeChange:
+def _measured(how: str, old: Sequence[float], new: Sequence[float], floor: Floor) -> TimeChange:
     before, after = float(np.median(old)), float(np.median(new))
     change = TimeChange(
         TimeOutcome.SAME,
@@ -138,15 +253,15 @@ def _measured(
         sure=floor.sure,
         samples=(len(old), len(new)),
     )
-    if min(change.samples) < floors.FEWEST_SAMPLES:
+    if min(change.samples) < FEWEST_SAMPLES:
         means = (float(np.mean(old)), float(np.mean(new)))
-        return _of_few(change, means, floor)
+        return _judge_few(change, means, floor)
     p, (low, high) = _probability(old, new), _interval(old, new, np.median)
     change = replace(change, low=low, high=high, p=p)
     if abs(after / before - 1) > floor.size:
         decided = p < ALPHA and not low <= 1 <= high
         change = replace(change, outcome=_direction(after / before, decided=decided))
-    return _of_all_launches(change, old, new, floor.size)
+    return _judge_all_launches(change, old, new, floor.size)
 
 
 def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
@@ -155,8 +270,8 @@ def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
     return TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
 
 
-def _of_few(change: TimeChange, means: tuple[float, float], floor: floors.Floor) -> TimeChange:
-    """Single launches: within the floor of such ones, clearly beyond it, or in between."""
+def _judge_few(change: TimeChange, means: tuple[float, float], floor: Floor) -> TimeChange:
+    # Single launches: within the floor of such ones, clearly beyond it, or in between
     assert change.ratio is not None
     together = means[1] / means[0]
     apart = max(change.ratio, 1 / change.ratio) - 1
@@ -175,13 +290,11 @@ def _of_few(change: TimeChange, means: tuple[float, float], floor: floors.Floor)
     return replace(change, outcome=outcome, reason=reason)
 
 
-def _of_all_launches(
+def _judge_all_launches(
     change: TimeChange, old: Sequence[float], new: Sequence[float], floor: float
 ) -> TimeChange:
-    """The change of the median, unless all launches together, or the slow ones, say otherwise.
-
-    The median stands still where not quite half of the launches got slower.
-    """
+    # The change of the median, unless all launches together, or the slow ones, say otherwise. The
+    # median stands still where not quite half of the launches got slower
     before, after = (float(_mean(np.asarray(times))) for times in (old, new))
     ratio = after / before
     together = TimeOutcome.SAME
@@ -214,22 +327,22 @@ def _of_all_launches(
             f"{low:.3g} to {high:.3g})"
         )
         return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
-    return _of_the_slowest(change, old, new, floor)
+    return _judge_slowest(change, old, new, floor)
 
 
 _DIFFERENT: Final = {TimeOutcome.FASTER, TimeOutcome.SLOWER}
 
 
-def _of_the_slowest(
+def _judge_slowest(
     change: TimeChange, old: Sequence[float], new: Sequence[float], floor: float
 ) -> TimeChange:
-    """The change, unless the slowest tenth got clearly slower while all together did not."""
+    # The change, unless the slowest tenth got clearly slower while all together did not
     from scipy import stats
 
     if change.outcome not in {TimeOutcome.SAME, TimeOutcome.FASTER}:
         return change
     ratio = float(np.percentile(new, TAIL) / np.percentile(old, TAIL))
-    if ratio <= 1 + floors.CLEAR * floor:
+    if ratio <= 1 + CLEAR * floor:
         return change
     if stats.ks_2samp(old, new, method="asymp").pvalue >= ALPHA:
         return change
@@ -238,12 +351,12 @@ def _of_the_slowest(
 
 
 def _mean(times: FloatArray, axis: int = -1) -> Any:
-    """The mean of times without their extremes, one slow launch of twenty."""
-    return floors.clipped(times, axis).mean(axis=axis)
+    # The mean of times without their extremes, one slow launch of twenty
+    return clipped(times, axis).mean(axis=axis)
 
 
 def _probability(old: Sequence[float], new: Sequence[float]) -> float:
-    """Two-sided Mann-Whitney U: it assumes no distribution, and only the order counts."""
+    # Two-sided Mann-Whitney U: it assumes no distribution, and only the order counts
     from scipy import stats
 
     if max(len(old), len(new)) > _PERMUTED_UP_TO or len({*old, *new}) == len(old) + len(new):
@@ -255,7 +368,7 @@ def _probability(old: Sequence[float], new: Sequence[float]) -> float:
 def _interval(
     old: Sequence[float], new: Sequence[float], statistic: Statistic
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of the ratio of a statistic, with a fixed seed."""
+    # The percentile bootstrap interval of the ratio of a statistic, with a fixed seed
     from scipy import stats
 
     if len(set(old)) == len(set(new)) == 1:

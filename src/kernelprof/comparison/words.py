@@ -8,8 +8,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.ncu_command import PLACEHOLDER
-from kernelprof.comparison import costs
-from kernelprof.comparison.floors import LEAST_FLOOR
+from kernelprof.comparison.counters import most_costly
+from kernelprof.comparison.times import LEAST_FLOOR
 from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
         TimeChange,
     )
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.gate import GateResult, KernelResult, Place
+    from kernelprof.model.gate import GateResult, KernelResult
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
+    from kernelprof.model.waiting import SourceLocation
 
 _TWICE: Final = 2.0
 _MANY: Final = 10.0
@@ -55,7 +56,6 @@ def headline(kernel: KernelComparison, metrics: Collection[str] = ()) -> str:
 
 
 def _predicted_words(kernel: KernelComparison, metrics: Collection[str]) -> str:
-    """What a prediction says of a change, of which it knows no time."""
     if kernel.mistake is not None:
         return kernel.mistake.what
     if kernel.same_code:
@@ -63,7 +63,7 @@ def _predicted_words(kernel: KernelComparison, metrics: Collection[str]) -> str:
     if kernel.other_work:
         return "another amount of work"
     counters = [each for each in kernel.counters if not metrics or each.metric in metrics]
-    shown = ", ".join(map(_more_or_fewer, costs.told(counters)))
+    shown = ", ".join(map(_more_or_fewer, most_costly(counters)))
     return f"predicted: {shown or 'the same counts'}"
 
 
@@ -77,18 +77,20 @@ def summary(comparison: Comparison) -> str:
     if len(kernels) == 1:
         return headline(kernels[0])
     alone = {Match.VANISHED: "vanished", Match.APPEARED: "new"}
-    known = [each for each in kernels if each.match not in alone]
-    both = Counter(each.time.outcome for each in known if each.arch is None)
-    counted = [f"{both[outcome]} {words}" for outcome, words in _COUNTED.items() if both[outcome]]
-    unknown = sum(times for outcome, times in both.items() if outcome not in _COUNTED)
+    matched = [each for each in kernels if each.match not in alone]
+    both = Counter(each.time.outcome for each in matched if each.arch is None)
+    groups = [
+        f"{both[outcome]} {words}" for outcome, words in _OUTCOME_WORDS.items() if both[outcome]
+    ]
+    unknown = sum(times for outcome, times in both.items() if outcome not in _OUTCOME_WORDS)
     if unknown:
-        counted.append(f"{unknown} whose times are not compared")
-    predicted = Counter(counts_did(each) for each in known if each.arch is not None)
-    counted += [f"{times} with {what}" for what, times in predicted.items()]
+        groups.append(f"{unknown} whose times are not compared")
+    predicted = Counter(counts_did(each) for each in matched if each.arch is not None)
+    groups += [f"{times} with {what}" for what, times in predicted.items()]
     matches = Counter(each.match for each in kernels)
-    counted += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
+    groups += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
     changed = sum(each.verdict_changed for each in kernels)
-    text = f"{len(kernels)} kernels: {', '.join(counted)}"
+    text = f"{len(kernels)} kernels: {', '.join(groups)}"
     return f"{text}; {changed} with another verdict" if changed else text
 
 
@@ -112,24 +114,24 @@ def time_text(time: TimeChange) -> str:
     text = f"{words}: {quantity(time.before_ns, 'ns')} to {quantity(time.after_ns, 'ns')}"
     if time.ratio is None or time.floor is None:
         return text
-    known = [f"ratio {time.ratio:.4f}"]
+    details = [f"ratio {time.ratio:.4f}"]
     if time.low is not None and time.high is not None:
-        known.append(f"95 % interval {time.low:.4f} to {time.high:.4f}")
+        details.append(f"95 % interval {time.low:.4f} to {time.high:.4f}")
     if time.p is not None:
-        known.append(f"p = {time.p:.1g}")
-    text += f" ({', '.join(known)}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
+        details.append(f"p = {time.p:.1g}")
+    text += f" ({', '.join(details)}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
     return f"{text}; {time.reason}" if time.reason else text
 
 
 def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
     """What to measure where single launches do not decide: the command for one side."""
     inputs = kernel.after.inputs if kernel.after else None
-    known = candidate.target or (("--", *PLACEHOLDER) if inputs is None else (inputs.path,))
+    target = candidate.target or (("--", *PLACEHOLDER) if inputs is None else (inputs.path,))
     if candidate.surveyed:
         return (
-            f"for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i {shlex.join(known)}; done"
+            f"for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i {shlex.join(target)}; done"
         )
-    return shlex.join(("kernelprof", "profile", "--repeat", "5", "-o", "runs", *known))
+    return shlex.join(("kernelprof", "profile", "--repeat", "5", "-o", "runs", *target))
 
 
 def counter_text(change: CounterChange) -> str:
@@ -223,16 +225,15 @@ def outcome_text(time: TimeChange) -> str:
         return ratio_text(ratio)
     if time.outcome is TimeOutcome.SAME and ratio and abs(ratio - 1) > LEAST_FLOOR:
         return "within the noise"
-    return _COUNTED.get(time.outcome, time.outcome.value)
+    return _OUTCOME_WORDS.get(time.outcome, time.outcome.value)
 
 
-_COUNTED: Final = {
+_OUTCOME_WORDS: Final = {
     TimeOutcome.SLOWER: "slower",
     TimeOutcome.FASTER: "faster",
     TimeOutcome.SAME: "as fast as before",
     TimeOutcome.UNDECIDED: "undecided",
 }
-"""The outcomes of times that were compared."""
 
 
 def change_text(old: float, new: float) -> str:
@@ -272,7 +273,7 @@ def _time_words(time: TimeChange) -> str:
         return f"{ratio_text(time.ratio)}, which is within the noise"
     if time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES:
         return f"{time.outcome.value} to compare times"
-    if time.outcome not in _COUNTED or not time.ratio:
+    if time.outcome not in _OUTCOME_WORDS or not time.ratio:
         return f"times {time.outcome.value} ({time.reason})"
     if time.outcome is TimeOutcome.UNDECIDED:
         return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
@@ -280,7 +281,6 @@ def _time_words(time: TimeChange) -> str:
 
 
 def _usable(ratio: float | None) -> float | None:
-    """A ratio that can be turned over: above zero and no more than a number can be."""
     if ratio is None or not 0 < ratio < math.inf or not math.isfinite(1 / ratio):
         return None
     return ratio
@@ -294,18 +294,16 @@ def amount(by: float) -> str:
 def why(kernel: KernelResult) -> str:
     """Why a kernel's outcome is what it is, in a line."""
     first = next(iter(kernel.findings), None)
-    told = _IN_HEADLINE | {Code.WRONG_RESULT} if kernel.kernel.mistake else _IN_HEADLINE
-    if first is None or first.outcome is Outcome.PASS or first.code in told:
+    in_headline = _IN_HEADLINE | {Code.WRONG_RESULT} if kernel.kernel.mistake else _IN_HEADLINE
+    if first is None or first.outcome is Outcome.PASS or first.code in in_headline:
         text = headline(kernel.kernel, _decisive(kernel))
-        return f"{text}; {place_text(first.places[0])}" if first and first.places else text
+        return f"{text}; {location_text(first.places[0])}" if first and first.places else text
     return first.text
 
 
 def _decisive(kernel: KernelResult) -> Collection[str]:
-    """The counters of a prediction that its outcome follows from.
-
-    Of a trade they are what is more and what is less for it.
-    """
+    # The counters of a prediction that its outcome follows from. Of a trade they are what is more
+    # and what is less for it
     shown = {kernel.outcome, Outcome.PASS} if kernel.outcome is _OPEN else {kernel.outcome}
     return {each.metric for each in kernel.findings if each.metric and each.outcome in shown}
 
@@ -313,9 +311,9 @@ def _decisive(kernel: KernelResult) -> Collection[str]:
 _OPEN: Final = Outcome.INCONCLUSIVE
 
 
-def place_text(place: Place) -> str:
+def location_text(location: SourceLocation) -> str:
     """A line as compilers and editors write it."""
-    return f"{place.file}:{place.line}"
+    return f"{location.file}:{location.line}"
 
 
 _IN_HEADLINE: Final = frozenset(
@@ -357,11 +355,11 @@ def gate_line(result: GateResult) -> str:
     """The outcome and how many kernels have which, in a line."""
     alone = [each for each in result.kernels if each.kernel.before is None]
     new = sum(each.outcome is Outcome.PASS for each in alone)
-    found = Counter(each.outcome for each in result.kernels)
-    found[Outcome.PASS] -= new
-    counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
-    counted += [f"{new} new"] * bool(new)
-    line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
+    outcomes = Counter(each.outcome for each in result.kernels)
+    outcomes[Outcome.PASS] -= new
+    groups = [f"{outcomes[each]} {words}" for each, words in _OUTCOMES.items() if outcomes[each]]
+    groups += [f"{new} new"] * bool(new)
+    line = f"{result.outcome.value.capitalize()}: {', '.join(groups) or 'no kernel'}."
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         line += " The policy lets that pass."
     return line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,15 +13,16 @@ from msgspec import Meta, Struct
 
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
-from kernelprof.launch.tables import Define
-from kernelprof.model.toml_text import TomlError, read_toml
+from kernelprof.launch.specification.tables import Define
+from kernelprof.model.toml_text import TomlError, read_toml, split_mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    _How = dict[str, Any]
 
 MOST_JOBS: Final = 100_000
 _LARGEST: Final = files.MEGABYTE
-_PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(?P<key>[^`]*)`$")
 
 _Name = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Text = Annotated[str, Meta(min_length=1)]
@@ -34,35 +34,27 @@ _Sizes = dict[_Name, _Positive | Annotated[list[_Positive], _Some]]
 _Defines = dict[_Name, Define | Annotated[list[Define], _Some]]
 
 
-class _How(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """Keys that every kind of job has."""
-
+class _JobEntry(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
     preset: str | None = None
     repeat: _Positive = 1
     time_limit: _Seconds | None = None
 
 
-class _Kernel(_How, frozen=True, kw_only=True):
-    """``[[kernel]]``: sources with a launch specification."""
-
+class _Kernel(_JobEntry, frozen=True, kw_only=True):
     source: _Text
     against: _Text | None = None
     sizes: _Sizes | Annotated[list[_Sizes], _Some] = msgspec.field(default_factory=dict)
     defines: _Defines | Annotated[list[_Defines], _Some] = msgspec.field(default_factory=dict)
 
 
-class _Ladder(_How, frozen=True, kw_only=True):
-    """``[[ladder]]``: rungs of a ladder that kernelprof ships."""
-
+class _Ladder(_JobEntry, frozen=True, kw_only=True):
     name: _Text
     rungs: Annotated[list[_Text], _Some] = msgspec.field(default_factory=list)
     size: Annotated[list[_Positive], _Some] = msgspec.field(default_factory=list)
     variants: bool = False
 
 
-class _Program(_How, frozen=True, kw_only=True):
-    """``[[program]]``: any program, as ``kernelprof diagnose -- APP`` takes it."""
-
+class _ProgramEntry(_JobEntry, frozen=True, kw_only=True):
     command: Annotated[list[_Text], Meta(min_length=1)]
     kernel: str | None = None
     launch_skip: Annotated[int, Meta(ge=0)] | None = None
@@ -70,12 +62,10 @@ class _Program(_How, frozen=True, kw_only=True):
 
 
 class _Captures(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """``[[captures]]``: a folder of captures that exist already; they are diagnosed and stored."""
-
     folder: _Text
 
 
-class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+class _PlanFile(Struct, forbid_unknown_fields=True, kw_only=True):
     schema_version: Literal["1"]
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     store: _Text | None = None
@@ -84,17 +74,15 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     retries: Annotated[int, Meta(ge=0)] = 2
     kernel: list[_Kernel] = msgspec.field(default_factory=list)
     ladder: list[_Ladder] = msgspec.field(default_factory=list)
-    program: list[_Program] = msgspec.field(default_factory=list)
+    program: list[_ProgramEntry] = msgspec.field(default_factory=list)
     captures: list[_Captures] = msgspec.field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One measurement, as plain values that travel to whoever makes it.
+    """One measurement, as plain values that travel to a worker.
 
-    ``name`` is what people call it, ``path`` the source or the capture, ``command`` a program.
-    ``against`` is the path of the other kernel of a comparison, which is measured on the same
-    device.
+    ``path`` is the source or the capture, ``against`` that of the other kernel of a comparison.
     """
 
     kind: Literal["source", "program", "capture"]
@@ -122,11 +110,10 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be measured, and on which GPUs.
+class FleetPlan:
+    """What to measure; ``gpus`` are parts of names of GPUs, none for all.
 
-    ``jobs`` are in groups: those of one group are measured one after the other on one device.
-    ``gpus`` are parts of names of GPUs, none for all that there are; every job is done on each.
+    Jobs of one group are measured one after the other on one device.
     """
 
     name: str
@@ -142,167 +129,146 @@ class Plan:
         return tuple(job for group in self.groups for job in group)
 
 
-def read_plan(path: Path) -> Plan:
-    """The plan in a file; :class:`InputError` names the key of a mistake.
-
-    Paths in it are relative to its folder.
-    """
+def read_plan(path: Path) -> FleetPlan:
+    """Read a plan; paths in it are relative to its folder. :class:`InputError` names the key."""
+    plan = _PlanReader(path)
     try:
         values = read_toml(files.read_text(path.expanduser(), _LARGEST, typed=True))
-        found = msgspec.convert(values, _File)
+        document = msgspec.convert(values, _PlanFile)
     except OSError as error:
-        _refuse(f"it cannot be read ({error.strerror})", path)
+        plan.refuse(f"it cannot be read ({error.strerror})")
     except TomlError as error:
-        where = "" if error.line is None else f"line {error.line}"
-        _refuse(f"it is not valid TOML: {error}", path, where)
+        plan.refuse(
+            f"it is not valid TOML: {error}", "" if error.line is None else f"line {error.line}"
+        )
     except msgspec.ValidationError as error:
-        place = _PLACE.search(str(error))
-        _refuse(_PLACE.sub("", str(error)), path, "" if place is None else place["key"])
+        plan.refuse(*split_mistake(error))
     except ValueError as error:
-        _refuse(f"it is no text ({error})", path)
-    home = path.expanduser().absolute().parent
+        plan.refuse(f"it is no text ({error})")
     groups: list[tuple[Job, ...]] = []
     total = 0
-    for part in (found.kernel, found.ladder, found.program, found.captures):
-        for at, entry in enumerate(part):
-            key, repeat = f"{_KEYS[type(entry)]}[{at}]", getattr(entry, "repeat", 1)
-            for jobs in _groups(entry, found, home, path, key):
+    for name in ("kernel", "ladder", "program", "captures"):
+        for at, entry in enumerate(getattr(document, name)):
+            key, repeat = f"{name}[{at}]", getattr(entry, "repeat", 1)
+            for jobs in plan.expand(entry, key, document.preset):
                 total += len(jobs) * repeat
                 if total > MOST_JOBS:
-                    _refuse(f"with this entry it has more than {MOST_JOBS:,} jobs", path, key)
+                    plan.refuse(f"with this entry it has more than {MOST_JOBS:,} jobs", key)
                 rounds = range(1, repeat + 1)
                 groups.append(tuple(replace(job, round=each) for each in rounds for job in jobs))
     if not groups:
-        _refuse("there is nothing to measure", path)
-    store = found.store
+        plan.refuse("there is nothing to measure")
+    store = document.store
     if store is not None and "://" not in store:
-        store = str(home / Path(store).expanduser())
-    return Plan(found.name, path, store, tuple(found.gpus), found.retries, tuple(groups))
+        store = str(plan.home / Path(store).expanduser())
+    return FleetPlan(
+        document.name, path, store, tuple(document.gpus), document.retries, tuple(groups)
+    )
 
 
-_KEYS: Final[dict[type, str]] = {
-    _Kernel: "kernel",
-    _Ladder: "ladder",
-    _Program: "program",
-    _Captures: "captures",
-}
+class _PlanReader:
+    """Expands entries into jobs of the first round, those together that stay on one device."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.home = path.expanduser().absolute().parent
 
-def _groups(entry: Any, of: _File, home: Path, path: Path, key: str) -> Iterator[tuple[Job, ...]]:
-    """The jobs of an entry's first round, those together that stay on one device."""
-    if isinstance(entry, _Captures):
-        yield from _captures(entry, home, path, key)
-        return
-    how = {"preset": entry.preset or of.preset, "time_limit": entry.time_limit}
-    if how["preset"] is not None:
-        from kernelprof.analysis.metrics.catalogue import preset
+    def expand(self, entry: Any, key: str, default: str | None) -> Iterator[tuple[Job, ...]]:
+        if isinstance(entry, _Captures):
+            yield from self._expand_captures(entry, key)
+            return
+        how = {"preset": entry.preset or default, "time_limit": entry.time_limit}
+        if how["preset"] is not None:
+            from kernelprof.analysis.metrics.catalogue import preset
 
-        place = "preset" if entry.preset is None else f"{key}.preset"
-        with _explained(path, place):
-            preset(how["preset"])
-    yield from _KINDS[type(entry)](entry, how, home, path, key)
-
-
-def _kernels(
-    entry: _Kernel, how: Mapping[str, Any], home: Path, path: Path, key: str
-) -> Iterator[tuple[Job, ...]]:
-    given = {"source": entry.source, "against": entry.against}
-    named = [name for name in given.values() if name is not None]
-    for where, name in given.items():
-        if name is not None and not (home / name).is_file():
-            _refuse(f"there is no file {name!r}", path, f"{key}.{where}")
-    points = ((each, also) for each in _points(entry.sizes) for also in _points(entry.defines))
-    for sizes, defines in points:
-        whole = tuple((name, int(value)) for name, value in sizes.items())
-        made = [
-            Job("source", name, str(home / name), (), whole, tuple(defines.items()), **how)
-            for name in named
-        ]
-        if entry.against is None:
-            yield tuple(made)
+            with self._explain("preset" if entry.preset is None else f"{key}.preset"):
+                preset(how["preset"])
+        if isinstance(entry, _Kernel):
+            yield from self._expand_kernel(entry, how, key)
+        elif isinstance(entry, _Ladder):
+            yield from self._expand_ladder(entry, how, key)
         else:
-            before, after = made
-            yield (
-                replace(before, side="before", against=after.path),
-                replace(after, side="after", against=before.path),
-            )
+            yield (self._program_job(entry, how),)
 
+    def _expand_kernel(self, entry: _Kernel, how: _How, key: str) -> Iterator[tuple[Job, ...]]:
+        given = {"source": entry.source, "against": entry.against}
+        names = [name for name in given.values() if name is not None]
+        for where, name in given.items():
+            if name is not None and not (self.home / name).is_file():
+                self.refuse(f"there is no file {name!r}", f"{key}.{where}")
+        points = ((each, also) for each in _points(entry.sizes) for also in _points(entry.defines))
+        for sizes, defines in points:
+            whole = tuple((name, int(value)) for name, value in sizes.items())
+            made = [
+                Job("source", name, str(self.home / name), (), whole, tuple(defines.items()), **how)
+                for name in names
+            ]
+            if entry.against is None:
+                yield tuple(made)
+            else:
+                before, after = made
+                yield (
+                    replace(before, side="before", against=after.path),
+                    replace(after, side="after", against=before.path),
+                )
 
-def _rungs(
-    entry: _Ladder, how: Mapping[str, Any], home: Path, path: Path, key: str
-) -> Iterator[tuple[Job, ...]]:
-    from kernelprof.ladder.registry import choose, ladders
+    def _expand_ladder(self, entry: _Ladder, how: _How, key: str) -> Iterator[tuple[Job, ...]]:
+        from kernelprof.ladder.registry import choose, ladders
 
-    del home
-    with _explained(path, f"{key}.name"):
-        of, rungs = choose(ladders(), [entry.name])
-    if entry.rungs:
-        with _explained(path, f"{key}.rungs"):
-            of, rungs = choose(ladders(), [f"{entry.name}/{each}" for each in entry.rungs])
-    for rung in rungs:
-        for size in entry.size or (of.sizes[-1],):
-            square = tuple((axis, size) for axis in "MNK")
-            for variant in ({}, *(rung.variants if entry.variants else ())):
-                defines = tuple(variant.items())
-                yield (Job("source", rung.target, str(rung.path), (), square, defines, **how),)
+        with self._explain(f"{key}.name"):
+            ladder, rungs = choose(ladders(), [entry.name])
+        if entry.rungs:
+            with self._explain(f"{key}.rungs"):
+                ladder, rungs = choose(ladders(), [f"{entry.name}/{each}" for each in entry.rungs])
+        for rung in rungs:
+            for size in entry.size or (ladder.sizes[-1],):
+                square = tuple((axis, size) for axis in "MNK")
+                for variant in ({}, *(rung.variants if entry.variants else ())):
+                    defines = tuple(variant.items())
+                    yield (Job("source", rung.target, str(rung.path), (), square, defines, **how),)
 
-
-def _programs(
-    entry: _Program, how: Mapping[str, Any], home: Path, path: Path, key: str
-) -> Iterator[tuple[Job, ...]]:
-    del path, key
-    yield (
-        Job(
+    def _program_job(self, entry: _ProgramEntry, how: _How) -> Job:
+        return Job(
             "program",
             " ".join(entry.command),
             command=tuple(entry.command),
             kernel=entry.kernel,
             launch_skip=entry.launch_skip,
             launch_count=entry.launch_count,
-            folder=str(home),
+            folder=str(self.home),
             **how,
-        ),
-    )
+        )
 
+    def _expand_captures(self, entry: _Captures, key: str) -> Iterator[tuple[Job, ...]]:
+        from kernelprof.sources.ncu.folder import entries, is_folder, may_be_capture
 
-def _captures(entry: _Captures, home: Path, path: Path, key: str) -> Iterator[tuple[Job, ...]]:
-    from kernelprof.sources.ncu.folder import entries, is_folder, may_be_capture
+        folder = self.home / Path(entry.folder).expanduser()
+        if not folder.exists():
+            self.refuse(f"there is no folder {entry.folder!r}", f"{key}.folder")
+        for each in entries(folder) if is_folder(str(folder)) else [folder]:
+            if each.is_dir() or may_be_capture(each.name):
+                inner = each.relative_to(folder).as_posix()
+                name = entry.folder if inner == "." else f"{entry.folder}/{inner}"
+                yield (Job("capture", name, str(each)),)
 
-    folder = home / Path(entry.folder).expanduser()
-    if not folder.exists():
-        _refuse(f"there is no folder {entry.folder!r}", path, f"{key}.folder")
-    found = entries(folder) if is_folder(str(folder)) else [folder]
-    for each in found:
-        if each.is_dir() or may_be_capture(each.name):
-            inner = each.relative_to(folder).as_posix()
-            name = entry.folder if inner == "." else f"{entry.folder}/{inner}"
-            yield (Job("capture", name, str(each)),)
+    @contextmanager
+    def _explain(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except UsageError as error:
+            self.refuse(error.what, key, error.hint)
 
-
-_KINDS: Final[dict[type, Any]] = {_Kernel: _kernels, _Ladder: _rungs, _Program: _programs}
+    def refuse(self, what: str, key: str = "", hint: str | None = None) -> NoReturn:
+        raise InputError(
+            f"the plan cannot be used: {what}",
+            where=f"{self._path}: {key}" if key else str(self._path),
+            hint=hint or "docs/fleet.md says what each key means",
+        )
 
 
 def _points(given: Any) -> Iterator[dict[str, Any]]:
-    """The values of a sweep: all combinations of the lists in a table, of each table in a list."""
     for table in given if isinstance(given, list) else [given]:
         names = sorted(table)
         lists = [table[name] if isinstance(table[name], list) else [table[name]] for name in names]
         for values in product(*lists):
             yield dict(zip(names, values, strict=True))
-
-
-@contextmanager
-def _explained(path: Path, place: str) -> Iterator[None]:
-    """What a value is refused for, with the place that it stands in."""
-    try:
-        yield
-    except UsageError as error:
-        _refuse(error.what, path, place, error.hint)
-
-
-def _refuse(what: str, path: Path, place: str = "", hint: str | None = None) -> NoReturn:
-    raise InputError(
-        f"the plan cannot be used: {what}",
-        where=f"{path}: {place}" if place else str(path),
-        hint=hint or "docs/fleet.md says what each key means",
-    )

@@ -1,69 +1,287 @@
 """The usual questions to a store, each as a table.
 
-A **series** is what was measured again and again: on one GPU, of one name, one kernel, one set of
-sizes and defines, and, where it is no kernel of a source, of one launch configuration. Recorded
-captures that stand in for measurements are never in one series with those.
+A **series** is repeated measurements of one kernel on one GPU, with one name, one set of sizes and
+defines and, where it is no kernel of a source, one launch configuration. Pointed captures that
+stand in for measurements are never in one series with those.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kernelprof.comparison.times import LEAST_FLOOR, time_change
 from kernelprof.errors import UsageError
-from kernelprof.fleet.ask import answered, asked, plain
-from kernelprof.fleet.optional import package
-from kernelprof.fleet.regressions import regressed
+from kernelprof.fleet.columns import SERIES, UNITS
+from kernelprof.fleet.database import plain, query_store, run_sql
 from kernelprof.fleet.results import FleetTable, Heading
-from kernelprof.fleet.series import Filters, series
+from kernelprof.fleet.store import package
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.kernel_name import name_pattern
+from kernelprof.model.snapshot import EVENTS, KernelSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
-    from kernelprof.fleet.ask import Questions
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.database import StoreConnection
+    from kernelprof.fleet.store import FleetStore
 
-    Answer = tuple[tuple[Heading, ...], list[tuple[Any, ...]], list[str]]
+    Point = dict[str, Any]
+    Row = tuple[Any, ...]
+    Answer = tuple[tuple[Heading, ...], list[Row], list[str]]
+
+_T = TypeVar("_T")
+
+
+def series_sql(called: str) -> str:
+    """The SQL of what is the same in all measurements of a series, under a name."""
+    config = "case when kind = 'source' then null else concat_ws(' ', grid, block) end"
+    return f"struct_pack({', '.join(SERIES)}, config := {config}) as {called}"
+
+
+def outdated(store: StoreConnection) -> frozenset[str]:
+    """Files whose code or launch is not that of the newest measurement of their series.
+
+    Of a capture nothing newer can be measured, and a recorded one stands for itself.
+    """
+    rows = store.rows(
+        f"""
+        with stored as (
+          select {series_sql("series")}, file, max(struct_pack(created, round)) as moment,
+            struct_pack(code := any_value(code),
+              launches := list_sort(list(distinct concat_ws(' ', grid, block)))) as what
+          from kernels where kind <> 'capture' and not recorded group by series, file),
+        compared as (
+          select file, what, arg_max(what, moment) over (partition by series) as newest
+          from stored)
+        select distinct file from compared where what is distinct from newest
+        """
+    )
+    return frozenset(file for (file,) in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFilters:
+    """A regular expression, a part of a GPU's name, a day in UTC, and most rows (0: all)."""
+
+    kernel: str | None = None
+    gpu: str | None = None
+    since: str | None = None
+    limit: int = 20
+
+    def sql(self, *, dated: bool = True) -> tuple[str, list[Any]]:
+        """More conditions for a query over kernels, and their values."""
+        conditions, values = [], []
+        if self.kernel is not None:
+            conditions.append("and regexp_matches(kernel, ?)")
+            values.append(self.kernel)
+        if self.gpu is not None:
+            conditions.append("and contains(lower(gpu), lower(?))")
+            values.append(self.gpu)
+        if self.since is not None and dated:
+            conditions.append("and created >= ?::timestamp")
+            values.append(f"{self.since}")
+        return " ".join(conditions), values
+
+    def first(self, rows: list[_T]) -> list[_T]:
+        """As many rows as are wanted."""
+        return rows[: self.limit] if self.limit else rows
+
+    def note(self, rows: int, what: str) -> list[str]:
+        """What is said where not all rows are shown."""
+        if not self.limit or rows <= self.limit:
+            return []
+        return [f"The first {self.limit:,} of {rows:,} {what}; --limit 0 shows all."]
+
+
+_AT_ONCE: Final = 20
+"""Series whose files are opened at a time; each then takes 20 ms."""
+
+_POINT: Final = (
+    "struct_pack(created, time_ns, timed_by, ncu, clock_control, commit, launches, file, "
+    "verdict := coalesce(bottleneck, status))"
+)
+_MOMENT: Final = "struct_pack(created, round)"
+
+
+def regressed(store: StoreConnection, filters: QueryFilters) -> tuple[list[Row], int, int]:
+    """Return the regressions, largest loss of time first, and how many more series took longer.
+
+    Those are counted that were examined, and those that were not. The newest measurement is
+    compared with the last one before ``since``, or with the first.
+    """
+    # The statistics of a comparison load for as long as DuckDB reads.
+    Thread(target=import_module, args=("scipy.stats",), daemon=True).start()
+    where, values = filters.sql(dated=False)
+    store.connection.execute(
+        f"""
+        create or replace temp table points as
+        select {series_sql("series")}, hash(series) as id, created, round, {_POINT} as point
+        from kernels where time_ns is not null {where}
+        """,
+        values,
+    )
+    start = "null" if filters.since is None else f"timestamp '{filters.since}'"
+    candidates = store.rows(
+        f"""
+        with ends as (
+          select any_value(series) as series, id, arg_max(point, {_MOMENT}) as last,
+            coalesce(arg_max(point, {_MOMENT}) filter (created < {start}),
+              arg_min(point, {_MOMENT})) as first
+          from points group by id)
+        select struct_insert(series, id := id), first, last from ends
+        where last.time_ns > first.time_ns * {1 + LEAST_FLOOR} and last.created > first.created
+          {"" if filters.since is None else f"and last.created >= {start}"}
+        order by (last.time_ns - first.time_ns) * last.launches desc
+        """
+    )
+    slower: list[Row] = []
+    tried = 0
+    for index in range(0, len(candidates), _AT_ONCE):
+        if filters.limit and len(slower) >= filters.limit:
+            break
+        some = candidates[index : index + _AT_ONCE]
+        times = _times(store, some)
+        for series, first, last in some:
+            if filters.limit and len(slower) >= filters.limit:
+                break
+            tried += 1
+            before, after = (
+                _snapshot(series, point, times.get(_series_in_file(series, point), ()))
+                for point in (first, last)
+            )
+            change = time_change(before, after, _incomparable(first, last))
+            if change.outcome is TimeOutcome.SLOWER and change.ratio is not None:
+                slower.append(_regression(store, series, first, last, change.ratio))
+    return slower, tried - len(slower), len(candidates) - tried
+
+
+def _regression(
+    store: StoreConnection, series: Point, first: Point, last: Point, ratio: float
+) -> Row:
+    begun, commit = _find_start(store, series, first, last)
+    return (
+        series["kernel"],
+        series["name"],
+        " ".join(each for each in (series["sizes"], series["defines"]) if each != "{}"),
+        series["gpu"],
+        first["time_ns"],
+        last["time_ns"],
+        ratio,
+        begun,
+        commit,
+        first["verdict"],
+        last["verdict"],
+        last["created"],
+        series["recorded"] or None,
+    )
+
+
+def _incomparable(first: Point, last: Point) -> str | None:
+    for key, what in (("timed_by", "timed by"), ("clock_control", "clock control")):
+        if first[key] != last[key]:
+            return f"{what} {first[key]} then and {last[key]} now"
+    if first["timed_by"] != EVENTS and first["ncu"] != last["ncu"]:
+        return f"Nsight Compute {first['ncu']} then and {last['ncu']} now"
+    return None
+
+
+def _times(
+    store: StoreConnection, candidates: list[Row]
+) -> dict[tuple[object, ...], tuple[float, ...]]:
+    files = sorted({store.root + each["file"] for _, *ends in candidates for each in ends})
+    rows = store.connection.execute(
+        f"select {series_sql('series')}, filename, times_ns "
+        "from read_parquet(?, hive_partitioning = false, filename = true)",
+        [files],
+    ).fetchall()
+    return {
+        _series_in_file(series, {"file": file.removeprefix(store.root)}): tuple(times or ())
+        for series, file, times in rows
+    }
+
+
+def _series_in_file(series: Point, point: Point) -> tuple[object, ...]:
+    # What finds a series in a file
+    return (*(value for name, value in series.items() if name != "id"), point["file"])
+
+
+def _snapshot(series: Point, point: Point, times: tuple[float, ...]) -> KernelSnapshot:
+    events = point["timed_by"] == EVENTS
+    return KernelSnapshot(
+        name=series["kernel"],
+        grid=None,
+        block=None,
+        launches=point["launches"],
+        verdict=Verdict(Status.INCONCLUSIVE, None, Confidence.LOW),
+        events_ns=times if events else (),
+        profiled_ns=() if events else times,
+        median_ns=point["time_ns"],
+    )
+
+
+def _find_start(
+    store: StoreConnection, series: Point, first: Point, last: Point
+) -> tuple[datetime, str | None]:
+    # The first measurement after the last one that was nearer to the time before than to now
+    middle = (first["time_ns"] * last["time_ns"]) ** 0.5
+    rows = store.rows(
+        """
+        select created, point.time_ns, point.commit from points
+        where id = ? and created between ? and ? order by created desc, round desc
+        """,
+        [series["id"], first["created"], last["created"]],
+    )
+    begun = (last["created"], last["commit"])
+    for created, time_ns, commit in rows:
+        if time_ns < middle:
+            break
+        begun = (created, commit)
+    return begun
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     title: str
-    answer: Callable[[Questions, Filters], Answer]
+    answer: Callable[[StoreConnection, QueryFilters], Answer]
 
 
-def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -> FleetTable:
+def ask(
+    store: FleetStore, question: str, filters: QueryFilters, *, cached: bool = True
+) -> FleetTable:
     """The answer to one of :data:`QUESTIONS`; :class:`UsageError` for any other."""
-    known = QUESTIONS.get(question)
-    if known is None:
+    chosen = QUESTIONS.get(question)
+    if chosen is None:
         raise UsageError(
             f"there is no question {question!r}",
             hint=f"there are {', '.join(QUESTIONS)}; --sql asks any other",
         )
-    filters = _checked(filters)
+    filters = _check_filters(filters)
 
-    def answer(found: Questions) -> FleetTable:
-        columns, rows, notes = known.answer(found, filters)
+    def answer(connection: StoreConnection) -> FleetTable:
+        columns, rows, notes = chosen.answer(connection, filters)
         return FleetTable(
             question,
-            store.place.shown,
-            known.title,
+            store.backend.shown,
+            chosen.title,
             columns,
             tuple(tuple(map(plain, row)) for row in rows),
             tuple(notes),
-            found.warnings,
+            connection.warnings,
         )
 
-    return answered(store, answer, cached=cached)
+    return query_store(store, answer, cached=cached)
 
 
-def _checked(filters: Filters) -> Filters:
-    """The same with the day as DuckDB reads it; :class:`UsageError` for what is no filter."""
+def _check_filters(filters: QueryFilters) -> QueryFilters:
     if filters.kernel is not None:
         name_pattern(filters.kernel)
-        _try_pattern(filters.kernel)
+        _check_pattern(filters.kernel)
     if filters.since is None:
         return filters
     try:
@@ -74,8 +292,8 @@ def _checked(filters: Filters) -> Filters:
         ) from error
 
 
-def _try_pattern(kernel: str) -> None:
-    """DuckDB knows fewer expressions than Python."""
+def _check_pattern(kernel: str) -> None:
+    # DuckDB knows fewer expressions than Python
     duckdb = package("duckdb", "asking a store")
     with duckdb.connect() as connection:
         try:
@@ -87,44 +305,47 @@ def _try_pattern(kernel: str) -> None:
             ) from error
 
 
-def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> FleetTable:
+def ask_sql(store: FleetStore, sql: str, limit: int, *, cached: bool = True) -> FleetTable:
     """The answer to a query in SQL, of which ``limit`` rows are kept, 0 for all."""
 
-    def answer(found: Questions) -> FleetTable:
-        names, rows = asked(found, sql)
+    def answer(connection: StoreConnection) -> FleetTable:
+        names, rows = run_sql(connection, sql)
         notes = []
         if limit and len(rows) > limit:
             notes.append(f"The first {limit:,} of {len(rows):,} rows; --limit 0 shows all.")
             rows = rows[:limit]
         return FleetTable(
             "sql",
-            store.place.shown,
+            store.backend.shown,
             "What the query gives",
             tuple(map(Heading, names)),
             tuple(tuple(map(plain, row)) for row in rows),
             tuple(notes),
-            found.warnings,
+            connection.warnings,
         )
 
-    return answered(store, answer, cached=cached)
+    return query_store(store, answer, cached=cached)
+
+
+def _heading(column: str, title: str) -> Heading:
+    return Heading(column, UNITS[column], title)
 
 
 _WHO: Final = (
-    Heading("kernel", title="Kernel"),
-    Heading("name", title="Of"),
+    _heading("kernel", "Kernel"),
+    _heading("name", "Of"),
     Heading("parameters", title="Sizes and defines"),
-    Heading("gpu", title="GPU"),
+    _heading("gpu", "GPU"),
 )
-_STANDS_IN: Final = Heading("recorded", title="Recorded")
+_RECORDED_HEADING: Final = _heading("recorded", "Pointed")
 
 
-def _potential(found: Questions, filters: Filters) -> Answer:
-    """What removing bottlenecks could save by the newest measurement of each series."""
+def _potential(store: StoreConnection, filters: QueryFilters) -> Answer:
     where, values = filters.sql()
-    rows = found.rows(
+    rows = store.rows(
         f"""
         with newest as (
-          select {series("series")}, arg_max(
+          select {series_sql("series")}, arg_max(
             struct_pack(kernel, name, sizes, defines, gpu, created, time_ns, launches, status,
               bottleneck, confidence, gain, recorded),
             (created, round)) as n
@@ -139,21 +360,20 @@ def _potential(found: Questions, filters: Filters) -> Answer:
     )
     columns = (
         *_WHO,
-        Heading("created", "date", "Newest"),
+        _heading("created", "Newest"),
         Heading("total_ns", "ns", "Time of all launches"),
         Heading("verdict", title="Verdict"),
-        Heading("confidence", title="Confidence"),
-        Heading("gain", "factor", "Estimated gain"),
+        _heading("confidence", "Confidence"),
+        _heading("gain", "Estimated gain"),
         Heading("saved_ns", "ns", "Could save"),
-        _STANDS_IN,
+        _RECORDED_HEADING,
     )
     return columns, filters.first(rows), filters.note(len(rows), "kernels")
 
 
-def _sweep(found: Questions, filters: Filters) -> Answer:
-    """The fastest defines of each kernel at each size, by the newest measurement of each."""
+def _sweep(store: StoreConnection, filters: QueryFilters) -> Answer:
     where, values = filters.sql()
-    rows = found.rows(
+    rows = store.rows(
         f"""
         with newest as (
           select gpu, name, kernel, sizes, defines, recorded,
@@ -176,55 +396,36 @@ def _sweep(found: Questions, filters: Filters) -> Answer:
         values,
     )
     columns = (
-        Heading("kernel", title="Kernel"),
-        Heading("name", title="Of"),
-        Heading("sizes", "json", "Sizes"),
-        Heading("gpu", title="GPU"),
+        _heading("kernel", "Kernel"),
+        _heading("name", "Of"),
+        _heading("sizes", "Sizes"),
+        _heading("gpu", "GPU"),
         Heading("variants", title="Variants"),
-        Heading("defines", "json", "Fastest"),
-        Heading("time_ns", "ns", "Time"),
+        _heading("defines", "Fastest"),
+        _heading("time_ns", "Time"),
         Heading("verdict", title="Verdict"),
         Heading("slowest", "factor", "Slowest takes"),
         Heading("second", "json", "Second"),
         Heading("second_takes", "factor", "Second takes"),
-        Heading("created", "date", "Newest"),
-        _STANDS_IN,
+        _heading("created", "Newest"),
+        _RECORDED_HEADING,
     )
     return columns, filters.first(rows), filters.note(len(rows), "sweeps")
 
 
-def _regressions(found: Questions, filters: Filters) -> Answer:
-    """Series whose newest time is significantly longer than at the start of the window."""
-    slower, within, others = regressed(found, filters)
-    rows = [
-        (
-            each.kernel,
-            each.name,
-            each.parameters,
-            each.gpu,
-            each.before_ns,
-            each.after_ns,
-            each.ratio,
-            each.since,
-            each.commit,
-            each.verdict_before,
-            each.verdict_after,
-            each.newest,
-            each.recorded or None,
-        )
-        for each in slower
-    ]
+def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
+    rows, within, others = regressed(store, filters)
     columns = (
         *_WHO,
         Heading("before_ns", "ns", "Before"),
         Heading("after_ns", "ns", "Now"),
         Heading("ratio", "factor", "Takes"),
         Heading("since", "date", "Since"),
-        Heading("commit", "commit", "Commit"),
+        _heading("commit", "Commit"),
         Heading("verdict_before", title="Verdict before"),
         Heading("verdict", title="Verdict now"),
         Heading("newest", "date", "Newest"),
-        _STANDS_IN,
+        _RECORDED_HEADING,
     )
     notes = []
     if within:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from kernelprof.errors import ExitCode
+from kernelprof.model.json_types import JsonStruct, about
 
 
 class Done(StrEnum):
@@ -80,12 +81,13 @@ class FleetRun:
         return self.planned - len(self.jobs)
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(JsonStruct, frozen=True):
     """A column of an answer: its name, its unit, and what it is."""
 
     name: str
-    unit: str = ""
+    unit: Annotated[
+        str, about("ns, factor, date (ISO 8601), json, commit; empty for plain text.")
+    ] = ""
     title: str = ""
 
 
@@ -105,7 +107,7 @@ class FleetTable:
 
 
 @dataclass(frozen=True, slots=True)
-class RunKept:
+class StoredRun:
     """A run as the store remembers it: how many jobs came to what, and those that failed."""
 
     plan: str
@@ -119,17 +121,13 @@ class RunKept:
 
 @dataclass(frozen=True, slots=True)
 class FleetStatus:
-    """What a store has, what its newest runs did, and what of a plan it has not.
-
-    ``answers`` are those to the usual questions. ``planned``, ``missing`` and ``recorded``, the
-    number of jobs of which only a recorded capture is stored, are ``None`` where no plan was named.
-    """
+    """What a store has, what its newest runs did, and what of a plan it lacks, if one is named."""
 
     kind: ClassVar[str] = "fleet_status"
 
     store: str
     holdings: FleetTable
-    runs: tuple[RunKept, ...]
+    runs: tuple[StoredRun, ...]
     answers: tuple[FleetTable, ...] = ()
     planned: int | None = None
     missing: tuple[JobDone, ...] | None = None

@@ -14,25 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof.errors import Interrupted
-from kernelprof.fleet.ask import answered
-from kernelprof.fleet.code import CAPTURE
-from kernelprof.fleet.devices import Device
-from kernelprof.fleet.executor import Call, Failure
-from kernelprof.fleet.places import StoreError
+from kernelprof.fleet.database import query_store
+from kernelprof.fleet.executor import Call, Failure, GpuDevice
+from kernelprof.fleet.jobs import CAPTURE, Order, identify_jobs, measure_jobs
+from kernelprof.fleet.query import outdated
 from kernelprof.fleet.results import Done, FleetRun, JobDone
-from kernelprof.fleet.series import outdated
-from kernelprof.fleet.work import Order, identified, measured
+from kernelprof.fleet.store import StoreError
 from kernelprof.model.numbers import count
 from kernelprof.tools import ask, which
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kernelprof.fleet.code import Identity
-    from kernelprof.fleet.executor import Executor, Outcome
-    from kernelprof.fleet.plan import Job, Plan
-    from kernelprof.fleet.records import Record
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.executor import CallOutcome, Executor
+    from kernelprof.fleet.jobs import Identity
+    from kernelprof.fleet.plan import FleetPlan, Job
+    from kernelprof.fleet.records import MeasurementFile
+    from kernelprof.fleet.store import FleetStore
 
 Tell = Callable[[int, int, str], object]
 """Is told how many jobs have ended, of how many, and what ended last."""
@@ -42,7 +40,7 @@ _T = TypeVar("_T")
 _AT_ONCE: Final = 16
 """Captures in a call: each takes 20 ms, and a call about one."""
 
-_NOWHERE: Final = Device("", (0, 0))
+_NOWHERE: Final = GpuDevice("", (0, 0))
 """In the place of a GPU for what needs none."""
 
 
@@ -56,10 +54,8 @@ class Options:
 
 @dataclass
 class _Running:
-    """A run that goes on."""
-
-    plan: Plan
-    store: Store
+    plan: FleetPlan
+    store: FleetStore
     executor: Executor
     options: Options
     tell: Tell
@@ -72,36 +68,138 @@ class _Running:
     outdated: frozenset[str] | None = None
     """Files that a newer measurement of other code follows; nothing before somebody asks."""
 
-    def ended(self, job: Job, device: Device, done: Done, **more: Any) -> None:
-        """A job has ended."""
+    def ended(self, job: Job, device: GpuDevice, done: Done, **more: Any) -> None:
         self.done.append(JobDone(job.shown(), device.name, done, **more))
         self.tell(len(self.done), self.planned, f"{job.shown()}: {done.value}")
 
-    def failed(self, job: Job, device: Device, failure: Failure, deaths: int = 0) -> None:
-        """A job has failed; a file in a folder of captures that is none was no job."""
-        beside = job.kind == "capture" and failure.exit_code == 2 and not Path(job.path).is_dir()
+    def failed(self, job: Job, device: GpuDevice, failure: Failure, deaths: int = 0) -> None:
+        # A job has failed; a file in a folder of captures that is none was no job
+        is_no_capture = (
+            job.kind == "capture" and failure.exit_code == 2 and not Path(job.path).is_dir()
+        )
         self.ended(
             job,
             device,
-            Done.LEFT_OUT if beside else Done.FAILED,
+            Done.LEFT_OUT if is_no_capture else Done.FAILED,
             why=" ".join(failure.what.split()),
-            exit_code=0 if beside else failure.exit_code,
+            exit_code=0 if is_no_capture else failure.exit_code,
             deaths=deaths,
         )
 
+    def identify(self, groups: list[tuple[tuple[Job, ...], GpuDevice]]) -> None:
+        captures = [group[0] for group, device in groups if device is _NOWHERE]
+        for group, device in groups:
+            if device is not _NOWHERE:
+                self.executor.submit(Call(identify_jobs, (group, device), (group, device)))
+        for some in _batches(captures, _AT_ONCE):
+            self.executor.submit(Call(identify_jobs, (some, _NOWHERE), (some, _NOWHERE)))
+
+    def process_outcome(self, outcome: CallOutcome) -> None:
+        if outcome.call.function is identify_jobs:
+            group, device = outcome.call.label
+            identities = [outcome.error] * len(group) if outcome.error else outcome.value
+            self._submit_missing(group, device, identities)
+            return
+        order: Order = outcome.call.argument
+        made = [outcome.error] if outcome.error else outcome.value
+        for at, (job, _) in enumerate(order.jobs):
+            # After a failure in a comparison the rest of it was not measured.
+            each: MeasurementFile | Failure = made[min(at, len(made) - 1)]
+            if isinstance(each, Failure):
+                self.failed(job, order.device, each, outcome.deaths)
+                continue
+            # A capture is there still, and diagnosed in less time than a disk may take.
+            file = self.store.add(each, sync=job.kind != "capture")
+            done = Done.DIAGNOSED if job.kind == "capture" else Done.MEASURED
+            if order.recorded and job.kind != "capture":
+                done = Done.RECORDED
+            self.ended(job, order.device, done, file=file, deaths=outcome.deaths)
+
+    def _submit_missing(
+        self, group: tuple[Job, ...], device: GpuDevice, identities: list[Identity | Failure]
+    ) -> None:
+        wanted: list[tuple[Job, Identity]] = []
+        together = group[0].against is not None
+        for job, identity in zip(group, identities, strict=True):
+            if isinstance(identity, Failure):
+                self.failed(job, device, identity)
+            else:
+                wanted.append((job, identity))
+        if together:
+            self._submit_pair(wanted, device, complete=len(wanted) == len(group))
+            return
+        open_ = []
+        for job, who in wanted:
+            if who.key in self.claimed:
+                self._report_duplicate(job, device, who)
+                continue
+            self.claimed[who.key] = job.shown()
+            if self._is_stored(who):
+                self._report_unchanged(job, device, who)
+            else:
+                open_.append((job, who))
+        size = _AT_ONCE if device is _NOWHERE else 1
+        for some in _batches(open_, size):
+            self._submit(list(some), device)
+
+    def _submit_pair(
+        self, wanted: list[tuple[Job, Identity]], device: GpuDevice, *, complete: bool
+    ) -> None:
+        # Of two that are compared both are measured, or neither
+        same = complete and all(who.key in self.claimed for _, who in wanted)
+        if complete and not same:
+            self.claimed.update((who.key, job.shown()) for job, who in wanted)
+            if not all(self._is_stored(who) for _, who in wanted):
+                self._submit(wanted, device)
+                return
+        for job, who in wanted:
+            if same:
+                self._report_duplicate(job, device, who)
+            else:
+                self._report_unchanged(job, device, who, failed=not complete)
+
+    def _report_duplicate(self, job: Job, device: GpuDevice, who: Identity) -> None:
+        first = self.claimed[who.key]
+        self.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
+
+    def _is_stored(self, who: Identity) -> bool:
+        # Code may have been changed and changed back: the newest measurement is then of other code.
+        if self.options.again:
+            return False
+        name, damaged = self.store.holds(who.key, recorded=self.options.recorded)
+        self.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
+        if name is None or who.code_of == CAPTURE or self.options.recorded:
+            return name is not None
+        if self.outdated is None:
+            self.outdated = query_store(self.store, outdated)
+        return name not in self.outdated
+
+    def _report_unchanged(
+        self, job: Job, device: GpuDevice, who: Identity, *, failed: bool = False
+    ) -> None:
+        if failed:
+            what = "the kernel that it is compared with failed"
+            self.ended(job, device, Done.FAILED, why=what, exit_code=2)
+            return
+        self.ended(job, device, Done.UNCHANGED, why=f"the same {who.code_of} is stored")
+
+    def _submit(self, jobs: list[tuple[Job, Identity]], device: GpuDevice) -> None:
+        order = Order(tuple(jobs), self.plan.name, device, self.commit, self.options.recorded)
+        on = None if device is _NOWHERE else device.name
+        self.executor.submit(Call(measure_jobs, order, device=on))
+
 
 def run(
-    plan: Plan,
-    store: Store,
+    plan: FleetPlan,
+    store: FleetStore,
     executor: Executor,
     options: Options = Options(),
     tell: Tell = lambda *_: None,
 ) -> FleetRun:
     """Carry out a plan with an executor that is entered already.
 
-    A job that fails is among the results, and the others go on. Where nothing can be stored any
-    more, and on Ctrl-C (:class:`Interrupted`), the run ends there: what is stored is complete, and
-    a run of the same plan goes on from it.
+    Failed jobs are among the results. Without room in the store and on Ctrl-C
+    (:class:`Interrupted`) the run ends; another run of the plan goes on from what is stored.
     """
     started, clock = datetime.now(UTC), time.monotonic()
     kinds = tuple({each.name: each for each in executor.devices}.values())
@@ -119,7 +217,7 @@ def run(
     def result() -> FleetRun:
         return FleetRun(
             plan=plan.name,
-            store=store.place.shown,
+            store=store.backend.shown,
             started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
             seconds=round(time.monotonic() - clock, 3),
             devices=tuple(each.name for each in executor.devices),
@@ -132,153 +230,34 @@ def run(
         )
 
     try:
-        _identify(running, groups)
+        running.identify(groups)
         while executor.pending:
-            _heard(running, executor.wait())
+            running.process_outcome(executor.wait())
     except StoreError as error:
         stopped = error.what
     except BaseException as error:
         interrupted = True
-        _kept(store, result())
+        _store_run(store, result())
         if isinstance(error, KeyboardInterrupt):
             done = f"{result().stored:,} of {count(planned, 'job')} stored"
             raise Interrupted(f"{done}; run it again to go on") from error
         raise
-    found = result()
+    finished = result()
     if stopped is None:
-        _kept(store, found)
-    return found
+        _store_run(store, finished)
+    return finished
 
 
-def _kept(store: Store, found: FleetRun) -> None:
-    """A run's own entry in the store; one without failures says how many jobs, not which."""
-    facts = asdict(found)
+def _store_run(store: FleetStore, finished: FleetRun) -> None:
+    # A run's own entry in the store; one without failures says how many jobs, not which
+    facts = asdict(finished)
     facts["jobs"] = [each for each in facts["jobs"] if each["done"] == Done.FAILED.value]
-    facts["counts"] = {each.value: found.count(each) for each in Done if found.count(each)}
+    facts["counts"] = {each.value: finished.count(each) for each in Done if finished.count(each)}
     store.add_run(facts)
 
 
-def _identify(running: _Running, groups: list[tuple[tuple[Job, ...], Device]]) -> None:
-    """Have everybody identified; captures many at a time, in the order of the plan."""
-    captures = [group[0] for group, device in groups if device is _NOWHERE]
-    for group, device in groups:
-        if device is not _NOWHERE:
-            running.executor.submit(Call(identified, (group, device), (group, device)))
-    for some in _batches(captures, _AT_ONCE):
-        running.executor.submit(Call(identified, (some, _NOWHERE), (some, _NOWHERE)))
-
-
-def _heard(running: _Running, outcome: Outcome) -> None:
-    """Something ended: what was identified is measured or skipped, what was measured is stored."""
-    if outcome.call.function is identified:
-        group, device = outcome.call.label
-        known = [outcome.error] * len(group) if outcome.error else outcome.value
-        _next(running, group, device, known)
-        return
-    order: Order = outcome.call.argument
-    made = [outcome.error] if outcome.error else outcome.value
-    for at, (job, _) in enumerate(order.jobs):
-        # After a failure in a comparison the rest of it was not measured.
-        each: Record | Failure = made[min(at, len(made) - 1)]
-        if isinstance(each, Failure):
-            running.failed(job, order.device, each, outcome.deaths)
-            continue
-        # A capture is there still, and diagnosed in less time than a disk may take.
-        file = running.store.add(each, sync=job.kind != "capture")
-        done = Done.DIAGNOSED if job.kind == "capture" else Done.MEASURED
-        if order.recorded and job.kind != "capture":
-            done = Done.RECORDED
-        running.ended(job, order.device, done, file=file, deaths=outcome.deaths)
-
-
-def _next(
-    running: _Running,
-    group: tuple[Job, ...],
-    device: Device,
-    known: list[Identity | Failure],
-) -> None:
-    """Have those of a group measured that the store has not."""
-    wanted: list[tuple[Job, Identity]] = []
-    together = group[0].against is not None
-    for job, identity in zip(group, known, strict=True):
-        if isinstance(identity, Failure):
-            running.failed(job, device, identity)
-        else:
-            wanted.append((job, identity))
-    if together:
-        _compared(running, wanted, device, complete=len(wanted) == len(group))
-        return
-    open_ = []
-    for job, who in wanted:
-        if who.key in running.claimed:
-            _same(running, job, device, who)
-            continue
-        running.claimed[who.key] = job.shown()
-        if _has(running, who):
-            _skip(running, job, device, who)
-        else:
-            open_.append((job, who))
-    size = _AT_ONCE if device is _NOWHERE else 1
-    for some in _batches(open_, size):
-        _submit(running, list(some), device)
-
-
-def _compared(
-    running: _Running, wanted: list[tuple[Job, Identity]], device: Device, *, complete: bool
-) -> None:
-    """Of two that are compared both are measured, or neither."""
-    same = complete and all(who.key in running.claimed for _, who in wanted)
-    if complete and not same:
-        running.claimed.update((who.key, job.shown()) for job, who in wanted)
-        if not all(_has(running, who) for _, who in wanted):
-            _submit(running, wanted, device)
-            return
-    for job, who in wanted:
-        if same:
-            _same(running, job, device, who)
-        else:
-            _skip(running, job, device, who, failed=not complete)
-
-
-def _same(running: _Running, job: Job, device: Device, who: Identity) -> None:
-    first = running.claimed[who.key]
-    running.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
-
-
-def _has(running: _Running, who: Identity) -> bool:
-    """Whether the store has a whole file of a key; one that is damaged is told, and made again.
-
-    Where the code was changed since, and changed back, the newest measurement is of other code.
-    """
-    if running.options.again:
-        return False
-    name, damaged = running.store.holds(who.key, recorded=running.options.recorded)
-    running.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-    if name is None or who.code_of == CAPTURE or running.options.recorded:
-        return name is not None
-    if running.outdated is None:
-        running.outdated = answered(running.store, outdated)
-    return name not in running.outdated
-
-
-def _skip(
-    running: _Running, job: Job, device: Device, who: Identity, *, failed: bool = False
-) -> None:
-    if failed:
-        what = "the kernel that it is compared with failed"
-        running.ended(job, device, Done.FAILED, why=what, exit_code=2)
-        return
-    running.ended(job, device, Done.UNCHANGED, why=f"the same {who.code_of} is stored")
-
-
-def _submit(running: _Running, jobs: list[tuple[Job, Identity]], device: Device) -> None:
-    order = Order(tuple(jobs), running.plan.name, device, running.commit, running.options.recorded)
-    on = None if device is _NOWHERE else device.name
-    running.executor.submit(Call(measured, order, device=on))
-
-
 def _commit(folder: Path) -> str | None:
-    """The commit that is checked out where the plan is; with ``+`` where files were changed."""
+    # The commit that is checked out where the plan is; with `+` where files were changed
     git = which("git")
     if git is None:
         return None
@@ -290,6 +269,6 @@ def _commit(folder: Path) -> str | None:
     return f"{head.stdout.strip()}{mark}"
 
 
-def _batches(of: Sequence[_T], size: int) -> Iterator[tuple[_T, ...]]:
-    for at in range(0, len(of), size):
-        yield tuple(of[at : at + size])
+def _batches(items: Sequence[_T], size: int) -> Iterator[tuple[_T, ...]]:
+    for at in range(0, len(items), size):
+        yield tuple(items[at : at + size])

@@ -5,20 +5,19 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.fleet.ask import answered, plain
-from kernelprof.fleet.devices import Device
-from kernelprof.fleet.executor import Call, Executor
-from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, RunKept
-from kernelprof.fleet.series import outdated
-from kernelprof.fleet.work import identified
+from kernelprof.fleet.database import plain, query_store
+from kernelprof.fleet.executor import Call, Executor, GpuDevice
+from kernelprof.fleet.jobs import identify_jobs
+from kernelprof.fleet.query import outdated
+from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, StoredRun
 from kernelprof.model.records import RecordError, build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.fleet.ask import Questions
-    from kernelprof.fleet.plan import Plan
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.database import StoreConnection
+    from kernelprof.fleet.plan import FleetPlan
+    from kernelprof.fleet.store import FleetStore
 
 _RUNS_SHOWN: Final = 10
 _COLUMNS: Final = (
@@ -32,34 +31,38 @@ _COLUMNS: Final = (
 )
 
 
-def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = True) -> FleetStatus:
+def status(
+    store: FleetStore, answers: Iterable[FleetTable] = (), *, cached: bool = True
+) -> FleetStatus:
     """What is in a store, by GPU and month; :class:`InputError` for one without measurements."""
 
-    def holdings(found: Questions) -> FleetTable:
-        rows = found.rows(
+    def holdings(connection: StoreConnection) -> FleetTable:
+        rows = connection.rows(
             """
             select gpu, strftime(created, '%Y-%m') as month, count(distinct (key, created)),
               count(distinct kernel), sum(launches)::bigint, min(created), max(created)
             from kernels group by all order by all
             """
         )
-        return _held(store, rows, found.warnings)
+        return _held(store, rows, connection.warnings)
 
-    held = answered(store, holdings, cached=cached)
+    held = query_store(store, holdings, cached=cached)
     return FleetStatus(
-        store.place.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
+        store.backend.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
     )
 
 
-def empty(store: Store) -> FleetStatus:
+def empty(store: FleetStore) -> FleetStatus:
     """The status of a store in which nothing was measured."""
-    return FleetStatus(store.place.shown, _held(store), tuple(_runs(store)))
+    return FleetStatus(store.backend.shown, _held(store), tuple(_runs(store)))
 
 
-def _held(store: Store, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()) -> FleetTable:
+def _held(
+    store: FleetStore, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()
+) -> FleetTable:
     return FleetTable(
         "holdings",
-        store.place.shown,
+        store.backend.shown,
         "What is stored",
         _COLUMNS,
         tuple(tuple(map(plain, row)) for row in rows),
@@ -67,30 +70,32 @@ def _held(store: Store, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()
     )
 
 
-def _runs(store: Store) -> Iterable[RunKept]:
+def _runs(store: FleetStore) -> Iterable[StoredRun]:
     for facts in store.runs(_RUNS_SHOWN):
         with suppress(RecordError):
             failed = facts.get("jobs")
-            yield build(RunKept, {**facts, "failed": failed})
+            yield build(StoredRun, {**facts, "failed": failed})
 
 
-def devices_of(store: Store, wanted: Iterable[str]) -> tuple[Device, ...]:
+def devices_of(store: FleetStore, wanted: Iterable[str]) -> tuple[GpuDevice, ...]:
     """The GPUs that a store has measurements of, with one of these parts in their names."""
     if not store.names():
         return ()
     parts = [each.lower() for each in wanted]
-    known = (
+    sql = (
         "select distinct gpu, compute_capability from kernels "
         "where compute_capability is not null and {} order by all"
     )
-    rows = answered(
+    rows = query_store(
         store,
-        lambda found: found.rows(known.format("not recorded")) or found.rows(known.format("true")),
+        lambda connection: (
+            connection.rows(sql.format("not recorded")) or connection.rows(sql.format("true"))
+        ),
     )
     return tuple(
-        Device(gpu, _pair(capability))
+        GpuDevice(gpu, _pair(capability))
         for gpu, capability in rows
-        if not parts or any(part in gpu.lower() for part in parts)
+        if not parts or any(pattern in gpu.lower() for pattern in parts)
     )
 
 
@@ -99,14 +104,18 @@ def _pair(capability: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...], int]:
-    """How many jobs a plan has, those that a run would measure, and how many are only recorded.
+def missing(
+    plan: FleetPlan, store: FleetStore, executor: Executor
+) -> tuple[int, tuple[JobDone, ...], int]:
+    """Count the jobs of a plan, list those that a run would measure, and count recorded ones.
 
-    On a GPU that the store does not know all jobs are missing: nothing need be compiled for that.
+    On a GPU that is not in the store all jobs are missing.
     """
     devices = devices_of(store, plan.gpus)
     names = [each.name.lower() for each in devices]
-    unknown = [part for part in plan.gpus if not any(part.lower() in name for name in names)]
+    unknown = [
+        pattern for pattern in plan.gpus if not any(pattern.lower() in name for name in names)
+    ]
     if not plan.gpus and not devices:
         unknown = [""]
     open_ = [
@@ -116,21 +125,21 @@ def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[Jo
         if job.kind != "capture"
     ]
     planned, recorded = len(open_), 0
-    old = answered(store, outdated) if store.names() else ()
+    old = query_store(store, outdated) if store.names() else ()
     for group in plan.groups:
-        for device in devices if group[0].kind != "capture" else (Device("", (0, 0)),):
-            executor.submit(Call(identified, (group, device), (group, device)))
+        for device in devices if group[0].kind != "capture" else (GpuDevice("", (0, 0)),):
+            executor.submit(Call(identify_jobs, (group, device), (group, device)))
     while executor.pending:
         outcome = executor.wait()
         group, device = outcome.call.label
-        known: Any = [outcome.error] * len(group) if outcome.error else outcome.value
-        for job, who in zip(group, known, strict=True):
+        identities: Any = [outcome.error] * len(group) if outcome.error else outcome.value
+        for job, who in zip(group, identities, strict=True):
             planned += 1
             if hasattr(who, "key"):
-                measured = store.holds(who.key)[0]
-                if measured is not None and measured not in old:
+                name = store.holds(who.key)[0]
+                if name is not None and name not in old:
                     continue
-                if measured is None and store.holds(who.key, recorded=True)[0] is not None:
+                if name is None and store.holds(who.key, recorded=True)[0] is not None:
                     recorded += 1
                     continue
             why = "" if hasattr(who, "key") else who.what

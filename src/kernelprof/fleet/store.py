@@ -1,26 +1,214 @@
-"""The store: immutable files, one a job, by GPU and month.
+"""The store: immutable Parquet files, one a job, by GPU and month, in a folder or by ``fsspec``.
 
 ``gpu=NVIDIA-H200/month=2026-11/KEY.WHEN-ID.parquet``: the name says what was measured, so that a
-listing tells what need not be measured again. ``runs/`` has a JSON file for each run.
+listing is enough to see what need not be measured again. ``runs/`` has a JSON file for each run. A
+file appears under its name when it is complete, and is never changed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kernelprof.errors import InputError
+from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError
 from kernelprof.fleet import records
-from kernelprof.fleet.places import Place, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from kernelprof.fleet.records import Record
+    from kernelprof.fleet.records import MeasurementFile
+
+HOW_TO_GET: Final = "pip install 'kernelprof[fleet]'"
+
+
+def package(name: str, what: str) -> Any:
+    """A package that may be missing; ``what`` it is for goes into the error."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingToolError(
+            f"{what} needs the package {name.partition('.')[0]}, which is not installed here",
+            where=str(error),
+            hint=HOW_TO_GET,
+        ) from error
+
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class StoreError(KernelprofError):
+    """What was measured cannot be stored: the environment lacks the room or the permission."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+class StorageBackend(Protocol):
+    """Names with slashes, and the bytes under them."""
+
+    shown: str
+    local: bool
+    """Whether files can be opened by their paths."""
+
+    def names(self, below: str, ending: str) -> list[str]:
+        """The names below a folder, in their order; hidden ones are left out."""
+
+    def path(self, name: str) -> str:
+        """What opens a name: a path, or a URL."""
+
+    def read(self, name: str) -> bytes:
+        """The bytes under a name."""
+
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Store bytes under a name, completely or not at all; ``sync`` survives a power cut."""
+
+
+def open_backend(where: str) -> StorageBackend:
+    """The place that a folder or a URL such as ``s3://bucket/fleet`` names."""
+    return ObjectBackend(where) if "://" in where else FolderBackend(Path(where))
+
+
+class FolderBackend:
+    """A folder of a file system."""
+
+    local = True
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.expanduser()
+        self.shown = str(root)
+
+    def names(self, below: str, ending: str) -> list[str]:
+        """Walks over the folders below; what cannot be read is an error."""
+        paths: list[str] = []
+
+        def refuse(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):
+                raise _storage_error(error, error.filename or self.shown) from error
+
+        top = self.root / below
+        for folder, folders, names in os.walk(top, onerror=refuse):
+            folders[:] = [each for each in folders if not each.startswith(".")]
+            inner = Path(folder).relative_to(self.root).as_posix()
+            paths += [
+                f"{inner}/{name}"
+                for name in names
+                if name.endswith(ending) and not name.startswith(".")
+            ]
+        return sorted(paths)
+
+    def path(self, name: str) -> str:
+        """An absolute path; that of no name ends with a slash."""
+        return f"{self.root.absolute()}/{name}"
+
+    def read(self, name: str) -> bytes:
+        """The whole file."""
+        try:
+            return (self.root / name).read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"a file of the store cannot be read: {error.strerror or error}",
+                where=self.path(name),
+            ) from error
+
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Written beside, brought to the disk, and renamed."""
+        final = self.root / name
+        draft = final.with_name(f".{final.name}.{os.getpid()}")
+        try:
+            final.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with draft.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    if sync:
+                        os.fsync(file.fileno())
+                draft.replace(final)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    draft.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise _storage_error(error, str(final)) from error
+
+
+class ObjectBackend:
+    """What ``fsspec`` opens: object stores, memory, archives."""
+
+    local = False
+
+    def __init__(self, url: str) -> None:
+        fsspec = package("fsspec", "a store that is no folder")
+        self.shown = url
+        try:
+            self.filesystem, root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise InputError(
+                f"this store cannot be opened: {error}",
+                where=url,
+                hint="install the package of fsspec for it, such as s3fs, or name a folder",
+            ) from error
+        self.root: str = root.rstrip("/")
+        self.scheme = url.partition("://")[0]
+
+    def names(self, below: str, ending: str) -> list[str]:
+        """Lists all that is below."""
+        try:
+            paths: Sequence[str] = self.filesystem.find(f"{self.root}/{below}")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _storage_error(error, self.shown) from error
+        inner = [each.removeprefix(f"{self.root}/") for each in paths]
+        return sorted(
+            each
+            for each in inner
+            if each.endswith(ending) and not each.rpartition("/")[2].startswith(".")
+        )
+
+    def path(self, name: str) -> str:
+        """A URL."""
+        return f"{self.scheme}://{self.root}/{name}"
+
+    def read(self, name: str) -> bytes:
+        """The whole object."""
+        try:
+            data: bytes = self.filesystem.cat_file(f"{self.root}/{name}")
+        except OSError as error:
+            raise InputError(
+                f"a file of the store cannot be read: {error}", where=self.path(name)
+            ) from error
+        return data
+
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Put as one object."""
+        del sync  # the store answers when it has it
+        target = f"{self.root}/{name}"
+        try:
+            self.filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
+            self.filesystem.pipe_file(target, data)
+        except OSError as error:
+            raise _storage_error(error, self.path(name)) from error
+
+
+def _storage_error(error: OSError, where: str) -> KernelprofError:
+    reason: Any = error.strerror or str(error)
+    room = error.errno in _NO_ROOM
+    return StoreError(
+        f"the store cannot be used: {reason}",
+        where=where,
+        hint="free some space, and run it again: what is stored is not measured again"
+        if room
+        else "name a place that you may read and write",
+    )
+
 
 ENDING: Final = ".parquet"
 RUNS: Final = "runs"
@@ -39,59 +227,53 @@ class Damaged:
 
 
 @dataclass
-class Store:
+class FleetStore:
     """What was measured, in a place; nothing is read before somebody asks."""
 
-    place: Place
-    _known: dict[str, list[str]] | None = field(default=None, repr=False)
+    backend: StorageBackend
+    _names_by_key: dict[str, list[str]] | None = field(default=None, repr=False)
 
     @staticmethod
-    def at(where: str) -> Store:
+    def at(where: str) -> FleetStore:
         """The store in a folder or under a URL."""
-        return Store(place_of(where))
+        return FleetStore(open_backend(where))
 
     def names(self, since: str | None = None) -> list[str]:
-        """The files with measurements, those of a month from ``since`` (``2026-11``) on.
-
-        What has not the name of such a file is not among them: :meth:`strangers`.
-        """
-        found = (each for names in self._keys().values() for each in names)
-        return sorted(each for each in found if since is None or _month(each) >= since)
+        """List the files with measurements, those of a month from ``since`` (``2026-11``) on."""
+        files = (each for names in self._keys().values() for each in names)
+        return sorted(each for each in files if since is None or _month(each) >= since)
 
     def strangers(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
         return tuple(
-            Damaged(self.place.path(each), "its name is not that of a measurement")
-            for each in self.place.names(DATA, ENDING)
+            Damaged(self.backend.path(each), "its name is not that of a measurement")
+            for each in self.backend.names(DATA, ENDING)
             if _NAME.search(each) is None
         )
 
     def _keys(self) -> dict[str, list[str]]:
-        if self._known is None:
-            self._known = {}
-            for name in self.place.names(DATA, ENDING):
+        if self._names_by_key is None:
+            self._names_by_key = {}
+            for name in self.backend.names(DATA, ENDING):
                 if (match := _NAME.search(name)) is not None:
-                    self._known.setdefault(match["key"], []).append(name)
-        return self._known
+                    self._names_by_key.setdefault(match["key"], []).append(name)
+        return self._names_by_key
 
     def holds(self, key: str, *, recorded: bool = False) -> tuple[str | None, tuple[Damaged, ...]]:
-        """The newest whole file of a key, and those of it that are not whole.
-
-        A recorded capture is no measurement: it counts where ``recorded`` ones are asked for.
-        """
+        """Return the newest whole file of a key, and damaged ones; ``recorded`` if asked for."""
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):
             try:
                 file = self._opened(name)
             except InputError as error:
-                damaged.append(Damaged(self.place.path(name), error.what))
+                damaged.append(Damaged(self.backend.path(name), error.what))
                 continue
             if recorded or not any(file.read(["recorded"]).column(0).to_pylist()):
                 return name, tuple(damaged)
         return None, tuple(damaged)
 
     def _opened(self, name: str) -> Any:
-        return records.opened(self.place.read(name), self.place.path(name))
+        return records.open_measurement(self.backend.read(name), self.backend.path(name))
 
     def check(self, name: str) -> int:
         """The rows of a file; :class:`InputError` for one that is damaged or foreign."""
@@ -106,10 +288,10 @@ class Store:
                 self.check(name)
                 whole.append(name)
             except InputError as error:
-                damaged.append(Damaged(self.place.path(name), error.what))
+                damaged.append(Damaged(self.backend.path(name), error.what))
         return whole, tuple(damaged)
 
-    def add(self, made: Record, *, sync: bool = True) -> str:
+    def add(self, made: MeasurementFile, *, sync: bool = True) -> str:
         """Store a file; its name. Without ``sync`` a power cut may take it."""
         gpu = re.sub(r"[^A-Za-z0-9._-]+", "-", made.gpu).strip("-.") or records.UNKNOWN
         month = made.created.astimezone(UTC).strftime("%Y-%m")
@@ -117,9 +299,9 @@ class Store:
             f"{DATA}/gpu={gpu}/month={month}/{made.key}."
             f"{made.created.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}{ENDING}"
         )
-        self.place.write(name, made.data, sync=sync)
-        if self._known is not None:
-            self._known.setdefault(made.key, []).append(name)
+        self.backend.write(name, made.data, sync=sync)
+        if self._names_by_key is not None:
+            self._names_by_key.setdefault(made.key, []).append(name)
         return name
 
     def add_run(self, facts: dict[str, Any]) -> str:
@@ -127,14 +309,14 @@ class Store:
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         name = f"{RUNS}/{when}-{secrets.token_hex(4)}.json"
         text = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
-        self.place.write(name, text.encode())
+        self.backend.write(name, text.encode())
         return name
 
     def runs(self, newest: int) -> Iterator[dict[str, Any]]:
         """What the newest runs did, the newest first; one that cannot be read is left out."""
-        for name in sorted(self.place.names(RUNS, ".json"), reverse=True)[:newest]:
+        for name in sorted(self.backend.names(RUNS, ".json"), reverse=True)[:newest]:
             try:
-                facts = json.loads(self.place.read(name))
+                facts = json.loads(self.backend.read(name))
             except (InputError, ValueError):
                 continue
             if isinstance(facts, dict):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from kernelprof.errors import UsageError
 from kernelprof.interface.changes import side
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface.changes import Say
+    from kernelprof.interface.requests import BaselineOptions
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.results import PathLike, Side
 
@@ -52,31 +53,27 @@ def text(baseline: Baseline) -> str:
 def save(
     captures: Side,
     *,
-    kernels: Sequence[str] = (),
-    policy: PathLike | None = None,
-    predict: bool = False,
-    arch: Sequence[str] | None = None,
     progress: Progress | None = None,
     warn: Say = lambda _: None,
+    **options: Unpack[BaselineOptions],
 ) -> Baseline:
     """A new baseline of a capture, or of several runs of the same code.
 
-    ``kernels`` are regular expressions for the names of those to record, none for all. Refuses a
-    wrong kernel, a capture that is not whole, and one that decides too little, each unless the
-    policy allows it. ``warn`` hears what is wrong with the capture. With ``predict`` it is one of
-    sources, a kernel each, for each of the architectures ``arch``.
+    Refuses a wrong kernel, a capture that is not whole, and one that decides too little, each
+    unless the policy allows it. ``warn`` gets what is wrong with the capture. With ``predict`` it
+    is one of sources, a kernel each, for each of the architectures ``arch``.
     """
-    from kernelprof.comparison import choice
-    from kernelprof.comparison.gate.changes import baseline_of
+    from kernelprof.comparison import pairs
+    from kernelprof.comparison.gate.baseline import make_baseline
     from kernelprof.comparison.gate.policy import load_policy
-    from kernelprof.interface import predicted_sides
+    from kernelprof.interface.predicted_sides import SourcePredictor
 
-    wanted = predicted_sides.made(
-        captures, arch, progress, predict=predict, kernels=kernels
-    ) or side(captures)
-    found = choice.only(wanted, kernels)
-    made = baseline_of(found, _now(), load_policy(policy))
-    for sentence in found.warnings:
+    kernels = options.get("kernels", ())
+    predictor = SourcePredictor(options.get("arch"), progress, kernels)
+    predicted = predictor.side(captures, predict=options.get("predict", False))
+    snapshot = pairs.select_kernels(predicted or side(captures), kernels)
+    made = make_baseline(snapshot, _now(), load_policy(options.get("policy")))
+    for sentence in snapshot.warnings:
         warn(sentence)
     for kernel in made.kernels:
         if kernel.verdict.status is Status.INCONCLUSIVE and kernel.predicted is None:
@@ -111,7 +108,7 @@ def update(
     Sources are predicted, for a baseline that holds predictions.
     """
     from kernelprof.comparison.compare import compare
-    from kernelprof.comparison.gate.changes import updated, with_others
+    from kernelprof.comparison.gate.baseline import add_kernels, update
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
@@ -122,7 +119,7 @@ def update(
         result = judge(compare(own.snapshot(os.fspath(file)), new), limits)
         made = None
         if not result.exit_code:
-            made = keep(with_others(updated(own, new, _now(), limits), others))
+            made = keep(add_kernels(update(own, new, _now(), limits), others))
     return as_result(GateResult, result), made
 
 
@@ -141,7 +138,7 @@ def accept(
     ``kernels`` are whole names, none for all of them; ``by`` is whom ``git`` knows otherwise.
     Sources are predicted, for a baseline that holds predictions.
     """
-    from kernelprof.comparison.gate.changes import accepted, with_others
+    from kernelprof.comparison.gate.baseline import accept, add_kernels
     from kernelprof.model.snapshot import Acceptance
 
     new = _candidate(file, candidate, progress)
@@ -150,7 +147,7 @@ def accept(
     consent = Acceptance("", _now(), by or _who(), reason.strip())
     with _changing(file, write) as (old, keep):
         own, others = _apart(old, new, file, candidate)
-        return keep(with_others(accepted(own, new, kernels, consent), others))
+        return keep(add_kernels(accept(own, new, kernels, consent), others))
 
 
 def _apart(
@@ -160,38 +157,33 @@ def _apart(
     from kernelprof.interface import predicted_sides
 
     held = baseline.snapshot(os.fspath(file))
-    kept, others = predicted_sides.held_against(held, new, candidate)
-    return replace(baseline, kernels=kept.kernels), others
+    own, others = predicted_sides.held_against(held, new, candidate)
+    return replace(baseline, kernels=own.kernels), others
 
 
 def _candidate(file: PathLike, candidate: Side, progress: Progress | None) -> Snapshot:
     """What is to stand in a baseline: counts of its own, also where the code is the same."""
-    from kernelprof.comparison.predictions import check_alike
-    from kernelprof.interface import predicted_sides
+    from kernelprof.comparison.sides import check_alike
+    from kernelprof.interface.predicted_sides import SourcePredictor
 
     held = read(file).snapshot(os.fspath(file))
-    found = predicted_sides.candidate(held, candidate, None, progress, run=True)
-    if found is None:
-        found = side(candidate)
-        check_alike(held, found)
-    return found
-
-
-def migrate(file: PathLike, *, write: Write | None = None) -> Baseline:
-    """The baseline in the schema of today."""
-    with _changing(file, write) as (old, keep):
-        return keep(old)
+    predicted = SourcePredictor(progress=progress).candidate(held, candidate, run=True)
+    if predicted is not None:
+        return predicted
+    measured = side(candidate)
+    check_alike(held, measured)
+    return measured
 
 
 def calibrate(
     file: PathLike, captures: Sequence[PathLike | Capture], *, write: Write | None = None
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The baseline with its noise, by captures of the same code; and kernels in too few of them."""
-    from kernelprof.comparison.gate.changes import calibrated
+    from kernelprof.comparison.gate.baseline import calibrate
 
     repeats = [side(each) for each in captures]
     with _changing(file, write) as (old, keep):
-        made, without = calibrated(old, repeats)
+        made, without = calibrate(old, repeats)
         return keep(made), without
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from kernelprof.errors import UsageError
-from kernelprof.interface import read
-from kernelprof.interface.profiling import is_source
+from kernelprof.interface.captures import each_capture, read
+from kernelprof.interface.requests import GateOptions, is_source
 from kernelprof.results import Capture, PathLike, Side, as_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
+    from kernelprof.comparison.gate.policy import Policy
+    from kernelprof.comparison.gate.proposed import Missing
     from kernelprof.comparison_results import Comparison, GateResult, History
+    from kernelprof.model.gate import GateFinding
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
     Say = Callable[[str], object]
@@ -38,26 +42,26 @@ def compare(
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
     ``rename`` has ``OLD=NEW`` for each kernel that got another name.
     """
-    from kernelprof.comparison import choice, sides
+    from kernelprof.comparison import pairs, sides
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison_results import Comparison
-    from kernelprof.launch.overrides import overrides
+    from kernelprof.launch.specification.overrides import parse_overrides
 
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
     both = len(paths) == 2 and sides.are_sources(*paths)
-    wanted = overrides(size, define, None, has_source=both)
-    if not both:
-        found = (side(before), side(after))
-        return as_result(Comparison, compared(*found, choice.renames(rename, *found)))
-    from kernelprof.report.measurement import summary
+    wanted = parse_overrides(size, define, None, has_source=both)
+    if both:
+        from kernelprof.report.measurement import summary
 
-    def measured(source: Path, found: ProfileResult) -> None:
-        for line in summary(found):
-            remark(f"{source.name}: {line}")
+        def measured(source: Path, profile: ProfileResult) -> None:
+            for line in summary(profile):
+                remark(f"{source.name}: {line}")
 
-    old, new = map(Path, paths)
-    snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
-    return as_result(Comparison, compared(*snapshots, choice.renames(rename, *snapshots)))
+        old, new = map(Path, paths)
+        snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
+    else:
+        snapshots = (side(before), side(after))
+    return as_result(Comparison, compared(*snapshots, pairs.parse_renames(rename, *snapshots)))
 
 
 def side(targets: Side) -> Snapshot:
@@ -66,7 +70,6 @@ def side(targets: Side) -> Snapshot:
     Several, and all captures of a folder, are runs of the same code, which are taken together.
     """
     from kernelprof.comparison import sides
-    from kernelprof.interface.several import each_capture
     from kernelprof.sources.ncu.folder import is_folder
 
     given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
@@ -80,7 +83,7 @@ def side(targets: Side) -> Snapshot:
         elif is_folder(os.fspath(each)):
             runs += each_capture([os.fspath(each)], side, strict=True)
         elif Path(each).suffix.lower() == ".json":
-            runs.append(sides.of_json(Path(each)))
+            runs.append(sides.snapshot_of_json_file(Path(each)))
         else:
             runs.append(side(read(each)))
     return sides.pooled(runs)
@@ -90,32 +93,17 @@ def gate(
     baseline: Side,
     candidate: Side,
     *,
-    policy: PathLike | Mapping[str, Any] | None = None,
-    kernels: Sequence[str] = (),
-    rename: Sequence[str] = (),
-    proposed_baseline: PathLike | None = None,
-    proposed_policy: PathLike | None = None,
-    accept_proposed: bool = False,
-    predict: bool = False,
-    arch: Sequence[str] | None = None,
-    against: PathLike | None = None,
     progress: Progress | None = None,
+    **options: Unpack[GateOptions],
 ) -> GateResult:
-    """Whether a change may pass: time, exact counters and verdict against a policy.
+    """Judge whether a change may pass: time, exact counters and verdict against a policy.
 
-    Several captures of a side are runs of the same code. ``policy`` is a TOML file or its content;
-    without it the ``pyproject.toml`` here counts, if it has one. ``kernels`` are regular
-    expressions for the names of those that are judged, none for all; ``rename`` has ``OLD=NEW`` for
-    each that got another name. The proposed two are what the change itself would put in the place
-    of baseline and policy: they are compared with them, and judge only with ``accept_proposed``.
-    With a proposed baseline the other one need not be there yet; nothing is judged then.
-
-    With ``predict`` two ``.cu`` files are predicted, and judged by what they count; candidates of a
-    baseline that holds predictions are predicted anyway. ``arch`` names architectures in place of
-    the baseline's, or of the default one. What ``against``, another version of the kernel, gives is
-    what a predicted candidate has to give.
+    Several captures of a side are runs of the same code. With a proposed baseline the other one
+    need not be there yet; nothing is judged then. With ``predict`` two ``.cu`` files are predicted,
+    and judged by what they count; candidates of a baseline that holds predictions are predicted
+    anyway, for the architectures of the baseline unless ``arch`` names others.
     """
-    from kernelprof.comparison import choice, predictions
+    from kernelprof.comparison import pairs, sides
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
@@ -123,45 +111,119 @@ def gate(
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface import predicted_sides
     from kernelprof.interface.prediction import architectures
-    from kernelprof.interface.proposed import Proposal
 
-    rules = load_policy(policy)
+    rules, rename = load_policy(options.get("policy")), options.get("rename", ())
+    kernels, arch = options.get("kernels", ()), options.get("arch")
+    against, predict = options.get("against"), options.get("predict", False)
+    predictor = predicted_sides.SourcePredictor(arch, progress, kernels, against)
     first = after = None
     if is_source(baseline):
         predicted_sides.refuse_unasked(baseline, predict=predict)
-        first, after = predicted_sides.versions(
-            *(baseline, candidate, arch, progress),
-            run=rules.has_budgets,
-            against=against,
-            kernels=kernels,
-        )
+        first, after = predictor.versions(baseline, candidate, run=rules.has_budgets)
     elif not predicted_sides.sources(candidate):
         predicted_sides.refuse_without_source(arch, predict=predict, against=against)
 
     def read_side(target: Side) -> Snapshot:
         return first if first is not None and target is baseline else side(target)
 
-    proposal = Proposal(read_side, proposed_baseline, proposed_policy, accepted=accept_proposed)
-    trusted = proposal.trusted(baseline)
-    findings = proposal.findings(trusted, rules)
-    before, rules = proposal.chosen(trusted, rules)
-    after = (
-        after
-        or predicted_sides.candidate(
-            before, candidate, arch, progress, against=against, kernels=kernels
-        )
-        or side(candidate)
+    proposed = ProposedFiles(
+        read_side,
+        options.get("proposed_baseline"),
+        options.get("proposed_policy"),
+        accepted=options.get("accept_proposed", False),
     )
+    trusted = proposed.trusted(baseline)
+    findings = proposed.findings(trusted, rules)
+    before, rules = proposed.chosen(trusted, rules)
+    after = after or predictor.candidate(before, candidate) or side(candidate)
     others: Sequence[KernelSnapshot] = ()
     if first is None:
         before, others = predicted_sides.held_against(before, after, candidate, rename)
     if arch:
-        before = predictions.only(before, architectures(arch))
-    both = choice.only_of_both(before, after, kernels)
-    predictions.check_alike(*both)
-    known = predictions.left_out(others)
-    result = judge(compared(*both, choice.renames(rename, *both)), rules, known)
+        before = sides.select_architectures(before, architectures(arch))
+    both = pairs.select_in_both(before, after, kernels)
+    sides.check_alike(*both)
+    left_out = sides.report_unjudged(others)
+    result = judge(compared(*both, pairs.parse_renames(rename, *both)), rules, left_out)
     return as_result(GateResult, with_proposed(result, rules, findings))
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFiles:
+    """What a change under review would put in place of baseline and policy, ``None`` for neither.
+
+    ``read_side`` reads a side of a comparison; ``accepted`` says that the two are to judge.
+    """
+
+    read_side: Callable[[Side], Snapshot]
+    baseline: PathLike | None
+    policy: PathLike | None
+    accepted: bool = False
+
+    def trusted(self, baseline: Side) -> Snapshot:
+        """The side that is not the change's; one without kernels where there is none yet."""
+        if self.baseline is None or not isinstance(baseline, str | os.PathLike):
+            return self.read_side(baseline)
+        from kernelprof.model.snapshot import Snapshot
+
+        first = _is_there(self.baseline) and not _is_there(baseline)
+        return Snapshot(os.fspath(baseline)) if first else self.read_side(baseline)
+
+    def findings(self, trusted: Snapshot, rules: Policy) -> tuple[GateFinding, ...]:
+        """What differs from the trusted two. Raises :class:`UsageError` if nothing is proposed."""
+        from kernelprof.comparison.gate.proposed import (
+            Missing,
+            attempt,
+            baseline_findings,
+            policy_findings,
+        )
+
+        if self.accepted and self.baseline is None and self.policy is None:
+            raise UsageError(
+                "there is nothing to accept",
+                hint="name what the change proposes: --proposed-baseline, --proposed-policy",
+            )
+        findings: list[GateFinding] = []
+        if (policy := self.policy) is not None:
+            proposed = attempt(lambda: _policy(policy))
+            findings += policy_findings(rules, proposed, accepted=self.accepted)
+        if (baseline := self.baseline) is not None:
+            held = attempt(lambda: self.read_side(baseline)) if _is_there(baseline) else Missing()
+            findings += baseline_findings(trusted, held, accepted=self.accepted)
+        return tuple(findings)
+
+    def chosen(self, trusted: Snapshot, rules: Policy) -> tuple[Snapshot, Policy]:
+        """What judges: the trusted two, unless the proposed ones are accepted."""
+        from kernelprof.comparison.gate.proposed import Missing
+
+        if not self.accepted:
+            return trusted, rules
+        baseline = trusted if self.baseline is None else self.read_side(self.baseline)
+        if self.policy is None:
+            return baseline, rules
+        policy = _policy(self.policy)
+        if isinstance(policy, Missing):
+            raise UsageError(
+                "the policy that is accepted does not exist",
+                where=os.fspath(self.policy),
+                hint="to judge without one, leave out --policy and --proposed-policy",
+            )
+        return baseline, policy
+
+
+def _is_there(path: PathLike) -> bool:
+    """Whether there is anything, if only a link to nowhere, which is to be refused as such."""
+    return os.path.lexists(path)
+
+
+def _policy(path: PathLike) -> Policy | Missing:
+    """A project's settings need not be there; a policy that is nothing else does."""
+    from kernelprof.comparison.gate.policy import PROJECT, Policy, load_policy
+    from kernelprof.comparison.gate.proposed import Missing
+
+    if _is_there(path):
+        return load_policy(path)
+    return Policy() if Path(path).name == PROJECT else Missing()
 
 
 def history(

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.fleet.executor import Executor
-    from kernelprof.fleet.plan import Plan
+    from kernelprof.fleet.plan import FleetPlan
     from kernelprof.fleet.results import FleetRun, FleetStatus, FleetTable
     from kernelprof.fleet.run import Tell
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.store import FleetStore
     from kernelprof.results import PathLike
 
 PLANS: Final = ".toml"
@@ -40,28 +40,33 @@ def run(
     ``again`` measures what is stored, too. With ``recorded`` nothing is measured: captures that
     ship with kernelprof stand in, as ``workers`` GPUs. ``tell`` hears what has ended.
     """
-    from kernelprof.fleet.devices import chosen, local_devices, recorded_devices
-    from kernelprof.fleet.local import Local
-    from kernelprof.fleet.on_ray import OnRay
     from kernelprof.fleet.plan import read_plan
+
+    wanted = read_plan(Path(plan))  # before numpy is loaded, which running it takes
+    from kernelprof.fleet.executor import (
+        LocalExecutor,
+        local_devices,
+        recorded_devices,
+        select_devices,
+    )
+    from kernelprof.fleet.ray_executor import RayExecutor
     from kernelprof.fleet.run import Options
     from kernelprof.fleet.run import run as carry_out
 
-    wanted = read_plan(Path(plan))
     target = _store(wanted, store)
-    beside = workers or os.cpu_count() or 1
+    worker_count = workers or os.cpu_count() or 1
     if all(job.kind == "capture" for job in wanted.jobs):
         devices: Sequence[Any] = ()
     elif recorded:
-        devices = chosen(recorded_devices(), wanted.gpus) * beside
+        devices = select_devices(recorded_devices(), wanted.gpus) * worker_count
     else:
-        devices = () if ray else chosen(local_devices(), wanted.gpus)
+        devices = () if ray else select_devices(local_devices(), wanted.gpus)
     executor: Executor
     if ray is None:
-        executor = Local(devices, beside, wanted.retries)
+        executor = LocalExecutor(devices, worker_count, wanted.retries)
     else:
         gpus = any(job.kind != "capture" for job in wanted.jobs) and not recorded
-        executor = OnRay(
+        executor = RayExecutor(
             ray,
             wanted.gpus if gpus else None,
             workers,
@@ -80,23 +85,26 @@ def status(
 
     With ``answers`` also those to the usual questions. Without ``cache`` every file is read.
     """
-    from kernelprof.fleet.local import Local
-    from kernelprof.fleet.query import QUESTIONS, ask
-    from kernelprof.fleet.series import Filters
+    from kernelprof.fleet.executor import LocalExecutor
+    from kernelprof.fleet.query import QUESTIONS, QueryFilters, ask
     from kernelprof.fleet.status import empty, missing
     from kernelprof.fleet.status import status as held
 
-    plan, place = _both(target, store)
-    if plan is not None and not place.names():
-        found = empty(place)
+    plan, fleet_store = _both(target, store)
+    if plan is not None and not fleet_store.names():
+        result = empty(fleet_store)
     else:
-        made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
-        found = held(place, made, cached=cache)
+        made = (
+            [ask(fleet_store, each, QueryFilters(), cached=cache) for each in QUESTIONS]
+            if answers
+            else []
+        )
+        result = held(fleet_store, made, cached=cache)
     if plan is None:
-        return found
-    with Local((), os.cpu_count() or 1, plan.retries) as executor:
-        planned, lacking, recorded = missing(plan, place, executor)
-    return replace(found, planned=planned, missing=lacking, recorded=recorded)
+        return result
+    with LocalExecutor((), os.cpu_count() or 1, plan.retries) as executor:
+        planned, lacking, recorded = missing(plan, fleet_store, executor)
+    return replace(result, planned=planned, missing=lacking, recorded=recorded)
 
 
 def query(
@@ -115,8 +123,7 @@ def query(
 
     ``target`` is a store or a plan that names one. Without ``cache`` every file is read.
     """
-    from kernelprof.fleet.query import ask, ask_sql
-    from kernelprof.fleet.series import Filters
+    from kernelprof.fleet.query import QueryFilters, ask, ask_sql
 
     if (question is None) == (sql is None):
         raise UsageError(
@@ -129,11 +136,11 @@ def query(
             f"--sql does not go together with {' and '.join(unused)}",
             hint="write the condition into the query, such as where gpu like '%H200%'",
         )
-    place = _both(target, store)[1]
+    fleet_store = _both(target, store)[1]
     if sql is not None:
-        return ask_sql(place, sql, limit, cached=cache)
+        return ask_sql(fleet_store, sql, limit, cached=cache)
     assert question is not None
-    return ask(place, question, Filters(kernel, gpu, since, limit), cached=cache)
+    return ask(fleet_store, question, QueryFilters(kernel, gpu, since, limit), cached=cache)
 
 
 def questions() -> tuple[str, ...]:
@@ -143,19 +150,18 @@ def questions() -> tuple[str, ...]:
     return tuple(QUESTIONS)
 
 
-def _both(target: str, store: str | None) -> tuple[Plan | None, Store]:
-    """The plan, where the target is one, and the store."""
+def _both(target: str, store: str | None) -> tuple[FleetPlan | None, FleetStore]:
     from kernelprof.fleet.plan import read_plan
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.store import FleetStore
 
     if not target.endswith(PLANS):
-        return None, Store.at(store or target)
+        return None, FleetStore.at(store or target)
     plan = read_plan(Path(target))
     return plan, _store(plan, store)
 
 
-def _store(plan: Plan, named: str | None) -> Store:
-    from kernelprof.fleet.store import Store
+def _store(plan: FleetPlan, named: str | None) -> FleetStore:
+    from kernelprof.fleet.store import FleetStore
 
     where = named or plan.store
     if where is None:
@@ -164,4 +170,4 @@ def _store(plan: Plan, named: str | None) -> Store:
             where=str(plan.path),
             hint='write store = "FOLDER" into it, or give --store FOLDER',
         )
-    return Store.at(where)
+    return FleetStore.at(where)

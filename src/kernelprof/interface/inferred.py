@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
-    from kernelprof.launch.inferred import Inferred
-    from kernelprof.launch.initialise import Proposal
-    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.inference.proposal import SpecificationProposal
+    from kernelprof.launch.specification.overrides import InferredSpecification, LaunchOverrides
     from kernelprof.results import Diagnosis, PathLike
 
-_OF_SIZES: Final = "small-grid"
-_MADE_UP: Final = (
+_SMALL_GRID: Final = "small-grid"
+_INFERRED_SIZES: Final = (
     "how many blocks there are follows from sizes that were inferred: --size gives others"
 )
 _DOUBTFUL: Final = "the inferred launch may be wrong: {}"
-_KEPT: Final = 16
+_MOST_REMEMBERED: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""
 
 
@@ -39,14 +38,14 @@ def with_launch(
     progress: Progress | None,
     *,
     programs: bool = False,
-    wrong: bool = False,
+    accepts_mistakes: bool = False,
 ) -> LaunchOverrides:
     """The changes with an inferred launch, where a source has no specification.
 
     A source with its own ``main`` is a program, which launches its kernels itself; with
     ``programs`` a kernel of it is launched all the same. ``kernel`` says which of several. Raises
     :class:`InputError` where more has to be known than the source says, and where the kernel goes
-    wrong, unless what is ``wrong`` is asked for: to be judged.
+    wrong, unless ``accepts_mistakes``: then it is to be judged.
     """
     from kernelprof.launch.signature import has_main
     from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
@@ -55,113 +54,115 @@ def with_launch(
     refuse_other_than_file(path, hint="name a .cu file, or a program after --")
     if find_block(path) is not None or (not programs and has_main(read_source(path))):
         return changes
-    asked = _Asked(path, kernel, changes.against, wrong)
-    asked.progress = progress
-    return replace(changes, inferred=_inferred(asked))
+    inference = _Inference(path, kernel, changes.against, accepts_mistakes)
+    inference.progress = progress
+    return replace(changes, inferred=_infer(inference))
 
 
-def with_launch_of(
-    wanted: ProfileRequest, kernel: str | None, progress: Progress | None
-) -> ProfileRequest:
-    """What is to be measured of a source, with an inferred launch where it has no specification.
+def with_inferred_launch(request: ProfileRequest, progress: Progress | None) -> ProfileRequest:
+    """Return the request with an inferred launch where its source has no specification.
 
     The name that chose the kernel is then no filter any more: it is the only one.
     """
-    if wanted.source is None:
-        return wanted
-    changes = with_launch(wanted.overrides, wanted.source, kernel, progress)
+    if request.source is None:
+        return request
+    changes = with_launch(request.overrides, request.source, request.filters.kernel, progress)
     if changes.inferred is None:
-        return wanted
-    return replace(wanted, overrides=changes, filters=replace(wanted.filters, kernel=None))
+        return request
+    return replace(request, overrides=changes, filters=replace(request.filters, kernel=None))
 
 
 @dataclass(unsafe_hash=True)
-class _Asked:
+class _Inference:
     """What a launch is inferred for; whoever shows how far it is makes no difference."""
 
     source: Path
     kernel: str | None
     against: Path | None
-    wrong: bool
+    accepts_mistakes: bool
     folder: Path = field(default_factory=Path.cwd)
     progress: Progress | None = field(default=None, compare=False)
 
 
-def _inferred(asked: _Asked) -> Inferred:
+def _infer(inference: _Inference) -> InferredSpecification:
     from kernelprof.launch.source import file_hash, include_hashes
 
-    hashes = include_hashes(asked.source)
-    digests = (file_hash(asked.source), *(f"{name} {each}" for name, each in hashes))
-    return _remembered(asked, digests)
+    hashes = include_hashes(inference.source)
+    digests = (file_hash(inference.source), *(f"{name} {each}" for name, each in hashes))
+    return _infer_once(inference, digests)
 
 
-@lru_cache(maxsize=_KEPT)
-def _remembered(asked: _Asked, digests: tuple[str, ...]) -> Inferred:  # noqa: ARG001
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _infer_once(inference: _Inference, digests: tuple[str, ...]) -> InferredSpecification:  # noqa: ARG001
     from kernelprof.interface.reference import proposed
-    from kernelprof.launch.inferred import Inferred
+    from kernelprof.launch.specification.overrides import InferredSpecification
 
-    found = proposed(
-        asked.source, kernel=asked.kernel, against=asked.against, progress=asked.progress
+    proposal = proposed(
+        inference.source,
+        kernel=inference.kernel,
+        against=inference.against,
+        progress=inference.progress,
     )
-    guesses = found.guesses
-    if asked.wrong:
+    guesses = proposal.guesses
+    if inference.accepts_mistakes:
         guesses.trouble = ""
-    _refuse_blanks(found)
+    _refuse_blanks(proposal)
     remarks = list(guesses.remarks)
     if guesses.reference is None and "reference" in guesses.why:
         remarks.append(guesses.why["reference"])
-    return Inferred(found.toml, tuple(remarks), asked.kernel)
+    return InferredSpecification(proposal.toml, tuple(remarks), inference.kernel)
 
 
-def _refuse_blanks(found: Proposal) -> None:
-    blanks = found.blanks()
+def _refuse_blanks(proposal: SpecificationProposal) -> None:
+    blanks = proposal.blanks()
     if not blanks:
         return
-    path = shlex.quote(str(found.path))
-    chosen = "" if found.asked is None else f" --kernel {shlex.quote(found.asked)}"
-    trouble = found.guesses.trouble
+    path, name = shlex.quote(str(proposal.path)), proposal.kernel.name
+    requested = proposal.requested_kernel
+    chosen = "" if requested is None else f" --kernel {shlex.quote(requested)}"
+    trouble = proposal.guesses.trouble
     hint = (
         f"`kernelprof init {path}{chosen}` writes what is known into the file, and marks what is "
         "to be filled in"
     )
     if trouble:
-        what = f"{found.kernel.name} has no launch specification, and {trouble}"
+        what = f"{name} has no launch specification, and {trouble}"
     else:
         listed = ", ".join(blanks)
-        if found.guesses.kernel is None:
-            listed = f"which {', '.join(each.name for each in found.kernel.template)} it has"
-            name = shlex.quote(f"{found.kernel.name}<...>")
-            hint = f"name the instance: --kernel {name}\nor " + hint
-        what = (
-            f"{found.kernel.name} has no launch specification, and its source does not say {listed}"
-        )
-    raise InputError(what, where=f"{found.path}:{found.kernel.line}", hint=hint)
+        if proposal.guesses.kernel is None:
+            listed = f"which {', '.join(each.name for each in proposal.kernel.template)} it has"
+            instance = shlex.quote(f"{name}<...>")
+            hint = f"name the instance: --kernel {instance}\nor " + hint
+        what = f"{name} has no launch specification, and its source does not say {listed}"
+    raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
 
 
-def qualified(found: Diagnosis) -> Diagnosis:
-    """A diagnosis without a sure verdict on what was made up, or may be launched otherwise."""
-    known = None if found.capture is None else found.capture.inferred
-    if known is None:
-        return found
-    from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
+def qualified(diagnosis: Diagnosis) -> Diagnosis:
+    """Lower the confidence of verdicts on what was made up, or may be launched otherwise."""
+    source = None if diagnosis.capture is None else diagnosis.capture.inferred
+    if source is None:
+        return diagnosis
+    from kernelprof.launch.inference.evidence import MOSTLY_POISONED, NOT_THAT_OF
 
-    doubts = [each for each in known.inferred or () if each.startswith((NOT_THAT_OF, UNWRITTEN))]
+    doubts = [
+        _DOUBTFUL.format(each)
+        for each in source.inferred or ()
+        if each.startswith((NOT_THAT_OF, MOSTLY_POISONED))
+    ]
     kernels = []
-    for each in found.kernels:
+    for each in diagnosis.kernels:
         verdict = each.verdict
-        said = [_DOUBTFUL.format(doubt) for doubt in doubts]
-        said += [_MADE_UP] * (verdict.bottleneck == _OF_SIZES)
-        if said:
-            notes = (*said, *verdict.notes)
+        if reasons := [*doubts, *[_INFERRED_SIZES] * (verdict.bottleneck == _SMALL_GRID)]:
+            notes = (*reasons, *verdict.notes)
             verdict = replace(verdict, confidence=Confidence.LOW, notes=notes)
         kernels.append(replace(each, verdict=verdict))
-    return replace(found, kernels=tuple(kernels))
+    return replace(diagnosis, kernels=tuple(kernels))
 
 
 @contextmanager
-def asked_about(changes: LaunchOverrides, source: PathLike) -> Iterator[None]:
+def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[None]:
     """Say of a kernel that goes wrong that nobody wrote down how it is launched."""
-    from kernelprof.launch.trial import LaunchError
+    from kernelprof.launch.run.trial import LaunchError
 
     try:
         yield

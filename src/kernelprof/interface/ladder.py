@@ -31,15 +31,15 @@ def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:
     """
     from kernelprof.ladder import registry
 
-    known = registry.ladders()
-    of = registry.ladder(name or registry.DEFAULT)
+    every_ladder = registry.ladders()
+    chosen = registry.ladder(name or registry.DEFAULT)
     if output_format == "json":
-        return registry.to_json(of, known)
+        return registry.to_json(chosen, every_ladder)
     from kernelprof.report.documents.ladder import listing as document
     from kernelprof.report.writers import Screen, terminal
 
-    others = [each for each in known if each.name != of.name]
-    return terminal.write(document(of, others, changes=changes), Screen(width))
+    others = [each for each in every_ladder if each.name != chosen.name]
+    return terminal.write(document(chosen, others, changes=changes), Screen(width))
 
 
 def climb(
@@ -62,17 +62,17 @@ def climb(
     a line after each rung, ``save`` the results so far. A rung that fails is among the results with
     its error.
     """
-    from kernelprof.ladder.climb import Callbacks, Plan
+    from kernelprof.ladder.climb import Callbacks, ClimbPlan
     from kernelprof.ladder.climb import climb as run
-    from kernelprof.ladder.registry import choose, ladders, named
+    from kernelprof.ladder.registry import choose, ladders, singly_chosen_files
 
-    known_ladders = ladders()
-    of, chosen = choose(known_ladders, names)
-    plan = Plan(
-        ladder=of,
+    every_ladder = ladders()
+    chosen_ladder, chosen = choose(every_ladder, names)
+    plan = ClimbPlan(
+        ladder=chosen_ladder,
         rungs=chosen,
         command=command,
-        anew=named(known_ladders, names),
+        anew=singly_chosen_files(every_ladder, names),
         size=size,
         captures=captures,
         profile=profile,
@@ -81,7 +81,7 @@ def climb(
     return run(plan, Callbacks(lambda *done: step(_line(*done)), warn, save), known)
 
 
-def _line(position: int, of: int, rung: Climbed, seconds: float) -> str:
+def _line(position: int, total: int, rung: Climbed, seconds: float) -> str:
     """A rung in a line: ``1 of 2: 01_naive.cu: 275 ms, uncoalesced-global-access (9 s)``."""
     from kernelprof.report.documents.ladder_parts import time_cell, verdict_name
 
@@ -90,7 +90,7 @@ def _line(position: int, of: int, rung: Climbed, seconds: float) -> str:
         parts.append(verdict_name(rung.full.said))
     if rung.error is not None:
         parts.append(f"failed: {rung.error.what}")
-    return f"{position} of {of}: {rung.file}: {', '.join(parts)} ({seconds:.0f} s)"
+    return f"{position} of {total}: {rung.file}: {', '.join(parts)} ({seconds:.0f} s)"
 
 
 def read_results(path: PathLike) -> Climb:
@@ -108,72 +108,69 @@ def read_results(path: PathLike) -> Climb:
     return from_json(text, os.fspath(path))
 
 
-def results_text(found: Climb) -> str:
+def results_text(results: Climb) -> str:
     """The results as their file holds them."""
     from kernelprof.ladder.results import to_json
 
-    return to_json(found)
+    return to_json(results)
 
 
-def _rungs_of(found: Climb) -> tuple[Rung, ...]:
-    """What the registry says of a climb's rungs; nothing of a ladder that is not here."""
+def _registered_rungs(results: Climb) -> tuple[Rung, ...]:
     from kernelprof.ladder.registry import ladders
 
-    return next((each.rungs for each in ladders() if each.name == found.ladder), ())
+    return next((each.rungs for each in ladders() if each.name == results.ladder), ())
 
 
-def report(found: Climb) -> str:
+def report(results: Climb) -> str:
     """The Markdown report of a climb."""
     from kernelprof.report.documents.ladder import document
     from kernelprof.report.writers import markdown
 
-    return markdown.write(document(found, _rungs_of(found)), largest=None, level=1)
+    return markdown.write(document(results, _registered_rungs(results)), largest=None, level=1)
 
 
-def page(found: Climb, captures: Path | None = None) -> str:
+def page(results: Climb, captures: Path | None = None) -> str:
     """The page of a climb; ``captures`` has the capture directories of its rungs."""
     from kernelprof.report.documents.ladder import document
     from kernelprof.report.writers import html
 
-    return html.write(document(found, _rungs_of(found), _cards(found, captures)))
+    return html.write(document(results, _registered_rungs(results), _cards(results, captures)))
 
 
-def _cards(found: Climb, captures: Path | None) -> dict[str, Card]:
-    """What the captures of the rungs add to the page, by file."""
+def _cards(results: Climb, captures: Path | None) -> dict[str, Card]:
     from kernelprof.report.documents.ladder_parts import Card
 
     cards = {}
-    for rung in found.rungs:
-        known = None if captures is None else _known(captures.expanduser(), rung)
-        note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
-        cards[rung.file] = Card(note=note) if known is None or note else _card(known, rung)
+    for rung in results.rungs:
+        contents = None if captures is None else _contents_of_rung(captures.expanduser(), rung)
+        note = _NO_CAPTURE if contents is None else _why_not_shown(contents, rung, results)
+        cards[rung.file] = Card(note=note) if contents is None or note else _card(contents, rung)
     return cards
 
 
-def _known(captures: Path, rung: Climbed) -> Contents | None:
-    """The capture directory of a rung, if there is one."""
+def _contents_of_rung(captures: Path, rung: Climbed) -> Contents | None:
     from kernelprof.sources.capture_directory import contents, is_capture
 
     folder = captures / rung.file.removesuffix(".cu")
     return contents(str(folder)) if is_capture(folder) else None
 
 
-def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
+def _why_not_shown(contents: Contents, rung: Climbed, results: Climb) -> str:
     """Why a capture is not of what the results are of; empty where it is."""
-    source = None if known.manifest is None else known.manifest.source
+    source = None if contents.manifest is None else contents.manifest.source
     if source is None:
         return ""
     if rung.source_sha256 is not None and source.sha256 != rung.source_sha256:
         return _OTHER_FILE
     sizes = (source.specification or {}).get("sizes")
-    return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
+    return _OTHER_SIZE if isinstance(sizes, dict) and sizes != results.sizes else ""
 
 
-def _card(known: Contents, rung: Climbed) -> Card:
+def _card(contents: Contents, rung: Climbed) -> Card:
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.report.documents.capture_page import beside
+    from kernelprof.report.documents.capture_page import read_attachments
     from kernelprof.report.documents.ladder_parts import card
     from kernelprof.sources import read_capture
 
-    capture = read_capture(str(known.place))
-    return card(capture, diagnose(capture), beside(known), rung)
+    capture = read_capture(str(contents.folder))
+    return card(capture, diagnose(capture), read_attachments(contents), rung)

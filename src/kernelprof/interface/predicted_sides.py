@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface.inferred import asked_about, with_launch
+from kernelprof.interface.inferred import explaining_inferred, with_launch
 from kernelprof.interface.prediction import architectures, compiled, predicted
-from kernelprof.interface.profiling import is_source
+from kernelprof.interface.requests import is_source
 from kernelprof.results import Capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
-    from kernelprof.predict.built import Compiled
+    from kernelprof.prediction.machine_code import CompiledSource
     from kernelprof.results import PathLike, Side
 
 
@@ -30,130 +30,174 @@ def sources(targets: Side) -> list[PathLike]:
     Raises :class:`UsageError` where it is of both.
     """
     given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
-    found = [each for each in given if not isinstance(each, Capture) and is_source(each)]
-    if found and len(found) < len(given):
+    paths = [each for each in given if not isinstance(each, Capture) and is_source(each)]
+    if paths and len(paths) < len(given):
         raise UsageError(
             "sources and captures are given together",
-            where=os.fspath(found[0]),
+            where=os.fspath(paths[0]),
             hint="name either: a source is predicted, and a capture was measured",
         )
-    return found
+    return paths
 
 
-def made(
-    targets: Side,
-    arch: Sequence[str] | None,
-    progress: Progress | None,
-    *,
-    predict: bool,
-    kernels: Sequence[str] = (),
-) -> Snapshot | None:
-    """Sources as a side: a kernel each, for each of these architectures; ``None`` of captures.
+@dataclass(frozen=True, slots=True)
+class SourcePredictor:
+    """Predicts sources as sides of the gate, for the architectures that are named.
 
-    Raises :class:`UsageError` for sources where nobody asked to ``predict`` them, and the other
-    way round.
+    One name in ``kernels`` says which of several is launched where no specification does. What
+    ``against`` gives is what a candidate has to give.
     """
-    named = sources(targets)
-    if not named:
-        refuse_without_source(arch, predict=predict)
-        return None
-    refuse_unasked(named[0], predict=predict)
-    launches = {target: _launch(target, None, kernels, progress) for target in named}
-    return _together(
-        _run(_compile(target, each, progress, launches[target]), progress)
-        for target in named
-        for each in architectures(arch)
-    )
 
+    arch: Sequence[str] | None = None
+    progress: Progress | None = None
+    kernels: Sequence[str] = ()
+    against: PathLike | None = None
 
-def versions(
-    before: PathLike,
-    after: Side,
-    arch: Sequence[str] | None,
-    progress: Progress | None,
-    *,
-    run: bool,
-    against: PathLike | None = None,
-    kernels: Sequence[str] = (),
-) -> tuple[Snapshot, Snapshot]:
-    """Two versions of a source as the two sides, for each of these architectures.
+    def side(self, targets: Side, *, predict: bool) -> Snapshot | None:
+        """Predict the sources of a side, a kernel each; ``None`` of captures.
 
-    Where both are the same machine code nothing is run, unless ``run`` asks for it. What
-    ``against`` gives is what the second has to give. One name in ``kernels`` says which of
-    several is launched where no specification does.
-    """
-    from kernelprof.comparison.inputs import same_code
-
-    named = sources(after)
-    if len(named) != 1:
-        raise UsageError(
-            "a source is compared with one other version of it",
-            where=os.fspath(before),
-            hint="name two: kernelprof gate before.cu after.cu --predict\n"
-            "for several keep a baseline: kernelprof baseline save A.cu B.cu --predict -o FILE",
+        Raises :class:`UsageError` for sources where nobody asked to ``predict`` them, and the other
+        way round.
+        """
+        paths = sources(targets)
+        if not paths:
+            refuse_without_source(self.arch, predict=predict)
+            return None
+        refuse_unasked(paths[0], predict=predict)
+        launches = {target: self._launch(target) for target in paths}
+        return _together(
+            self._run(self._compile(target, each, launches[target]))
+            for target in paths
+            for each in architectures(self.arch)
         )
-    sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
-    launches = _alike(before, named[0], against, kernels, progress)
-    for each in architectures(arch):
-        codes = [
-            _compile(target, each, progress, changes)
-            for target, changes in zip((before, *named), launches, strict=True)
-        ]
-        bare = [_bare(code) for code in codes]
-        same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
-        for into, code, known in zip(sides, codes, bare, strict=True):
-            last = into is sides[1]
-            into.append(known if same else (_judged if last else _run)(code, progress))
-    return _together(sides[0]), _together(sides[1])
 
+    def versions(self, before: PathLike, after: Side, *, run: bool) -> tuple[Snapshot, Snapshot]:
+        """Predict two versions of a source as the two sides.
 
-def candidate(
-    baseline: Snapshot,
-    targets: Side,
-    arch: Sequence[str] | None,
-    progress: Progress | None,
-    *,
-    run: bool = False,
-    against: PathLike | None = None,
-    kernels: Sequence[str] = (),
-) -> Snapshot | None:
-    """Sources as the candidate of a baseline that holds predictions; ``None`` of captures.
+        Where both are the same machine code nothing is run, unless ``run`` asks for it.
+        """
+        from kernelprof.comparison.inputs import same_code
 
-    For the architectures that the baseline has, unless some are named. What is the same machine
-    code as in the baseline is not run, unless ``run`` asks for it: it counts what that does. What
-    ``against`` gives is what each has to give.
-    """
-    from kernelprof.comparison import predictions
+        paths = sources(after)
+        if len(paths) != 1:
+            raise UsageError(
+                "a source is compared with one other version of it",
+                where=os.fspath(before),
+                hint="name two: kernelprof gate before.cu after.cu --predict\n"
+                "for several keep a baseline: kernelprof baseline save A.cu B.cu --predict -o FILE",
+            )
+        sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
+        launches = self._launches_alike(before, paths[0])
+        for each in architectures(self.arch):
+            codes = [
+                self._compile(target, each, launch)
+                for target, launch in zip((before, *paths), launches, strict=True)
+            ]
+            bare = [_without_counts(code) for code in codes]
+            same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
+            sides[0].append(bare[0] if same else self._run(codes[0]))
+            sides[1].append(bare[1] if same else self._run_candidate(codes[1]))
+        return _together(sides[0]), _together(sides[1])
 
-    named = sources(targets)
-    if not named:
-        return None
-    known = predictions.architectures(baseline.kernels)
-    if baseline.kernels and not known:
-        raise InputError(
-            "the baseline was measured, and a source is predicted",
-            where=baseline.origin,
-            hint=f"measure it: kernelprof profile {os.fspath(named[0])} -o capture\nor make a "
-            "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
+    def candidate(self, baseline: Snapshot, targets: Side, *, run: bool = False) -> Snapshot | None:
+        """Predict sources as the candidate of a baseline of predictions; ``None`` of captures.
+
+        For the architectures that the baseline has, unless some are named. What is the same machine
+        code as in the baseline is not run, unless ``run`` asks for it: it counts what that does.
+        """
+        from kernelprof.comparison import sides
+
+        paths = sources(targets)
+        if not paths:
+            return None
+        recorded = sides.architectures(baseline.kernels)
+        if baseline.kernels and not recorded:
+            raise InputError(
+                "the baseline was measured, and a source is predicted",
+                where=baseline.origin,
+                hint=f"measure it: kernelprof profile {os.fspath(paths[0])} -o capture\nor make a "
+                "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
+            )
+        wanted = architectures(self.arch or recorded)
+        if recorded and (lacking := [each for each in wanted if each not in recorded]):
+            raise UsageError(
+                f"the baseline holds predictions for {', '.join(recorded)}, and none for "
+                f"{', '.join(lacking)}",
+                where=baseline.origin,
+                hint="leave out --arch, or make a baseline for it: kernelprof baseline save "
+                f"KERNEL.cu --predict --arch {','.join((*recorded, *lacking))} -o FILE",
+            )
+        snapshots = []
+        for target in paths:
+            launch = self._launch(target, candidate=True)
+            for each in wanted:
+                code = self._compile(target, each, launch)
+                bare = _without_counts(code)
+                held = None if run else sides.find_stored_counts(baseline, bare.kernels[0])
+                snapshots.append(
+                    replace(bare, kernels=(held,)) if held else self._run_candidate(code)
+                )
+        return _together(snapshots)
+
+    def _launch(self, target: PathLike, *, candidate: bool = False) -> LaunchOverrides:
+        from kernelprof.launch.specification.overrides import LaunchOverrides
+
+        other = Path(self.against) if candidate and self.against is not None else None
+        paths = self.kernels[0] if len(self.kernels) == 1 else None
+        return with_launch(
+            LaunchOverrides(against=other),
+            target,
+            paths,
+            self.progress,
+            programs=True,
+            accepts_mistakes=candidate,
         )
-    wanted = architectures(arch or known)
-    if known and (lacking := [each for each in wanted if each not in known]):
-        raise UsageError(
-            f"the baseline holds predictions for {', '.join(known)}, and none for "
-            f"{', '.join(lacking)}",
-            where=baseline.origin,
-            hint="leave out --arch, or make a baseline for it: kernelprof baseline save KERNEL.cu "
-            f"--predict --arch {','.join((*known, *lacking))} -o FILE",
-        )
-    found = []
-    for target in named:
-        changes = _launch(target, against, kernels, progress, wrong=True)
-        for each in wanted:
-            code = _compile(target, each, progress, changes)
-            bare = _bare(code)
-            held = None if run else predictions.held(baseline, bare.kernels[0])
-            found.append(replace(bare, kernels=(held,)) if held else _judged(code, progress))
-    return _together(found)
+
+    def _launches_alike(
+        self, before: PathLike, after: PathLike
+    ) -> tuple[LaunchOverrides, LaunchOverrides]:
+        """The launches of two versions: one that is inferred gets the sizes of the other.
+
+        What is guessed of a size follows from the whole source, and is no part of the change.
+        """
+        old, new = self._launch(before), self._launch(after, candidate=True)
+        if old.inferred is None and new.inferred is None:
+            return old, new
+        sizes = [each.specified(Path(at)).sizes for each, at in ((old, before), (new, after))]
+        given, own = sizes if new.inferred is not None else sizes[::-1]
+        same = {name: value for name, value in given.items() if own.get(name, value) != value}
+        if new.inferred is not None:
+            return old, replace(new, sizes=same)
+        return replace(old, sizes=same), new
+
+    def _compile(self, target: PathLike, arch: str, launch: LaunchOverrides) -> CompiledSource:
+        with explaining_inferred(launch, target):
+            return compiled(target, launch, arch, self.progress)
+
+    def _run(self, code: CompiledSource) -> Snapshot:
+        from kernelprof.comparison import sides
+
+        with explaining_inferred(code.overrides, code.source):
+            capture = predicted(code, self.progress)
+        snapshot = sides.snapshot(capture, None, capture.contents.source_text, capture.prediction)
+        return replace(snapshot, origin=str(code.source))
+
+    def _run_candidate(self, code: CompiledSource) -> Snapshot:
+        """A candidate; one that is wrong has that in place of counts: the gate says so."""
+        from kernelprof.launch.run.trial import LaunchError
+        from kernelprof.prediction.facts import mistake
+
+        try:
+            return self._run(code)
+        except LaunchError as error:
+            wrong = mistake(code, error)
+            if wrong is None:
+                raise
+        bare = _without_counts(code)
+        (kernel,) = bare.kernels
+        assert kernel.predicted is not None  # it was compiled
+        facts = replace(kernel.predicted, mistake=wrong)
+        return replace(bare, kernels=(replace(kernel, passed=False, predicted=facts),))
 
 
 def held_against(
@@ -163,22 +207,22 @@ def held_against(
 
     All of them where the candidate is of captures: what is not in those is gone.
     """
-    from kernelprof.comparison.predictions import ends_with, of_sources
+    from kernelprof.comparison.sides import ends_with, split_by_sources
 
-    named = [Path(each) for each in sources(targets)]
-    if not named:
+    paths = [Path(each) for each in sources(targets)]
+    if not paths:
         return baseline, ()
 
     # Paths are those of the folder in which the baseline was made.
     folders = {Path(), Path(baseline.origin).parent}
     for kernel in baseline.kernels:
         held = Path(kernel.inputs.path if kernel.inputs else "")
-        folders |= {each.parents[len(held.parts) - 1] for each in named if ends_with(each, held)}
+        folders |= {each.parents[len(held.parts) - 1] for each in paths if ends_with(each, held)}
 
     def is_gone(path: str) -> bool:
         return not any(files.is_plain(folder / path) for folder in folders)
 
-    return of_sources(baseline, candidate, renamed=rename, is_gone=is_gone)
+    return split_by_sources(baseline, candidate, renamed=rename, is_gone=is_gone)
 
 
 def refuse_unasked(source: PathLike, *, predict: bool) -> None:
@@ -206,100 +250,25 @@ def refuse_without_source(
         raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
 
 
-def _launch(
-    target: PathLike,
-    against: PathLike | None,
-    kernels: Sequence[str],
-    progress: Progress | None,
-    *,
-    wrong: bool = False,
-) -> LaunchOverrides:
-    """How a source is launched: as it says, else as can be inferred."""
-    from kernelprof.launch.overrides import LaunchOverrides
-
-    other = None if against is None else Path(against)
-    named = kernels[0] if len(kernels) == 1 else None
-    changes = LaunchOverrides(against=other)
-    return with_launch(changes, target, named, progress, programs=True, wrong=wrong)
-
-
-def _alike(
-    before: PathLike,
-    after: PathLike,
-    against: PathLike | None,
-    kernels: Sequence[str],
-    progress: Progress | None,
-) -> tuple[LaunchOverrides, LaunchOverrides]:
-    """The launches of two versions: one that is inferred gets the sizes of the other.
-
-    What is guessed of a size follows from the whole source, and is no part of the change.
-    """
-    old = _launch(before, None, kernels, progress)
-    new = _launch(after, against, kernels, progress, wrong=True)
-    if old.inferred is None and new.inferred is None:
-        return old, new
-    sizes = [each.specified(Path(at)).sizes for each, at in ((old, before), (new, after))]
-    given, own = sizes if new.inferred is not None else sizes[::-1]
-    same = {name: value for name, value in given.items() if own.get(name, value) != value}
-    if new.inferred is not None:
-        return old, replace(new, sizes=same)
-    return replace(old, sizes=same), new
-
-
-def _compile(
-    target: PathLike, arch: str, progress: Progress | None, changes: LaunchOverrides
-) -> Compiled:
-    with asked_about(changes, target):
-        return compiled(target, changes, arch, progress)
-
-
-def _run(code: Compiled, progress: Progress | None) -> Snapshot:
-    from kernelprof.comparison import sides
-
-    with asked_about(code.overrides, code.source):
-        found = predicted(code, progress)
-    taken = sides.snapshot(found, None, found.contents.source_text, found.prediction)
-    return replace(taken, origin=str(code.source))
-
-
-def _judged(code: Compiled, progress: Progress | None) -> Snapshot:
-    """A candidate; one that is wrong has that in place of counts: the gate says so."""
-    from kernelprof.launch.trial import LaunchError
-    from kernelprof.predict.facts import mistake
-
-    try:
-        return _run(code, progress)
-    except LaunchError as error:
-        wrong = mistake(code, error)
-        if wrong is None:
-            raise
-    bare = _bare(code)
-    (kernel,) = bare.kernels
-    assert kernel.predicted is not None  # it was compiled
-    known = replace(kernel.predicted, mistake=wrong)
-    return replace(bare, kernels=(replace(kernel, passed=False, predicted=known),))
-
-
-def _bare(code: Compiled) -> Snapshot:
-    """A kernel that was compiled and not run."""
-    from kernelprof.comparison.predictions import of_code
+def _without_counts(code: CompiledSource) -> Snapshot:
+    from kernelprof.comparison.sides import snapshot_of_code
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import sentences
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.predict.facts import facts_of_code
+    from kernelprof.prediction.facts import facts_of_code
 
-    known, at = facts_of_code(code), code.spec.resolve()
-    kernel = of_code(code.spec.kernel, at.grid, at.block, known)
+    facts, at = facts_of_code(code), code.spec.resolve()
+    kernel = snapshot_of_code(code.spec.kernel, at.grid, at.block, facts)
     text = read_source(code.source)
     return Snapshot(
         str(code.source),
         kernels=(kernel,),
-        sources={known.source.sha256: text},
-        warnings=sentences(known.source),
+        sources={facts.source.sha256: text},
+        warnings=sentences(facts.source),
     )
 
 
 def _together(sides: Iterable[Snapshot]) -> Snapshot:
-    from kernelprof.comparison.predictions import together
+    from kernelprof.comparison.sides import merge_predictions
 
-    return together(list(sides))
+    return merge_predictions(list(sides))

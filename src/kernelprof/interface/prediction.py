@@ -6,10 +6,10 @@ import os
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Final, Unpack, overload
 
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
-from kernelprof.interface.profiling import is_source, request
+from kernelprof.interface.requests import is_source
 from kernelprof.results import Capture, Diagnosis, as_result
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import NotMeasurableError, ProfileRequest
-    from kernelprof.interface.profiling import Profiling
-    from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.predict.built import Compiled
+    from kernelprof.interface.requests import PredictionOptions
+    from kernelprof.launch.specification.overrides import LaunchOverrides
+    from kernelprof.prediction.machine_code import CompiledSource
     from kernelprof.results import PathLike
 
 
@@ -28,11 +28,7 @@ def predict(
     target: PathLike,
     *,
     arch: str | None = None,
-    size: Sequence[str] | None = None,
-    define: Sequence[str] | None = None,
-    against: PathLike | None = None,
-    kernel: str | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[PredictionOptions],
 ) -> Capture: ...
 
 
@@ -41,11 +37,7 @@ def predict(
     target: PathLike,
     *,
     arch: list[str] | tuple[str, ...],
-    size: Sequence[str] | None = None,
-    define: Sequence[str] | None = None,
-    against: PathLike | None = None,
-    kernel: str | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[PredictionOptions],
 ) -> tuple[Capture, ...]: ...
 
 
@@ -53,44 +45,61 @@ def predict(
     target: PathLike,
     *,
     arch: str | list[str] | tuple[str, ...] | None = None,
-    size: Sequence[str] | None = None,
-    define: Sequence[str] | None = None,
-    against: PathLike | None = None,
-    kernel: str | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[PredictionOptions],
 ) -> Capture | tuple[Capture, ...]:
     """What a kernel in a ``.cu`` file does, from its machine code: no GPU is needed.
 
     Compiled for the architecture ``arch`` (``sm_90`` without it; of several names the captures come
     in a tuple), its result is checked against its reference, and some of its blocks are run. The
     capture has the counters that follow from that, each with its interval, and ``prediction`` has
-    each access to memory with its line. ``size`` and ``define`` have ``NAME=VALUE`` each. The
-    results of ``against``, another version of the kernel, stand in for its reference. Of a source
-    without a launch specification the one that ``kernelprof init`` would write is taken, if it has
-    no blank; ``kernel`` then names one of several.
+    each access to memory with its line. Of a source without a launch specification the one that
+    ``kernelprof init`` would write is used, if it has no blank; ``kernel`` then names one of
+    several.
 
     Raises :class:`MissingToolError` where the compiler's packages are not installed (``pip install
     'kernelprof[predict]'``) and for what only a GPU can run; :class:`UsageError` for an unknown
     architecture; and what a launch raises for a kernel that is wrong.
     """
-    from kernelprof.interface.inferred import asked_about, with_launch
-    from kernelprof.launch.overrides import overrides
+    from kernelprof.launch.specification.overrides import parse_overrides
 
+    _refuse_other_than_source(target)
+    architecture_names = architectures(arch)
+    changes = parse_overrides(
+        options.get("size"),
+        options.get("define"),
+        None,
+        has_source=True,
+        against=options.get("against"),
+    )
+    kernel, progress = options.get("kernel"), options.get("progress")
+    captures = _predict(target, architecture_names, changes, kernel, progress)
+    return captures[0] if arch is None or isinstance(arch, str) else captures
+
+
+def _refuse_other_than_source(target: PathLike) -> None:
     if not is_source(target):
         raise UsageError(
             "only a .cu file can be predicted",
             where=os.fspath(target),
             hint="name the source of a kernel",
         )
-    several = arch is not None and not isinstance(arch, str)
-    wanted = architectures(arch)
-    changes = overrides(size, define, None, has_source=True, against=against)
+
+
+def _predict(
+    target: PathLike,
+    architecture_names: Sequence[str],
+    changes: LaunchOverrides,
+    kernel: str | None,
+    progress: Progress | None,
+) -> tuple[Capture, ...]:
+    from kernelprof.interface.inferred import explaining_inferred, with_launch
+
     changes = with_launch(changes, target, kernel, progress, programs=True)
-    with asked_about(changes, target):
-        found = tuple(
-            predicted(compiled(target, changes, each, progress), progress) for each in wanted
+    with explaining_inferred(changes, target):
+        return tuple(
+            predicted(compiled(target, changes, each, progress), progress)
+            for each in architecture_names
         )
-    return found if several else found[0]
 
 
 def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -98,26 +107,26 @@ def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
 
     Raises :class:`UsageError` for one that is not known.
     """
-    from kernelprof.predict.architectures import DEFAULT_ARCH, KNOWN
+    from kernelprof.prediction.architectures import DEFAULT_ARCH, KNOWN
 
     given = (arch,) if isinstance(arch, str) else tuple(arch or ())
-    named = [part.strip() for each in given for part in each.split(",")]
-    for each in named:
+    names = [name.strip() for each in given for name in each.split(",")]
+    for each in names:
         if each not in KNOWN:
             raise UsageError(
                 f"{each!r} is no architecture that kernels are predicted for",
                 hint=f"there are: {', '.join(KNOWN)}",
             )
-    return tuple(dict.fromkeys(named)) or (DEFAULT_ARCH,)
+    return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 
 
 def compiled(
     target: PathLike, changes: LaunchOverrides, arch: str, progress: Progress | None
-) -> Compiled:
+) -> CompiledSource:
     """The machine code of a source with a launch specification; nothing is run."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import refuse_other_than_file
-    from kernelprof.predict.built import compiled as compile_it
+    from kernelprof.prediction.machine_code import compiled as compile_it
 
     refuse_other_than_file(Path(target), hint="name a .cu file")
     with progress or Progress() as shown:
@@ -129,8 +138,8 @@ def compiled(
 _FOLLOW: Final = (
     "elftools.elf.elffile",
     "elftools.elf.relocation",
-    "kernelprof.predict.prediction",
-    "kernelprof.predict.facts",
+    "kernelprof.prediction.predictor",
+    "kernelprof.prediction.facts",
     "kernelprof.analysis.verdict",
     "kernelprof.report.measurement",
     "kernelprof.report.render",
@@ -142,86 +151,76 @@ def _load_what_follows() -> None:
     """Import what runs and judges a kernel: a tenth of the time of a short prediction."""
     for name in _FOLLOW:
         import_module(name)
-    import_module("kernelprof.predict.machine.operations").operations()
-    import_module("kernelprof.predict.machine.control").endings()
+    import_module("sassim.interpreter.operations").operations()
+    import_module("sassim.interpreter.control_flow").endings()
     import_module("kernelprof.analysis.rules").registry()
 
 
-def predicted(code: Compiled, progress: Progress | None) -> Capture:
+def predicted(code: CompiledSource, progress: Progress | None) -> Capture:
     """The capture of a kernel's machine code, and what is known beside it."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import sentences
-    from kernelprof.predict.facts import facts
-    from kernelprof.predict.prediction import predict as run
-    from kernelprof.report.measurement import facts as told
+    from kernelprof.prediction.facts import facts
+    from kernelprof.prediction.predictor import predict as run
+    from kernelprof.report.measurement import facts as lines_of_facts
     from kernelprof.sources.source import Contents
 
     with progress or Progress() as shown:
-        found = run(code, progress=shown.say)
-    known = facts(found)
+        prediction = run(code, progress=shown.say)
+    facts_of_source = facts(prediction)
     return as_result(
         Capture,
         replace(
-            found.capture,
+            prediction.capture,
             origin=f"{code.source} as predicted for {code.arch}",
             application=str(code.source),
-            options=tuple(code.overrides.said()),
-            warnings=(*found.capture.warnings, *sentences(known.source)),
+            options=tuple(code.overrides.command_options()),
+            warnings=(*prediction.capture.warnings, *sentences(facts_of_source.source)),
         ),
-        contents=Contents(code.source, source_text=read_source(code.source), prediction=known),
-        remarks=tuple(told(None, known.correctness, known.source)),
+        contents=Contents(
+            code.source, source_text=read_source(code.source), prediction=facts_of_source
+        ),
+        remarks=tuple(lines_of_facts(None, facts_of_source.correctness, facts_of_source.source)),
     )
 
 
-# A diagnosis
-
-
-def diagnose(
-    target: Any, arch: str | None, kernel: str | None, preset: str | None, options: Profiling
+def diagnose_prediction(
+    request: ProfileRequest, preset: str | None, progress: Progress | None, arch: str | None = None
 ) -> Diagnosis:
     """What limits a kernel by its prediction. Raises what :func:`predict` raises."""
     from kernelprof.collect.request import only_measured
     from kernelprof.interface.inferred import qualified
 
-    wanted = request(None, target, kernel, options)
-    if given := only_measured(wanted):
+    source, kernel = request.source, request.filters.kernel
+    if given := only_measured(request):
         raise UsageError(
             f"{' and '.join(given)} cannot be done with a prediction: nothing is measured",
-            where=None if target is None else os.fspath(target),
+            where=None if source is None else str(source),
             hint="leave it out, or leave out --predict and measure on a machine with a GPU",
         )
-    if target is None:
+    if source is None:
         raise UsageError(
             "a program cannot be predicted",
             hint="name a .cu file: kernelprof diagnose KERNEL.cu --predict",
         )
-    _refuse_for_main(wanted)
-    capture = predict(
-        target,
-        arch=arch,
-        size=options.get("size"),
-        define=options.get("define"),
-        against=options.get("against"),
-        kernel=kernel,
-        progress=options.get("progress"),
-    )
-    chosen = None if capture.inferred else kernel
-    return qualified(capture.diagnose(chosen, preset=preset))
+    _refuse_for_main(request)
+    _refuse_other_than_source(source)
+    (capture,) = _predict(source, architectures(arch), request.overrides, kernel, progress)
+    return qualified(capture.diagnose(None if capture.inferred else kernel, preset=preset))
 
 
-def _refuse_for_main(wanted: ProfileRequest) -> None:
-    """Refuse what only a source that runs by itself is given."""
+def _refuse_for_main(request: ProfileRequest) -> None:
     options = {
-        "arguments after --": wanted.arguments,
-        "--flags": wanted.flags,
-        "--build": wanted.build,
+        "arguments after --": request.arguments,
+        "--flags": request.flags,
+        "--build": request.build,
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
             f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
             "its launch specification, and runs no main()",
-            where=str(wanted.source),
+            where=str(request.source),
             hint="leave it out: the specification says what the kernel is given, and flags of the "
             "compiler (docs/launch-specification.md)",
         )
@@ -229,21 +228,20 @@ def _refuse_for_main(wanted: ProfileRequest) -> None:
 
 def diagnose_instead(
     error: NotMeasurableError,
-    target: Any,
-    kernel: str | None,
+    request: ProfileRequest,
     preset: str | None,
-    options: Profiling,
+    progress: Progress | None,
 ) -> Diagnosis:
-    """The same where a kernel can be neither measured here nor was recorded, which ``error`` says.
+    """Predict a kernel that can be neither measured here nor was recorded, which ``error`` says.
 
     Where it cannot be predicted either, that is an error which says both.
     """
     from kernelprof.collect.request import only_measured
 
-    if only_measured(request(None, target, kernel, options)):
+    if only_measured(request):
         raise error
     try:
-        found = diagnose(target, None, kernel, preset, options)
+        diagnosis = diagnose_prediction(replace(request, application=()), preset, progress)
     except KernelprofError as problem:
         if problem.exit_code is not ExitCode.ENVIRONMENT:
             raise
@@ -255,6 +253,5 @@ def diagnose_instead(
             where = problem.where or where
         hint = "\n".join(filter(None, (hint, error.hint)))
         raise MissingToolError(what, where=where, hint=hint) from problem
-    origin = f"{found.capture.origin} ({error.lacking} here)"
-    capture = replace(found.capture, origin=origin)
-    return replace(found, origin=origin, capture=capture)
+    origin = f"{diagnosis.capture.origin} ({error.lacking} here)"
+    return replace(diagnosis, origin=origin, capture=replace(diagnosis.capture, origin=origin))

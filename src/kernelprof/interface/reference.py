@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.catalogue import Preset
     from kernelprof.analysis.rules import Rule
-    from kernelprof.collect.doctor import Check
+    from kernelprof.collect.doctor import MachineCheck
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.initialise import Draft, Proposal
+    from kernelprof.launch.inference.proposal import SpecificationDraft, SpecificationProposal
     from kernelprof.results import PathLike
 
 
@@ -56,14 +56,14 @@ def schema(kind: str = "diagnosis") -> str:
     return published(kind)
 
 
-def doctor() -> tuple[Check, ...]:
+def doctor() -> tuple[MachineCheck, ...]:
     """What this machine has for profiling: GPU, driver, ``ncu``, permission, compiler."""
     from kernelprof.collect.doctor import checkup
 
     return checkup()
 
 
-def needed_checks(requirements: Iterable[str]) -> set[str]:
+def required_checks(requirements: Iterable[str]) -> set[str]:
     """The names of the checks that must pass for what is required, besides reading captures."""
     from kernelprof.collect.doctor import needs
 
@@ -77,7 +77,7 @@ def init(
     force: bool = False,
     against: PathLike | None = None,
     progress: Progress | None = None,
-) -> Draft:
+) -> SpecificationDraft:
     """A launch specification for a kernel, guessed from its source; nothing is written.
 
     Where the packages are installed that predict kernels, small cases of it are run: they find the
@@ -94,21 +94,21 @@ def proposed(
     force: bool = False,
     against: PathLike | None = None,
     progress: Progress | None = None,
-) -> Proposal:
+) -> SpecificationProposal:
     """What :func:`init` writes, as it was guessed."""
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.initialise import propose
-    from kernelprof.predict.toolchain import is_installed
+    from kernelprof.launch.inference.proposal import propose
+    from kernelprof.prediction.toolchain import is_installed
 
     other = None if against is None else Path(against)
     proposal = propose(Path(source), kernel=kernel, force=force, against=other)
     if is_installed():
-        from kernelprof.predict.complete import complete
+        from kernelprof.prediction.completion import complete
 
         with progress or Progress() as shown:
             complete(proposal, shown.say)
     else:
-        from kernelprof.launch.guess.uneven import where_guarded
+        from kernelprof.launch.inference.extents import use_uneven_values
 
-        where_guarded(proposal.guesses)
+        use_uneven_values(proposal.guesses)
     return proposal

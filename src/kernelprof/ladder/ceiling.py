@@ -1,7 +1,7 @@
 """The ceiling: cuBLAS through CuPy, in a process of its own that is asked for times.
 
 ``python -m kernelprof.ladder.ceiling --precision bfloat16 --layout nt --fill normal`` answers
-questions (:mod:`kernelprof.launch.asked`): what it is and how exact, and the times of so many
+questions (:mod:`kernelprof.launch.processes`): what it is and how exact, and the times of so many
 products. It stays while the rungs are measured, so that both can be timed in turns; it is no part
 of their process, whose context a kernel that faults takes with it.
 
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product, flops, least_bytes
-from kernelprof.launch import asked
-from kernelprof.launch.prepare import last_lines
+from kernelprof.launch import processes
 from kernelprof.launch.processes import TimeLimitError
+from kernelprof.launch.run.prepare import last_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from kernelprof.ladder.results import Ceiling
+    from kernelprof.ladder.results import CublasCeiling
     from kernelprof.launch.processes import Interrupts
 
 WARM_UP: Final = 5
@@ -55,16 +55,13 @@ class CeilingError(KernelprofError):
 
 
 class Cublas:
-    """cuBLAS on two square matrices, to be timed as often as somebody wants.
-
-    A context manager; all of it raises :class:`CeilingError` where there is no such ceiling.
-    """
+    """A worker that times cuBLAS on square matrices; raises :class:`CeilingError`."""
 
     def __init__(self, product: Product, interrupts: Interrupts) -> None:
         self._product = product
         words = ("--precision", product.precision, "--layout", product.layout)
         command = [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", *words]
-        self._child = asked.Asked([*command, "--fill", product.fill], interrupts)
+        self._child = processes.RequestWorker([*command, "--fill", product.fill], interrupts)
 
     def __enter__(self) -> Cublas:
         """Itself."""
@@ -79,7 +76,7 @@ class Cublas:
         """End its process."""
         self._child.__exit__(kind, error, trace)
 
-    def ceiling(self, size: int) -> Ceiling:
+    def ceiling(self, size: int) -> CublasCeiling:
         """What it is, how exact, and its times at a size, alone."""
         facts = self._ask({"what": "facts"})
         check_error(float(facts["relative_error"]), self._product)
@@ -93,8 +90,8 @@ class Cublas:
 
     def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            answer = self._child.ask(question, _LIMIT_S)
-        except asked.EndedError as error:
+            answer = self._child.request(question, _LIMIT_S)
+        except processes.WorkerEndedError as error:
             hint = f"does this CuPy work with this CUDA?{last_lines(error.printed)}"
             answer = {"error": "the process that does it ended without an answer", "hint": hint}
         except TimeLimitError as error:
@@ -122,23 +119,23 @@ def check_error(error: float, product: Product) -> None:
     )
 
 
-def read_ceiling(found: Mapping[str, Any], size: int, product: Product) -> Ceiling:
+def read_ceiling(answer: Mapping[str, Any], size: int, product: Product) -> CublasCeiling:
     """The ceiling from what the child process answered."""
-    from kernelprof.ladder.results import Ceiling
-    from kernelprof.launch.trial import timing_facts
+    from kernelprof.ladder.results import CublasCeiling
+    from kernelprof.launch.run.trial import timing_facts
 
-    return Ceiling(
+    return CublasCeiling(
         timing=timing_facts(
-            found["times_ns"],
+            answer["times_ns"],
             warm_up=WARM_UP,
             flops=flops(size),
             min_bytes=least_bytes(product, size),
         ),
-        relative_error=float(found["relative_error"]),
-        device=found.get("device"),
-        cupy=found.get("cupy"),
-        cuda_runtime=found.get("cuda_runtime"),
-        cublas=found.get("cublas"),
+        relative_error=float(answer["relative_error"]),
+        device=answer.get("device"),
+        cupy=answer.get("cupy"),
+        cuda_runtime=answer.get("cuda_runtime"),
+        cublas=answer.get("cublas"),
     )
 
 
@@ -152,11 +149,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _answer(Product(given.precision, given.layout, given.fill))
     except ImportError as error:
-        asked.say({"error": f"CuPy is not installed here ({error})"})
+        processes.send_response({"error": f"CuPy is not installed here ({error})"})
     except KernelprofError as error:
-        asked.say({"error": error.what, "hint": error.hint})
+        processes.send_response({"error": error.what, "hint": error.hint})
     except Exception as error:  # CuPy raises many kinds; the parent process tells of each
-        asked.say({"error": f"{type(error).__name__}: {error}"})
+        processes.send_response({"error": f"{type(error).__name__}: {error}"})
     else:
         return 0
     return int(ExitCode.ENVIRONMENT)
@@ -165,16 +162,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answer(product: Product) -> None:
     for name in SWITCHES:
         os.environ[name] = "0"
-    from kernelprof.ladder.cublas import Products
+    from kernelprof.ladder.cublas import CublasProducts
 
-    products = Products(importlib.import_module("cupy"), product)
+    products = CublasProducts(importlib.import_module("cupy"), product)
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
         if question["what"] == "facts":
             return {"relative_error": products.relative_error(CHECKED_SIZE), **products.versions()}
         return {"times_ns": products.times_ns(question["size"], question["count"])}
 
-    asked.answer_all(answer)
+    processes.serve_requests(answer)
 
 
 if __name__ == "__main__":

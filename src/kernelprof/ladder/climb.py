@@ -15,8 +15,8 @@ from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, Usage
 from kernelprof.ladder.ceiling import CeilingError, Cublas
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import file_hash
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.sources.capture_directory import is_capture
 from kernelprof.tools import ncu_version
 from kernelprof.version import __version__
@@ -25,20 +25,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from kernelprof.collect.environment import Machine
-    from kernelprof.ladder.bench import Bench, Display, Work
+    from kernelprof.collect.environment import LocalMachine
+    from kernelprof.ladder.bench import Bench, Display, PreparedRung
     from kernelprof.ladder.registry import Ladder, Rung
-    from kernelprof.ladder.rounds import Beside
+    from kernelprof.ladder.results import InterleavedTiming
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be done with which rungs of a ladder.
+class ClimbPlan:
+    """What to do with which rungs; ``anew`` are files that are climbed again.
 
-    ``anew`` has the files of rungs that are climbed even where their results are known. ``size``
-    stands in for the sizes of the ladder and of its files. ``captures`` is the folder for a capture
-    directory a rung; those that are there already are replaced. ``command`` is what was typed,
-    ``display`` gives what shows progress.
+    ``size`` replaces the sizes of the ladder, ``captures`` is a folder of capture directories.
     """
 
     ladder: Ladder
@@ -62,33 +59,28 @@ class Plan:
 
 
 class Callbacks(NamedTuple):
-    """Called during the climb.
-
-    ``progress`` gets each rung that was climbed: its position, of how many, what was found, and the
-    seconds that it took. ``save`` gets the results so far.
-    """
+    """``progress`` gets each climbed rung and its seconds, ``save`` the results so far."""
 
     progress: Callable[[int, int, Climbed, float], None]
     warn: Callable[[str], None]
     save: Callable[[Climb], None]
 
 
-def climb(plan: Plan, callbacks: Callbacks, known: Climb | None = None) -> Climb:
-    """Climb the rungs of a plan; those that ``known`` already has all of are left out.
+def climb(plan: ClimbPlan, callbacks: Callbacks, earlier: Climb | None = None) -> Climb:
+    """Climb the rungs that earlier results lack; failed ones are among the results.
 
-    A rung that fails is among the results with its error. An error of the machine before anything
-    was measured is raised: the other rungs would meet it too.
+    An error of the machine before anything was measured is raised.
     """
-    with open_bench(plan) as (bench, machine):
+    with open_bench(plan) as (bench, info):
         if plan.captures is not None:
             for rung in plan.rungs:
                 with draft(plan.captures / rung.stem, force=True):
                     pass  # a place that cannot be written is known before an hour of measuring
-        return _Climber(plan, callbacks, bench, machine).climb(known)
+        return _Climber(plan, callbacks, bench, info).climb(earlier)
 
 
 @contextmanager
-def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
+def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
     """This machine's GPU and tools; :class:`MissingToolError` for what a plan needs beyond them."""
     here = local_tools(for_source=True)
     missing = [each for each in here.missing if each != "ncu" or plan.profile]
@@ -107,63 +99,59 @@ def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
         yield Bench(interrupts, plan.display, ncu, version, plan.sizes), here.machine
 
 
-def finished(found: Climbed | None, rung: Rung, plan: Plan, *, beside: bool) -> bool:
-    """Whether there are results of a rung as it is now, with all that a plan asks for.
-
-    ``beside`` is whether it can be timed in turns with cuBLAS.
-    """
-    if rung.file in plan.anew or found is None or found.error is not None:
+def finished(climbed: Climbed | None, rung: Rung, plan: ClimbPlan, *, with_cublas: bool) -> bool:
+    """Return whether a rung as it is now has all results that a plan asks for."""
+    if rung.file in plan.anew or climbed is None or climbed.error is not None:
         return False
-    if found.source_sha256 != file_hash(rung.path):
+    if climbed.source_sha256 != file_hash(rung.path):
         return False
     if plan.captures is not None and not is_capture(plan.captures / rung.stem):
         return False
-    if beside and any(found.at(size) is None for size in plan.timed_sizes):
+    if with_cublas and any(climbed.at(size) is None for size in plan.timed_sizes):
         return False
-    return found.full is not None or not plan.profile
+    return climbed.full is not None or not plan.profile
 
 
 @dataclass
 class _Climber:
-    plan: Plan
+    plan: ClimbPlan
     callbacks: Callbacks
     bench: Bench
-    machine: Machine
+    machine: LocalMachine
     measured: int = 0
     cublas: Cublas | None = None
     stack: ExitStack = field(default_factory=ExitStack)
     """Ends cuBLAS's process: it must not run beside rungs that are not timed in turns with it."""
 
-    def climb(self, known: Climb | None) -> Climb:
-        """Rung by rung; the results are saved after each."""
-        found = self._begun(known)
+    def climb(self, earlier: Climb | None) -> Climb:
+        result = self._begin(earlier)
         with self.stack:
-            if found.ceiling is None or self._todo(found, beside=True):
-                found = self._with_ceiling(found)
-            return self._rungs(found, self._todo(found, beside=self.cublas is not None))
+            if result.ceiling is None or self._todo(result, with_cublas=True):
+                result = self._with_ceiling(result)
+            return self._rungs(result, self._todo(result, with_cublas=self.cublas is not None))
 
-    def _todo(self, found: Climb, *, beside: bool) -> list[Rung]:
+    def _todo(self, result: Climb, *, with_cublas: bool) -> list[Rung]:
         return [
             rung
             for rung in self.plan.rungs
-            if not finished(found.rung(rung.file), rung, self.plan, beside=beside)
+            if not finished(result.rung(rung.file), rung, self.plan, with_cublas=with_cublas)
         ]
 
-    def _rungs(self, found: Climb, todo: list[Rung]) -> Climb:
+    def _rungs(self, result: Climb, todo: list[Rung]) -> Climb:
         if not todo:
-            self.callbacks.save(found)
+            self.callbacks.save(result)
         for position, rung in enumerate(todo, 1):
             start = time.monotonic()
-            climbed, surroundings = self._rung(rung, found.surroundings)
-            others = [each for each in found.rungs if each.file != rung.file]
+            climbed, surroundings = self._rung(rung, result.surroundings)
+            others = [each for each in result.rungs if each.file != rung.file]
             rungs = tuple(sorted([*others, climbed], key=lambda each: each.file))
-            found = replace(found, rungs=rungs, surroundings=surroundings)
-            self.callbacks.save(found)
+            result = replace(result, rungs=rungs, surroundings=surroundings)
+            self.callbacks.save(result)
             seconds = time.monotonic() - start
             self.callbacks.progress(position, len(todo), climbed, seconds)
-        return found
+        return result
 
-    def _begun(self, known: Climb | None) -> Climb:
+    def _begin(self, earlier: Climb | None) -> Climb:
         gpu = self.machine.gpus[0]
         capability = gpu.compute_capability
         begun = Climb(
@@ -184,41 +172,41 @@ class _Climber:
             title=self.plan.ladder.title,
             product=self.plan.ladder.product,
         )
-        if known is None:
+        if earlier is None:
             return begun
-        _check_same(known, begun)
+        _check_same(earlier, begun)
         whole = len(self.plan.rungs) == len(self.plan.ladder.rungs)
         return replace(
             begun,
             # What made the whole, not what measured a rung of it again.
-            command=begun.command if whole else known.command,
-            surroundings=_filled(begun.surroundings, known.surroundings),
-            ceiling=known.ceiling,
-            rungs=known.rungs,
+            command=begun.command if whole else earlier.command,
+            surroundings=_merge_known(begun.surroundings, earlier.surroundings),
+            ceiling=earlier.ceiling,
+            rungs=earlier.rungs,
         )
 
-    def _with_ceiling(self, found: Climb) -> Climb:
-        """With cuBLAS at hand, and its facts or the reason why there are none."""
+    def _with_ceiling(self, result: Climb) -> Climb:
         try:
             with self.plan.display() as progress:
                 progress.say("cuBLAS through CuPy")
-                cublas = self.stack.enter_context(Cublas(found.product, self.bench.interrupts))
+                cublas = self.stack.enter_context(Cublas(result.product, self.bench.interrupts))
                 ceiling = cublas.ceiling(self.plan.timed_sizes[-1])
         except KernelprofError as error:
             self.stack.close()
             self.callbacks.warn(f"{error.what}; {error.hint}")
             # What was known of it before is still true.
-            why = trouble(error) if found.ceiling is None else None
-            return replace(found, ceiling_error=why)
+            why = trouble(error) if result.ceiling is None else None
+            return replace(result, ceiling_error=why)
         self.cublas = cublas
-        return replace(found, ceiling=found.ceiling or ceiling, ceiling_error=None)
+        return replace(result, ceiling=result.ceiling or ceiling, ceiling_error=None)
 
-    def _beside(self, work: Work) -> tuple[Beside, ...]:
-        """The rung in turns with cuBLAS; nothing where that has failed, which is warned of."""
+    def _time_with_cublas(self, prepared: PreparedRung) -> tuple[InterleavedTiming, ...]:
         if self.cublas is None:
             return ()
         try:
-            return work.beside(self.cublas, self.plan.ladder.product, self.plan.timed_sizes)
+            return prepared.time_with_cublas(
+                self.cublas, self.plan.ladder.product, self.plan.timed_sizes
+            )
         except CeilingError as error:
             self.stack.close()
             self.callbacks.warn(f"{error.what}; {error.hint}")
@@ -226,23 +214,22 @@ class _Climber:
             return ()
 
     def _rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
-        """One rung with all that was asked for, as far as it went well."""
-        found = Climbed(rung.file, rung.title, rung.after, file_hash(rung.path))
+        result = Climbed(rung.file, rung.title, rung.after, file_hash(rung.path))
         try:
-            found = replace(found, defines=dict(load_spec(rung.path).compile.defines))
-            with self.bench.prepared(rung, {}) as work:
-                prepared = work.prepared
-                found = replace(found, timing=prepared.timing, correctness=prepared.correctness)
-                found = replace(found, beside=self._beside(work))
-                prepared = work.prepared
-                found = replace(found, timing=prepared.timing)
+            result = replace(result, defines=dict(load_spec(rung.path).compile.defines))
+            with self.bench.prepared(rung, {}) as measured_rung:
+                prepared = measured_rung.prepared
+                result = replace(result, timing=prepared.timing, correctness=prepared.correctness)
+                result = replace(result, beside=self._time_with_cublas(measured_rung))
+                prepared = measured_rung.prepared
+                result = replace(result, timing=prepared.timing)
                 if prepared.source is not None:
                     surroundings = replace(surroundings, compiler=prepared.source.compiler)
                 if self.plan.profile:
                     captures = self.plan.captures
                     keep = None if captures is None else captures / rung.stem
-                    full, traffic, gpu, multiprocessors = work.full(keep)
-                    found = replace(found, full=full, traffic=traffic)
+                    full, traffic, gpu, multiprocessors = measured_rung.full(keep)
+                    result = replace(result, full=full, traffic=traffic)
                     surroundings = replace(
                         surroundings,
                         gpu=gpu.name or surroundings.gpu,
@@ -254,23 +241,22 @@ class _Climber:
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
-            return replace(found, error=trouble(error)), surroundings
+            return replace(result, error=trouble(error)), surroundings
         self.measured += 1
-        return found, surroundings
+        return result, surroundings
 
 
-def _filled(now: Surroundings, before: Surroundings) -> Surroundings:
-    """What is known now, and else what was known before: a run without ``ncu`` knows less."""
-    known = {name: value for name, value in asdict(now).items() if value is not None}
-    return replace(before, **known)
+def _merge_known(now: Surroundings, before: Surroundings) -> Surroundings:
+    # What is known now, and else what was known before: a run without `ncu` knows less
+    current = {name: value for name, value in asdict(now).items() if value is not None}
+    return replace(before, **current)
 
 
-def _check_same(known: Climb, begun: Climb) -> None:
-    """Refuse to put results beside one another that are of different things."""
+def _check_same(earlier: Climb, begun: Climb) -> None:
     for what, before, now in (
-        ("ladder", known.ladder, begun.ladder),
-        ("GPU", known.surroundings.gpu, begun.surroundings.gpu),
-        ("size", known.sizes, begun.sizes),
+        ("ladder", earlier.ladder, begun.ladder),
+        ("GPU", earlier.surroundings.gpu, begun.surroundings.gpu),
+        ("size", earlier.sizes, begun.sizes),
     ):
         if before != now:
             raise UsageError(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.launch.arrays import decode, encode
-from kernelprof.launch.device import DELAY, FIRST_DELAY_NS
+from kernelprof.launch.check.arrays import decode, encode
+from kernelprof.launch.run.device import DELAY, FIRST_DELAY_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ _CUBLAS_OP_T: Final = 1
 _TRIES: Final = 4
 
 
-class Products:
+class CublasProducts:
     """Square matrices on the GPU and their product; ``cupy`` is the module."""
 
     def __init__(self, cupy: Any, product: Product) -> None:
@@ -46,10 +46,7 @@ class Products:
         return float(np.linalg.norm(got - want) / np.linalg.norm(want))
 
     def times_ns(self, size: int, count: int) -> list[float]:
-        """Times of single products, each between two events, as rungs are timed.
-
-        The GPU waits while they are queued, and one that it had to wait for is not counted.
-        """
+        """Time single products between two events, as rungs are timed, while the GPU waits."""
         matrices = self._at(size)
         times: list[float] = []
         delay_ns = FIRST_DELAY_NS
@@ -83,7 +80,7 @@ class Products:
         self._delay((1,), (1,), (np.uint64(delay_ns),))
 
     def _at(self, size: int) -> tuple[Any, ...]:
-        """A, B and room for C of a size; those of the size before are given back."""
+        # A, B and room for C of a size; those of the size before are given back
         if size != self._size:
             self._matrices = ()
             a, b = self._matrix(size), self._matrix(size)
@@ -92,7 +89,7 @@ class Products:
         return self._matrices
 
     def _matrix(self, size: int) -> Any:
-        """One that is drawn as the rungs' inputs are; BF16 lies in uint16."""
+        # One that is drawn as the rungs' inputs are; BF16 lies in uint16
         values: npt.NDArray[np.float32]
         if self._product.fill == "normal":
             values = self._generator.standard_normal((size, size), dtype=np.float32)
@@ -123,26 +120,29 @@ class Products:
         """Of what was used, as far as this CuPy tells them."""
         cuda = self._cupy.cuda
         return {
-            "device": _told(lambda: str(cuda.runtime.getDeviceProperties(0)["name"], "utf-8")),
+            "device": _version_or_none(
+                lambda: str(cuda.runtime.getDeviceProperties(0)["name"], "utf-8")
+            ),
             "cupy": self._cupy.__version__,
-            "cuda_runtime": _told(lambda: _dotted(cuda.get_local_runtime_version(), 1000, 10)),
-            "cublas": _told(
+            "cuda_runtime": _version_or_none(
+                lambda: _dotted(cuda.get_local_runtime_version(), 1000, 10)
+            ),
+            "cublas": _version_or_none(
                 lambda: _dotted(cuda.cublas.getVersion(cuda.get_cublas_handle()), 10000, 100, 1)
             ),
         }
 
 
 def _dotted(version: int, *places: int) -> str:
-    """``13000`` as ``13.0``, by what each part is multiplied with."""
     parts = []
-    for place in places:
-        part, version = divmod(int(version), place)
-        parts.append(str(part))
+    for factor in places:
+        digits, version = divmod(int(version), factor)
+        parts.append(str(digits))
     return ".".join(parts)
 
 
-def _told(ask: Callable[[], str]) -> str | None:
-    """A version, ``None`` where this CuPy does not tell it: no reason to measure nothing."""
+def _version_or_none(ask: Callable[[], str]) -> str | None:
+    # A version, `None` where this CuPy does not tell it: no reason to measure nothing
     try:
         return ask()
     except Exception:  # an attribute, a library or a symbol is missing, each with its own error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
-from kernelprof.launch.elements import element_bytes
+from kernelprof.launch.specification.elements import element_bytes
 from kernelprof.model.specification import default_tolerance
 
 if TYPE_CHECKING:
@@ -19,11 +19,7 @@ Fill = Literal["random", "normal"]
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a precision is called, and how exact a product of cuBLAS in it is.
-
-    ``most_error`` is the largest relative error (2-norm of the difference from float64 over the
-    rounded inputs) that still is one of this precision.
-    """
+    """Names of a precision, and the largest relative error of a product in it (2-norm)."""
 
     short: str
     peak: str
@@ -46,12 +42,7 @@ PRECISIONS: Final[Mapping[str, Precision]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """C = A * B of square or other matrices, all row-major; sums are always FP32.
-
-    ``precision`` is that of A, B and C. ``layout`` says how B lies: ``nn`` is [K, N], ``nt`` is
-    [N, K], so that both operands run along k. ``fill`` is how the inputs are drawn, in the words of
-    a launch specification. The defaults are those of results that do not name them.
-    """
+    """C = A * B of row-major matrices with FP32 sums; ``nn``: B is [K, N], ``nt``: [N, K]."""
 
     precision: PrecisionName = "float32"
     layout: Layout = "nn"

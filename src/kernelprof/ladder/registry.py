@@ -7,7 +7,6 @@ more, of the folder's name.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
@@ -17,7 +16,8 @@ from msgspec import Meta, Struct
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product
-from kernelprof.launch.tables import Define  # noqa: TC001 (msgspec reads the annotations)
+from kernelprof.launch.specification.tables import Define  # noqa: TC001 (msgspec reads the annotations)
+from kernelprof.model.toml_text import split_mistake
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
@@ -32,13 +32,9 @@ PLACE: Final = "cuda/ladder"
 _Text = Annotated[str, Meta(pattern=r"\S")]
 _Slug = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 _Macro = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-_PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(?P<key>[^`]*)`$")
-"""Where ``msgspec`` says that a mistake is."""
 
 
 class _Entry(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A ``[[rung]]`` as the file has it."""
-
     file: Annotated[str, Meta(pattern=r"^\d\d_[a-z0-9_]+\.cu$")]
     title: _Text
     changes: _Text
@@ -53,7 +49,7 @@ class Rung(_Entry, frozen=True, kw_only=True):
 
     path: Path
     ladder: str
-    place: str
+    folder: str
 
     @property
     def number(self) -> int:
@@ -69,7 +65,7 @@ class Rung(_Entry, frozen=True, kw_only=True):
     @property
     def target(self) -> str:
         """Its path from the root of the repository, which captures that are kept name."""
-        return f"{self.place}/{self.file}"
+        return f"{self.folder}/{self.file}"
 
     @property
     def stem(self) -> str:
@@ -77,7 +73,7 @@ class Rung(_Entry, frozen=True, kw_only=True):
         return self.file.removesuffix(".cu")
 
 
-class Ceiling(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class LadderCeiling(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The ``[ceiling]`` of a ladder: which product of cuBLAS its rungs are held against."""
 
     precision: PrecisionName
@@ -85,22 +81,18 @@ class Ceiling(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     fill: Fill
 
 
-class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+class _LadderFile(Struct, forbid_unknown_fields=True, kw_only=True):
     schema_version: Literal["1"]
     name: _Slug
     title: _Text
     about: _Text
     sizes: Annotated[list[Annotated[int, Meta(ge=1)]], Meta(min_length=1)]
-    ceiling: Ceiling
+    ceiling: LadderCeiling
     rung: Annotated[list[_Entry], Meta(min_length=1)]
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """Kernels for one problem, each of which changes one thing.
-
-    ``sizes`` are those of M = N = K to measure, ascending; the last is that of captures and of the
-    kernels' files. ``product`` is what its ceiling computes, as every rung does.
-    """
+    """Kernels for one problem, each of which changes one thing; the last size is profiled."""
 
     name: str
     title: str
@@ -113,60 +105,59 @@ class Ladder(Struct, frozen=True, kw_only=True):
 def ladders() -> tuple[Ladder, ...]:
     """The ladders that this installation has: the default one, and the others by their names."""
     folder = data_folder("cuda") / "ladder"
-    found = (read_ladder(path) for path in (folder / FILE, *sorted(folder.glob(f"*/{FILE}"))))
-    return tuple(found)
+    all_ladders = (read_ladder(path) for path in (folder / FILE, *sorted(folder.glob(f"*/{FILE}"))))
+    return tuple(all_ladders)
 
 
 def ladder(name: str = DEFAULT) -> Ladder:
     """The ladder of a name; :class:`UsageError` where there is none."""
-    known = ladders()
-    for each in known:
+    available = ladders()
+    for each in available:
         if each.name == name:
             return each
-    raise _no_ladder(name, known)
+    raise _no_ladder(name, available)
 
 
-def _no_ladder(name: str, known: Sequence[Ladder]) -> UsageError:
-    names = ", ".join(each.name for each in known)
+def _no_ladder(name: str, available: Sequence[Ladder]) -> UsageError:
+    names = ", ".join(each.name for each in available)
     return UsageError(f"there is no ladder {name!r}", hint=f"the ladders are {names}")
 
 
 def read_ladder(path: Path) -> Ladder:
     """The ladder of a registry file; :class:`InputError` names the key of a mistake."""
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File)
+        document = msgspec.toml.decode(path.read_bytes(), type=_LadderFile)
     except OSError as error:
         _refuse(f"it cannot be read ({error.strerror})", path)
     except msgspec.ValidationError as error:
-        place = _PLACE.search(str(error))
-        _refuse(_PLACE.sub("", str(error)), path, "" if place is None else place["key"])
+        what, key = split_mistake(error)
+        _refuse(what, path, key)
     except ValueError as error:
         _refuse(f"it is not valid TOML: {error}", path)
-    if found.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
-        _refuse(f"{found.name!r} is not the name of its folder", path, "name")
-    if found.sizes != sorted(set(found.sizes)):
+    if document.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
+        _refuse(f"{document.name!r} is not the name of its folder", path, "name")
+    if document.sizes != sorted(set(document.sizes)):
         _refuse("they do not ascend", path, "sizes")
-    home = PLACE if found.name == DEFAULT else f"{PLACE}/{found.name}"
+    home = PLACE if document.name == DEFAULT else f"{PLACE}/{document.name}"
     rungs: list[Rung] = []
-    for position, entry in enumerate(found.rung):
+    for position, entry in enumerate(document.rung):
         key, mistake = _mistake(entry, path.parent, rungs)
         if mistake:
             _refuse(mistake, path, f"rung[{position}].{key}")
-        said = msgspec.structs.asdict(entry)
+        keys = msgspec.structs.asdict(entry)
         file = path.with_name(entry.file)
-        rungs.append(Rung(path=file, ladder=found.name, place=home, **said))
+        rungs.append(Rung(path=file, ladder=document.name, folder=home, **keys))
     return Ladder(
-        name=found.name,
-        title=found.title,
-        about=found.about,
-        sizes=tuple(found.sizes),
-        product=Product(**msgspec.structs.asdict(found.ceiling)),
+        name=document.name,
+        title=document.title,
+        about=document.about,
+        sizes=tuple(document.sizes),
+        product=Product(**msgspec.structs.asdict(document.ceiling)),
         rungs=tuple(rungs),
     )
 
 
 def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, str]:
-    """A key and what is wrong with it beside its form; empty where nothing is."""
     if above and entry.file <= above[-1].file:
         return "file", f"{entry.file!r} does not come after {above[-1].file!r}"
     if not (folder / entry.file).is_file():
@@ -178,39 +169,39 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     return "", ""
 
 
-def choose(known: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, tuple[Rung, ...]]:
-    """The ladder of what somebody named, and those of its rungs that were named, in its order.
+def choose(available: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, tuple[Rung, ...]]:
+    """Return the ladder of these names, and the rungs that were named, in its order.
 
-    A name is a number or a file of the first ladder, the name of a ladder for all of its rungs, or
-    a ladder and a rung: ``bf16/4``, ``bf16/04_wgmma.cu``, also as the path of the file. Without a
-    name it is all of the first ladder. Raises :class:`UsageError` for rungs of two ladders.
+    A name is a number or file of the first ladder, a ladder, or both: ``bf16/4``, also as a
+    path. Raises :class:`UsageError` for rungs of two ladders.
     """
-    found = [_named(known, each) for each in wanted] or [(known[0], known[0].rungs)]
-    names = list(dict.fromkeys(of.name for of, _ in found))
+    matches = [_find_rungs(available, each) for each in wanted] or [
+        (available[0], available[0].rungs)
+    ]
+    names = list(dict.fromkeys(chosen_ladder.name for chosen_ladder, _ in matches))
     if len(names) > 1:
-        other = next(each for each in names if each != known[0].name)
+        other = next(each for each in names if each != available[0].name)
         raise UsageError(
             f"these are rungs of different ladders: {' and '.join(names)}",
             hint="climb one ladder at a time: each has its own problem, sizes and ceiling; a rung "
             f"of {other} has that name before it, as in {other}/1",
         )
-    of, chosen = found[0][0], {rung.file for _, rungs in found for rung in rungs}
-    return of, tuple(rung for rung in of.rungs if rung.file in chosen)
+    chosen_ladder, chosen = matches[0][0], {rung.file for _, rungs in matches for rung in rungs}
+    return chosen_ladder, tuple(rung for rung in chosen_ladder.rungs if rung.file in chosen)
 
 
-def named(known: Sequence[Ladder], wanted: Sequence[str]) -> frozenset[str]:
+def singly_chosen_files(available: Sequence[Ladder], wanted: Sequence[str]) -> frozenset[str]:
     """The files of the rungs that somebody named themselves, and not by their ladder alone."""
-    whole = {each.name for each in known}
-    singly = [_named(known, each) for each in wanted if each not in whole]
+    whole = {each.name for each in available}
+    singly = [_find_rungs(available, each) for each in wanted if each not in whole]
     return frozenset(rung.file for _, rungs in singly for rung in rungs)
 
 
-def _named(known: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ...]]:
-    """A ladder and what of it a word names."""
-    by_name = {each.name: each for each in known}
+def _find_rungs(available: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ...]]:
+    by_name = {each.name: each for each in available}
     if wanted in by_name:
         return by_name[wanted], by_name[wanted].rungs
-    for each in known:
+    for each in available:
         for rung in each.rungs:
             if Path(wanted).suffix and Path(wanted).resolve() == rung.path.resolve():
                 return each, (rung,)
@@ -220,28 +211,25 @@ def _named(known: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ..
         raise UsageError(f"{wanted!r} is neither a ladder nor a rung", hint=hint)
     folder = folders.rpartition("/")[2]
     if name.isdecimal() and folder and folder not in by_name:
-        raise _no_ladder(folder, known)
-    of = by_name.get(folder, known[0])
-    return of, (_find(of, name, wanted),)
+        raise _no_ladder(folder, available)
+    chosen = by_name.get(folder, available[0])
+    return chosen, (_find(chosen, name, wanted),)
 
 
-def _find(of: Ladder, name: str, wanted: str) -> Rung:
-    listed = "kernelprof ladder list" + (f" {of.name}" if of.name != DEFAULT else "")
-    for rung in of.rungs:
+def _find(ladder: Ladder, name: str, wanted: str) -> Rung:
+    listed = "kernelprof ladder list" + (f" {ladder.name}" if ladder.name != DEFAULT else "")
+    for rung in ladder.rungs:
         if name in (rung.file, rung.stem) or (name.isdecimal() and int(name) == rung.number):
             return rung
     raise UsageError(
-        f"the ladder {of.name} has no rung {wanted!r}",
-        hint=f"give a number from {of.rungs[0].number} to {of.rungs[-1].number}, or a file that "
-        f"'{listed}' shows; a rung of another ladder has its name before it, as in bf16/1",
+        f"the ladder {ladder.name} has no rung {wanted!r}",
+        hint=f"give a number from {ladder.rungs[0].number} to {ladder.rungs[-1].number}, or a file "
+        f"that '{listed}' shows; a rung of another ladder has its name before it, as in bf16/1",
     )
 
 
-def to_json(of: Ladder, known: Iterable[Ladder]) -> str:
-    """All that the registry says, with a path that can be given to ``kernelprof diagnose``.
-
-    ``known`` are all ladders, which it names.
-    """
+def to_json(chosen: Ladder, available: Iterable[Ladder]) -> str:
+    """Write all that the registry says, with paths for ``kernelprof diagnose``."""
     entries = [
         {
             "ladder": rung.ladder,
@@ -255,26 +243,26 @@ def to_json(of: Ladder, known: Iterable[Ladder]) -> str:
             "expected": rung.expected,
             "variants": rung.variants,
         }
-        for rung in of.rungs
+        for rung in chosen.rungs
     ]
     document = {
         "schema_version": "1",
         "ladder": {
-            "name": of.name,
-            "title": of.title,
-            "about": of.about,
-            "sizes": of.sizes,
-            "ceiling": asdict(of.product),
+            "name": chosen.name,
+            "title": chosen.title,
+            "about": chosen.about,
+            "sizes": chosen.sizes,
+            "ceiling": asdict(chosen.product),
         },
-        "ladders": [each.name for each in known],
+        "ladders": [each.name for each in available],
         "rungs": entries,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _refuse(what: str, path: Path, place: str = "") -> NoReturn:
+def _refuse(what: str, path: Path, position: str = "") -> NoReturn:
     raise InputError(
         f"the ladder's registry cannot be used: {what}",
-        where=f"{path}: {place}" if place else str(path),
+        where=f"{path}: {position}" if position else str(path),
         hint="its first lines say what each key means",
     )

@@ -7,13 +7,12 @@ import math
 import re
 import statistics
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes, tensor_fmas
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.ladder.product import Product
-from kernelprof.ladder.rounds import Beside, ratio_of
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
@@ -43,11 +42,7 @@ class ShortVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to profile a rung: the verdict at its end, and what it cost.
-
-    ``passes`` is how often the kernel was replayed, ``None`` where ``ncu`` does not say.
-    ``seconds`` are those on the clock, with the start of the program and the reading of reports.
-    """
+    """How a rung was profiled: the verdict, runs, passes (``None``: unknown) and seconds."""
 
     said: ShortVerdict
     runs: int
@@ -55,13 +50,42 @@ class Way:
     seconds: float
 
 
+class TimedRound(NamedTuple):
+    """Medians of one round, in nanoseconds."""
+
+    rung_ns: float
+    ceiling_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class InterleavedTiming:
+    """A rung and cuBLAS at one size, from the same rounds."""
+
+    size: int
+    timing: TimingFacts
+    ceiling: TimingFacts
+    rounds: tuple[TimedRound, ...] = field(default=())
+
+
+class Ratio(NamedTuple):
+    """What part of cuBLAS' speed a rung has: the median of the rounds, the lowest, the highest."""
+
+    median: float
+    low: float
+    high: float
+
+
+def ratio_of(timing: InterleavedTiming) -> Ratio:
+    """The rung's speed over that of cuBLAS, from each round's own two medians."""
+    ratios = [each.ceiling_ns / each.rung_ns for each in timing.rounds]
+    return Ratio(statistics.median(ratios), min(ratios), max(ratios))
+
+
 @dataclass(frozen=True, slots=True)
 class Climbed:
-    """One rung: how fast it is, what limits it, and what was moved for it.
+    """One rung: how fast it is, what limits it, and what it moved.
 
-    ``source_sha256`` is the hash of the kernel's file. ``full`` comes from the preset ``full`` in
-    one run. ``beside`` has a measurement in turns with cuBLAS for each size; ``timing`` is that of
-    the last, or of the rung alone where cuBLAS was not measured beside it.
+    ``beside`` has a measurement in turns with cuBLAS for each size; ``timing`` is the last.
     """
 
     file: str
@@ -74,14 +98,14 @@ class Climbed:
     full: Way | None = None
     traffic: Traffic | None = None
     error: Trouble | None = None
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[InterleavedTiming, ...] = ()
 
     @property
     def number(self) -> int:
         """The number that the file's name begins with."""
         return int(self.file[:2])
 
-    def at(self, size: int) -> Beside | None:
+    def at(self, size: int) -> InterleavedTiming | None:
         """The measurement beside cuBLAS at a size, if there is one."""
         return next((each for each in self.beside if each.size == size), None)
 
@@ -102,7 +126,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class CublasCeiling:
     """cuBLAS on the same problem; ``relative_error`` is a small product's, against float64."""
 
     timing: TimingFacts
@@ -115,18 +139,14 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """Everything that the report is made from; ``created`` is UTC in ISO 8601.
-
-    ``sizes`` are those of the profiles, of ``ceiling`` and of each rung's ``timing``. Results that
-    name no ladder are those of the first one.
-    """
+    """Everything that the report is made from; ``sizes`` are those of the profiles."""
 
     kernelprof: str
     created: str
     command: str
     sizes: dict[str, Any]
     surroundings: Surroundings
-    ceiling: Ceiling | None = None
+    ceiling: CublasCeiling | None = None
     ceiling_error: Trouble | None = None
     rungs: tuple[Climbed, ...] = ()
     ladder: str = "sgemm"
@@ -145,15 +165,10 @@ class Climb:
 
 
 _ADDED: Final = ("ladder", "title", "product")
-"""Keys that results did not have at first."""
 
 
 def to_json(climb: Climb) -> str:
-    """A climb as its file and its page hold it, read again by :func:`from_json`.
-
-    Keys that were added are left out where they say nothing that is not so without them: results
-    that were written before give the same text.
-    """
+    """Write a climb as JSON, without added keys that have their defaults."""
     values = asdict(climb)
     plain = Climb("", "", "", {}, Surroundings())
     for key in _ADDED:
@@ -171,8 +186,7 @@ def trouble(error: KernelprofError) -> Trouble:
     return Trouble(error.what, error.where, error.hint, int(error.exit_code))
 
 
-def _checked(climb: Climb) -> Climb:
-    """The climb, if its reports can be written: of its numbers only some make sense."""
+def _check_climb(climb: Climb) -> Climb:
     for name, size in climb.sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise RecordError(f"'sizes.{name}' is not a whole number from 1 on: {size!r:.80}")
@@ -182,35 +196,35 @@ def _checked(climb: Climb) -> Climb:
         if not re.match(r"[0-9]{2}", rung.file):
             raise RecordError(f"'rungs[{at}].file' does not begin with a number: {rung.file!r:.80}")
         check_timing(rung.timing, f"rungs[{at}].timing")
-        for number, beside in enumerate(rung.beside):
-            _check_beside(beside, f"rungs[{at}].beside[{number}]")
+        for number, timing in enumerate(rung.beside):
+            _check_beside(timing, f"rungs[{at}].beside[{number}]")
     return climb
 
 
-def _check_beside(beside: Beside, place: str) -> None:
-    check_timing(beside.timing, f"{place}.timing")
-    check_timing(beside.ceiling, f"{place}.ceiling")
-    if beside.size < 1:
-        raise RecordError(f"'{place}.size' is not a whole number from 1 on: {beside.size!r}")
-    if not beside.rounds:
-        raise RecordError(f"'{place}.rounds' is empty")
-    for each in (time for medians in beside.rounds for time in medians):
+def _check_beside(timing: InterleavedTiming, position: str) -> None:
+    check_timing(timing.timing, f"{position}.timing")
+    check_timing(timing.ceiling, f"{position}.ceiling")
+    if timing.size < 1:
+        raise RecordError(f"'{position}.size' is not a whole number from 1 on: {timing.size!r}")
+    if not timing.rounds:
+        raise RecordError(f"'{position}.rounds' is empty")
+    for each in (time for medians in timing.rounds for time in medians):
         if not 0 < each < math.inf:
-            raise RecordError(f"'{place}.rounds' has what is not a time: {each!r}")
+            raise RecordError(f"'{position}.rounds' has what is not a time: {each!r}")
 
 
-def check_timing(timing: TimingFacts | None, place: str) -> None:
+def check_timing(timing: TimingFacts | None, position: str) -> None:
     """Refuse times that are none with :class:`RecordError`."""
     if timing is None:
         return
     for name in ("median_ns", "low_ns", "high_ns"):
         value = getattr(timing, name)
         if not 0 < value < math.inf:
-            raise RecordError(f"'{place}.{name}' is not a time: {value!r}")
+            raise RecordError(f"'{position}.{name}' is not a time: {value!r}")
     for name in ("flops", "min_bytes", "confidence_low_ns", "confidence_high_ns"):
         value = getattr(timing, name)
         if value is not None and not 0 <= value < math.inf:
-            raise RecordError(f"'{place}.{name}' is not an amount: {value!r}")
+            raise RecordError(f"'{position}.{name}' is not an amount: {value!r}")
 
 
 def from_json(text: str, where: str) -> Climb:
@@ -220,7 +234,7 @@ def from_json(text: str, where: str) -> Climb:
         version = values.get("schema_version")
         if version != SCHEMA_VERSION:
             raise RecordError(f"its schema_version is {version!r}")
-        return _checked(build(Climb, values))
+        return _check_climb(build(Climb, values))
     except RecordError as error:
         raise InputError(
             f"this is not the result of a climb: {error}",
@@ -237,10 +251,7 @@ def gflops(timing: TimingFacts | None) -> float | None:
 
 
 def peak_lanes(chip: Surroundings, product: Product) -> int | None:
-    """Multiply-adds of an SM per cycle in the units that a product of this precision can use.
-
-    FP32 is that of the FP32 lanes, BF16 that of the tensor cores without sparsity.
-    """
+    """Return multiply-adds of an SM per cycle: of FP32 lanes, or of tensor cores for BF16."""
     if product.precision == "float32":
         return fp32_lanes(chip.compute_capability)
     return tensor_fmas(chip.compute_capability, product.precision)
@@ -254,16 +265,16 @@ def peak_gflops(chip: Surroundings, product: Product) -> float | None:
     return chip.multiprocessors * lanes * FLOPS_OF_FMA * chip.max_sm_mhz * 1e-3
 
 
-def ratio(part: float | None, whole: float | None) -> float | None:
+def ratio(numerator: float | None, denominator: float | None) -> float | None:
     """One over the other, not known where one of them is not."""
-    return None if part is None or not whole else part / whole
+    return None if numerator is None or not denominator else numerator / denominator
 
 
 def of_ceiling(climb: Climb, rung: Climbed) -> float | None:
     """What part of cuBLAS' speed a rung has: beside it in turns, else by both alone."""
-    beside = rung.beside[-1] if rung.beside else None
-    if beside is not None:
-        return ratio_of(beside).median
+    timing = rung.beside[-1] if rung.beside else None
+    if timing is not None:
+        return ratio_of(timing).median
     return ratio(gflops(rung.timing), ceiling_rate(climb))
 
 

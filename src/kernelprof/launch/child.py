@@ -22,61 +22,65 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch import asked as questions
-from kernelprof.launch.arrays import count_poison, decode
-from kernelprof.launch.build import (
+from kernelprof.launch.build.compilation import (
     Built,
-    build,
+    build_kernel,
     compile_failure,
-    options_of,
-    target_of,
+    compile_target,
+    nvcc_options,
+    read_built,
+    write_built,
 )
-from kernelprof.launch.built_files import keep, kept
-from kernelprof.launch.cubin import CompileError
-from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.inferred import Inferred
-from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
-from kernelprof.launch.overrides import parse_define, parse_size, version_beside
-from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.results import (
-    compared,
+from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.nvcc import Workshop, architecture_option, is_plain, scratch
+from kernelprof.launch.check.arrays import count_poison, decode
+from kernelprof.launch.check.results import (
+    compare_outputs,
+    load_version,
     reference_results,
     refuse_wrong,
     sizes_text,
 )
+from kernelprof.launch.processes import send_response, serve_requests
+from kernelprof.launch.run.device import BoundKernel, CudaDevice, LoadedKernel
+from kernelprof.launch.run.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
 from kernelprof.launch.source import changed_meanwhile, launch_hashes
-from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
-from kernelprof.launch.versions import version
+from kernelprof.launch.specification.overrides import (
+    InferredSpecification,
+    LaunchOverrides,
+    parse_define,
+    parse_size,
+)
 from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kernelprof.launch.cubin import Compiled
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.build.cubin import CompiledCubin
+    from kernelprof.launch.specification.spec import LaunchSpec
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for; ends the process with the code of an error."""
-    asked = _parser().parse_args(arguments)
+    """Run the command line; on an error, end the process with its exit code."""
+    options = _parser().parse_args(arguments)
     warnings.simplefilter("ignore")  # what nvcc warns of is in the source, not in the measurement
     trial = Trial()
     try:
-        device = Device()
-        _Task(asked, device, trial).do()
+        device = CudaDevice()
+        _Task(options, device, trial).do()
         device.close()
     except KernelprofError as error:
-        _end(asked.trial, trial, error, int(error.exit_code))
+        _end(options.trial, trial, error, int(error.exit_code))
     except Exception as error:
         ours = LaunchError(
             f"the process that launches the kernel failed: {type(error).__name__}: {error}",
             hint="this is a mistake in kernelprof; please report it with these lines:\n"
             + "".join(traceback.format_exception(error)[-4:]),
         )
-        _end(asked.trial, trial, ours, INTERNAL_ERROR)
-    if asked.trial is not None:
-        trial.write(asked.trial)
+        _end(options.trial, trial, ours, INTERNAL_ERROR)
+    if options.trial is not None:
+        trial.write(options.trial)
     return 0
 
 
@@ -99,43 +103,41 @@ def _end(file: Path | None, trial: Trial, error: KernelprofError, code: int) -> 
 
 
 class _Task:
-    """One kernel on one device, stage by stage."""
-
-    def __init__(self, asked: argparse.Namespace, device: Device, trial: Trial) -> None:
-        self.source: Path = asked.source
-        self.cubin: Path | None = asked.cubin
-        self.asked = asked
+    def __init__(self, options: argparse.Namespace, device: CudaDevice, trial: Trial) -> None:
+        self.source: Path = options.source
+        self.cubin: Path | None = options.cubin
+        self.options = options
         self.device = device
         self.trial = trial
-        self.spec = _specification(asked).changed(
-            sizes=dict(map(parse_size, asked.size)),
-            defines=dict(map(parse_define, asked.define)),
-        )
-        self.spec = self.spec.changed(
-            reference=None
-            if asked.against is None
-            else version_beside(asked.against, (self.spec.path or self.source).parent)
-        )
+        toml: Path | None = options.specification
+        self.spec = LaunchOverrides(
+            sizes=dict(map(parse_size, options.size)),
+            defines=dict(map(parse_define, options.define)),
+            against=options.against,
+            inferred=None
+            if toml is None
+            else InferredSpecification(toml.read_text(encoding="utf-8")),
+        ).specified(self.source)
         self.folder = (self.spec.path or self.source).parent
         self.where = f"{self.source}, kernel {self.spec.kernel}"
-        self.arch = target_of(self.spec, device.arch)
+        self.arch = compile_target(self.spec, device.arch)
         trial.gpu, trial.arch = device.name, self.arch
 
     def do(self) -> None:
-        """Check and time, or launch once for ``ncu``."""
+        """Check and time, answer requests, or launch once for ``ncu``."""
         kernel = self._kernel()
         spec = self.spec
-        if self.asked.only_check:
+        if self.options.only_check:
             self._check(kernel)
             return
-        if self.asked.answer:
+        if self.options.answer:
             self._answer(kernel)
             return
-        if self.asked.trial is None:
+        if self.options.trial is None:
             BoundKernel(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
             return
         self.trial.resources = kernel.resources
-        self.trial.options = (architecture_option(self.arch), *options_of(spec))
+        self.trial.options = (architecture_option(self.arch), *nvcc_options(spec))
         self.trial.compiler = nvcc_version()
         fully_written = self._check(kernel)
         bound = BoundKernel(kernel, spec.resolve(), self.folder)
@@ -147,7 +149,6 @@ class _Task:
             self._refuse_unwritten(bound)
 
     def _answer(self, kernel: LoadedKernel) -> None:
-        """Time it as often and at the sizes that each question says, until there are no more."""
         bound: dict[tuple[tuple[str, int], ...], BoundKernel] = {}
 
         def times(question: dict[str, Any]) -> dict[str, Any]:
@@ -161,53 +162,52 @@ class _Task:
             return {"times_ns": bound[at].times_ns(question["count"], limit)}
 
         try:
-            questions.answer_all(times)
+            serve_requests(times)
         except KernelprofError as error:
             self.trial.fail(error)
-            questions.say({"error": self.trial.error})
+            send_response({"error": self.trial.error})
             raise
 
     def _kernel(self) -> LoadedKernel:
-        """The loaded kernel: from the file that an earlier process left, else compiled."""
         key = launch_hashes(self.source, self.spec).digest()
-        if self.asked.expect is not None and key != self.asked.expect:
+        if self.options.expect is not None and key != self.options.expect:
             raise changed_meanwhile(str(self.source))
         key = f"{self.arch}-{key}"
-        built = None if self.cubin is None else kept(self.cubin, key)
+        built = None if self.cubin is None else read_built(self.cubin, key)
         if built is None:
             built = self._built(self.source, self.spec)
             if self.cubin is not None and self.cubin.parent.is_dir():
-                keep(self.cubin, key, built)
+                write_built(self.cubin, key, built)
         self.trial.compiler_warnings = built.warnings
         return LoadedKernel(self.device, built, self.where)
 
     def _built(self, source: Path, spec: LaunchSpec) -> Built:
         with self._workshop() as workshop:
 
-            def compiler(text: str, options: Sequence[str], arch: str, folder: Path) -> Compiled:
+            def compiler(
+                text: str, options: Sequence[str], arch: str, folder: Path
+            ) -> CompiledCubin:
                 try:
                     return workshop.cubin(text, options, arch, folder)
                 except CompileError as error:
                     raise compile_failure(source, error.what, kernel=spec.kernel) from error
 
-            named = workshop.named(source)
-            return build(spec, source, self.device.arch, compiler, named)
+            shown_path = workshop.printable_path(source)
+            return build_kernel(spec, source, self.device.arch, compiler, shown_path)
 
     @contextmanager
     def _workshop(self) -> Iterator[Workshop]:
-        """Where to compile: beside the cubin, where the links that its lines name have to stay."""
-        kept = None if self.cubin is None else self.cubin.parent
-        if kept is not None and kept.is_dir() and is_plain(kept):
-            yield Workshop(kept.resolve())
+        folder_of_cubin = None if self.cubin is None else self.cubin.parent
+        if folder_of_cubin is not None and folder_of_cubin.is_dir() and is_plain(folder_of_cubin):
+            yield Workshop(folder_of_cubin.resolve())
         else:
             with scratch() as folder:
                 yield Workshop(folder)
 
     def _check(self, kernel: LoadedKernel) -> bool:
-        """Compare with the reference; whether it is known that every element gets written."""
         spec = self.spec
         launch = spec.resolve(spec.check_sizes)
-        bound = BoundKernel(kernel, launch, self.folder, poison=not self.asked.no_poison)
+        bound = BoundKernel(kernel, launch, self.folder, poison=not self.options.no_poison)
         if spec.reference == NO_REFERENCE:
             bound.run(spec.launch.time_limit_s)
             return False
@@ -216,21 +216,19 @@ class _Task:
         else:
             wanted = reference_results(spec, launch, bound.before, self.folder, self.where)
         bound.run(spec.launch.time_limit_s)
-        found = compared(spec, wanted, bound.result)
-        self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
-        refuse_wrong(found, launch, self.where, spec.reference)
+        comparisons = compare_outputs(spec, wanted, bound.result)
+        self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in comparisons)
+        refuse_wrong(comparisons, launch, self.where, spec.reference)
         return not any(bool(np.isnan(values).any()) for values in wanted.values())
 
     def _results_of_version(self) -> dict[str, Any]:
-        """What another version of the kernel gives for the same arguments, at the check sizes."""
-        source, spec = version(self.spec, self.folder)
+        source, spec = load_version(self.spec, self.folder)
         loaded = LoadedKernel(self.device, self._built(source, spec), f"{source}, {spec.kernel}")
         bound = BoundKernel(loaded, spec.resolve(spec.check_sizes), self.folder)
         bound.run(spec.launch.time_limit_s)
         return {e.name: decode(bound.result(e.name), e.element) for e in self.spec.outputs}
 
     def _refuse_unwritten(self, bound: BoundKernel) -> None:
-        """Poison that is left at the sizes of the measurement: a grid that is too small."""
         for each in self.spec.outputs:
             if each.fill is not None:
                 continue
@@ -244,13 +242,6 @@ class _Task:
                     where=self.where,
                     hint="see whether the grid covers these sizes",
                 )
-
-
-def _specification(asked: argparse.Namespace) -> LaunchSpec:
-    """That of the source, or one that was inferred and stands in a file of its own."""
-    if asked.specification is None:
-        return load_spec(asked.source)
-    return Inferred(asked.specification.read_text(encoding="utf-8")).spec(asked.source)
 
 
 def _parser() -> argparse.ArgumentParser:

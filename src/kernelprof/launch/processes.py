@@ -1,49 +1,51 @@
-"""Runs a program in a session of its own, so that all that it starts can be ended with it.
+"""Child processes: run to their end, or answering requests line by line; always ended with us.
 
-Signals that end us are noticed where it is safe to stop, so that nothing is left half done.
+Each is in a session of its own, so that all that it starts can be ended with it. Signals are
+noticed where it is safe to stop, so that nothing is left half done.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import json
 import os
+import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import InputError, MissingToolError, Terminated
 from kernelprof.tools import check_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import FrameType, TracebackType
+    from types import FrameType
+
 
 POLL_S = 0.05
 GRACE_S = 5.0
 """How long processes may take to end by themselves before they are killed."""
-
 LAST_WORDS_S = 30.0
 """How long a profiler may take to write what it has, once its program was ended."""
-
 _PROFILERS = ("ncu", "nv-nsight-cu")
 """Names of processes that belong to the profiler and not to the program."""
-
 _INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 _KEPT_BYTES = 1 << 16
 _CHUNK = 1 << 16
 
 
 class Interrupts:
-    """While this is entered, Ctrl-C and the like are remembered, and raised by :meth:`check`.
+    """Remembers Ctrl-C and termination signals, for :meth:`check` to raise.
 
-    An exception out of a signal handler can strike between the start of a process and the
-    statement that remembers it. Here it cannot: whoever waits calls :meth:`check` a few times a
-    second, and an interrupt that came during the last steps is raised at the end.
+    An exception from a signal handler could strike between the start of a process and the
+    statement that stores it.
     """
 
     def __init__(self) -> None:
@@ -59,12 +61,7 @@ class Interrupts:
                     self._before[number] = signal.signal(number, self._remember)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Give the signals back."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -72,7 +69,7 @@ class Interrupts:
             self.check()
 
     def check(self) -> None:
-        """Raise the interrupt that came, if one did."""
+        """Raise the interrupt that was received, if any."""
         if self._came is None:
             return
         if self._came == signal.SIGINT:
@@ -88,11 +85,8 @@ class TimeLimitError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a process ended: its exit code, what it printed last, and how long it took.
-
-    ``cut`` says that what it had started was ended by us.
-    """
+class ProcessResult:
+    """How a process ended; ``cut`` is whether its children were ended at the program's limit."""
 
     code: int
     printed: bytes
@@ -113,16 +107,13 @@ def run(
     environment: Mapping[str, str] | None = None,
     given: Path | None = None,
     alone: bool = False,
-) -> Outcome:
-    """Run a command to its end, without a terminal, with what is ``given`` as standard input.
+) -> ProcessResult:
+    """Run a command to its end without a terminal, with ``given`` as its input.
 
-    ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
-    everything that the command started is ended before the exception goes on. After
-    ``program_limit`` seconds only what the command itself has started is ended: a profiler then
-    writes what it has. Of what is printed
-    the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
-    It runs in ``folder`` with ``environment``, without them in our own. ``alone`` ends what it left
-    behind.
+    ``poll`` is called a few times a second. On an interrupt, the time limit or an error its
+    whole process tree is ended. After ``program_limit`` seconds only its children are: a
+    profiler then writes its results. The last output is returned, all of it with ``keep_all``;
+    with ``into`` it goes to that file. ``alone`` ends children that outlive it.
     """
     check_allowed(command[0])
     start, cut = time.monotonic(), False
@@ -168,12 +159,12 @@ def run(
         end(process)
     if poll is not None:
         poll()
-    printed = b"" if drain is None else drain.taken()
-    return Outcome(process.returncode, printed, time.monotonic() - start, cut)
+    printed = b"" if drain is None else drain.read_all()
+    return ProcessResult(process.returncode, printed, time.monotonic() - start, cut)
 
 
 def not_started(program: str, error: OSError) -> MissingToolError:
-    """The error for a program that is not there, or that may not be run."""
+    """Return the error for a program that is missing or not executable."""
     return MissingToolError(
         f"{program} cannot be started: {error.strerror or error}",
         where=program,
@@ -182,7 +173,7 @@ def not_started(program: str, error: OSError) -> MissingToolError:
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
-    """End a process and everything that it started: politely at first, then for certain."""
+    """End a process and its descendants: SIGTERM, then SIGKILL."""
     family = _Family(process.pid)
     family.signal(signal.SIGTERM)
     deadline = time.monotonic() + grace
@@ -199,7 +190,7 @@ def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
 
 
 def end_children(leader: int, spared: Sequence[str] = (), grace: float = GRACE_S) -> None:
-    """End what a process started, but neither itself nor what has one of these names."""
+    """End the descendants of a process, except those with ``spared`` names."""
     family = _Family(leader)
     number = signal.SIGTERM
     deadline = time.monotonic() + grace
@@ -215,17 +206,17 @@ def end_children(leader: int, spared: Sequence[str] = (), grace: float = GRACE_S
 
 
 class _Family:
-    """A process with what it starts, also later, and also in sessions of their own.
+    """A process and its descendants, in other sessions, too.
 
-    Without /proc only the process group is known.
+    Without /proc only its group is known.
     """
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
-        self._known: set[tuple[int, str]] = set()
+        self._seen: set[tuple[int, str]] = set()
 
     def signal(self, number: int) -> None:
-        """Send a signal to all, who are looked for before the first one can end."""
+        """Signal all members, which are collected before the first one can end."""
         members = self._look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, number)
@@ -234,7 +225,7 @@ class _Family:
                 os.kill(pid, number)
 
     def others(self, spared: Sequence[str]) -> list[int]:
-        """Who is alive beside the leader and those of these names, as the kernel has them."""
+        """Return living members other than the leader and those of spared names."""
         return [
             pid
             for pid, _ in self._look()
@@ -242,13 +233,13 @@ class _Family:
         ]
 
     def is_gone(self) -> bool:
-        """Whether none is left; looked twice, as a process may be born while one looks."""
+        """Whether no member is alive; checked twice, as one may start during a check."""
         return not self._look() and not self._look()
 
     def _look(self) -> set[tuple[int, str]]:
-        """Who is alive: found by a parent, or by the session where the parent has ended.
+        """Return the living members, by parent, or by session where the parent ended.
 
-        A process is told from a later one of the same number by when it started.
+        A start time tells a process from a later one with the same number.
         """
         parents: dict[int, int] = {}
         sessions: dict[int, int] = {}
@@ -265,22 +256,23 @@ class _Family:
             parents[pid], sessions[pid] = int(fields[1]), int(fields[3])
         # A number is not given again while it is that of a session with members. One that is
         # another process's by now is no sign of the family.
-        heads = {each[0] for each in self._known if members.get(each[0], each) == each}
-        heads.add(self._leader)
-        found = {pid for pid in heads if pid in members}
+        leaders = {each[0] for each in self._seen if members.get(each[0], each) == each}
+        leaders.add(self._leader)
+        members_found = {pid for pid in leaders if pid in members}
         grown = True
         while grown:
-            heads |= found
-            more = {p for p in members if parents[p] in found or sessions[p] in heads} - found
-            found |= more
+            leaders |= members_found
+            more = {
+                p for p in members if parents[p] in members_found or sessions[p] in leaders
+            } - members_found
+            members_found |= more
             grown = bool(more)
-        alive = {members[pid] for pid in found}
-        self._known |= alive
+        alive = {members[pid] for pid in members_found}
+        self._seen |= alive
         return alive
 
 
 def _name(pid: int) -> str:
-    """A process's name, of 15 characters at most; empty where it is gone."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -288,8 +280,6 @@ def _name(pid: int) -> str:
 
 
 class _Drain:
-    """Reads a pipe in the background, so that its writer never waits."""
-
     def __init__(self, pipe: IO[bytes], *, keep_all: bool) -> None:
         self._pipe = pipe
         self._keep_all = keep_all
@@ -298,15 +288,141 @@ class _Drain:
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
-    def taken(self) -> bytes:
-        """What was read; a process left behind may hold the pipe open, so the wait is bounded."""
+    def read_all(self) -> bytes:
+        """Return the output; the wait is bounded, as a child may hold the pipe open."""
         self._thread.join(GRACE_S if not self._keep_all else None)
         return b"".join(self._parts)
 
     def _read(self) -> None:
-        while part := os.read(self._pipe.fileno(), _CHUNK):
-            self._parts.append(part)
-            self._size += len(part)
+        while chunk := os.read(self._pipe.fileno(), _CHUNK):
+            self._parts.append(chunk)
+            self._size += len(chunk)
             while not self._keep_all and self._size - len(self._parts[0]) > _KEPT_BYTES:
                 self._size -= len(self._parts.popleft())
         self._pipe.close()
+
+
+RESPONSE_KEY: Final = "kernelprof-answer"
+_RETAINED_BYTES: Final = 1 << 16
+
+
+class WorkerEndedError(Exception):
+    """The process ended without a response; ``printed`` is its last output."""
+
+    def __init__(self, printed: bytes) -> None:
+        super().__init__("the process ended without an answer")
+        self.printed = printed
+
+
+class RequestWorker:
+    """A child process that answers requests; leaving the context ends it."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        interrupts: Interrupts,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._interrupts = interrupts
+        self._printed = bytearray()
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._command = command
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise not_started(command[0], error) from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input: IO[bytes] = self._process.stdin
+        self._output: IO[bytes] = self._process.stdout
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def __enter__(self) -> RequestWorker:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """End the process: it is polite to let it notice the end of its questions."""
+        with contextlib.suppress(OSError):
+            self._input.close()
+        if error is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(POLL_S)
+        end(self._process)
+
+    def request(self, message: Mapping[str, Any], time_limit: float) -> dict[str, Any]:
+        """Return the response to a message.
+
+        Raises :class:`WorkerEndedError` where the process is gone, :class:`TimeLimitError` after
+        ``time_limit`` seconds. Send no request after that: it would get the late response.
+        """
+        deadline = time.monotonic() + time_limit
+        with contextlib.suppress(OSError):  # it is gone, which is noticed below
+            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.flush()
+        while True:
+            self._interrupts.check()
+            if time.monotonic() > deadline:  # also of one that prints without end
+                raise TimeLimitError(
+                    f"the process did not answer within {time_limit:g} s",
+                    where=" ".join(self._command[-3:]),
+                )
+            try:
+                line = self._lines.get(timeout=POLL_S)
+            except queue.Empty:
+                continue
+            if line is None:
+                self._lines.put(None)
+                raise WorkerEndedError(bytes(self._printed))
+            answer = _parse_response(line)
+            if answer is not None:
+                return answer
+            self._printed += line
+            del self._printed[:-_RETAINED_BYTES]
+
+    def _read(self) -> None:
+        for line in self._output:
+            self._lines.put(line)
+        self._lines.put(None)
+        self._output.close()
+
+
+def _parse_response(line: bytes) -> dict[str, Any] | None:
+    try:
+        document = json.loads(line)
+    except ValueError:
+        return None
+    answer = document.get(RESPONSE_KEY) if isinstance(document, dict) else None
+    return answer if isinstance(answer, dict) else None
+
+
+def serve_requests(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answer each request on standard input: the loop of the child process."""
+    for line in sys.stdin:
+        send_response(answer(json.loads(line)))
+
+
+def send_response(answer: Mapping[str, Any]) -> None:
+    """Print one response on a line of its own."""
+    sys.stdout.write("\n" + json.dumps({RESPONSE_KEY: answer}) + "\n")
+    sys.stdout.flush()
+
+
+_SET_DEATH_SIGNAL: Final = 1
+"""``PR_SET_PDEATHSIG`` of Linux's prctl(2)."""
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Ignore Ctrl-C, and get a signal when the parent ends (Linux).
+
+    The parent decides what to end; a killed parent could not.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, number)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.launch import syntax
-from kernelprof.launch.bodies import without_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tree_sitter import Node
+
 
 _TYPES = {
     "bool": "bool",
@@ -55,7 +55,7 @@ _MOST_TYPEDEFS = 16
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A kernel's parameter. ``type`` is ours (``float32``), ``None`` for what we cannot pass."""
+    """A kernel's parameter. ``type`` is a NumPy name, ``None`` for one that cannot be passed."""
 
     name: str
     written: str
@@ -65,7 +65,6 @@ class Parameter:
     """Whether what it points to may not be written."""
     line: int
     tensor_map: bool = False
-    """Whether it is a tensor map, by value."""
     map_elsewhere: bool = False
     """Whether it points or refers to tensor maps."""
 
@@ -95,55 +94,57 @@ class KernelSignature:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredKernel:
-    """A kernel and its place in the syntax tree, for those who look into its body."""
+    """A kernel and its node in the syntax tree."""
 
     kernel: KernelSignature
     node: Node
 
 
 def kernels(source: str) -> tuple[KernelSignature, ...]:
-    """The kernels of a source in the order of its text: definitions, else declarations."""
+    """Return the kernels of a source in order: definitions, else declarations."""
     root = syntax.parse(source)
-    found = {each.kernel.name: each.kernel for each in declared_kernels(root)}
+    by_name = {each.kernel.name: each.kernel for each in declared_kernels(root)}
     if root.has_error:
         # Within a body that cannot be read the next heads are not seen.
         for each in declared_kernels(syntax.parse(without_bodies(source))):
-            found.setdefault(each.kernel.name, each.kernel)
-    return tuple(sorted(found.values(), key=lambda kernel: kernel.line))
+            by_name.setdefault(each.kernel.name, each.kernel)
+    return tuple(sorted(by_name.values(), key=lambda kernel: kernel.line))
 
 
 def declared_kernels(root: Node) -> list[DeclaredKernel]:
-    """As :func:`kernels`, with the syntax tree; specialisations of templates are left out."""
+    """Return kernels with their syntax nodes; template specialisations are left out."""
     types = _typedefs(root)
-    found: dict[str, DeclaredKernel] = {}
+    by_name: dict[str, DeclaredKernel] = {}
     for node in syntax.walk(root):
         if node.type not in {"function_definition", "declaration"}:
             continue
-        if not any(part.type == "__global__" for part in node.children):
+        if not any(child.type == "__global__" for child in node.children):
             continue
-        declarator = _function_declarator(node)
+        declarator = syntax.function_declarator(node)
         name_node = syntax.child(declarator, "declarator")
         if declarator is None or name_node is None or _template(node) == []:
             continue  # the last is a specialisation: template <>
         kernel = _kernel(node, declarator, syntax.text(name_node), types)
-        if kernel.name not in found or (kernel.defined and not found[kernel.name].kernel.defined):
-            found[kernel.name] = DeclaredKernel(kernel, node)
-    return sorted(found.values(), key=lambda declared: declared.kernel.line)
+        if kernel.name not in by_name or (
+            kernel.defined and not by_name[kernel.name].kernel.defined
+        ):
+            by_name[kernel.name] = DeclaredKernel(kernel, node)
+    return sorted(by_name.values(), key=lambda declared: declared.kernel.line)
 
 
 def has_main(source: str) -> bool:
-    """Whether it is a program of its own: it defines ``main`` outside namespaces and classes."""
+    """Whether the source defines ``main`` outside of namespaces and classes."""
     for node in syntax.walk(syntax.parse(source)):
         if node.type != "function_definition":
             continue
-        name = syntax.child(_function_declarator(node), "declarator")
+        name = syntax.child(syntax.function_declarator(node), "declarator")
         if syntax.text(name) == "main" and not _scopes(node):
             return True
     return False
 
 
 def includes(source: str) -> tuple[str, ...]:
-    """What stands after each ``#include``: in quotes, in brackets, or the name of a macro."""
+    """Return each ``#include`` as written: in quotes, in brackets, or a macro's name."""
     return tuple(
         syntax.text(node.child_by_field_name("path")).strip()
         for node in syntax.walk(syntax.parse(source))
@@ -152,30 +153,30 @@ def includes(source: str) -> tuple[str, ...]:
 
 
 def quoted_includes(source: str) -> tuple[str, ...]:
-    """The files that it includes in quotes, as they are written."""
+    """Return the names of files that are included in quotes."""
     return tuple(each.strip('"') for each in includes(source) if each.startswith('"'))
 
 
-def choose(found: Sequence[KernelSignature], name: str | None, where: str) -> KernelSignature:
-    """The kernel of that name, with or without template arguments; without a name, the only one."""
-    if not found:
+def choose(declared: Sequence[KernelSignature], name: str | None, where: str) -> KernelSignature:
+    """Return the kernel of a name, with or without template arguments, or the only one."""
+    if not declared:
         raise InputError(
             "the file has no __global__ function",
             where=where,
             hint="one whose __global__ comes out of a macro, or with #if between its parameters, "
             "cannot be found",
         )
-    names = ", ".join(kernel.name for kernel in found)
+    names = ", ".join(kernel.name for kernel in declared)
     if name is None:
-        if len(found) > 1:
+        if len(declared) > 1:
             raise InputError(
-                f"the file has {len(found)} kernels: {names}",
+                f"the file has {len(declared)} kernels: {names}",
                 where=where,
-                hint=f"choose one with --kernel {found[0].name}",
+                hint=f"choose one with --kernel {declared[0].name}",
             )
-        return found[0]
+        return declared[0]
     plain = name.split("<")[0].strip()
-    matching = [k for k in found if plain in (k.name, k.name.rpartition("::")[2])]
+    matching = [k for k in declared if plain in (k.name, k.name.rpartition("::")[2])]
     if len(matching) != 1:
         problem = "there is no kernel" if not matching else "there is more than one kernel"
         raise InputError(f"{problem} {plain!r}", where=where, hint=f"the file has {names}")
@@ -183,14 +184,14 @@ def choose(found: Sequence[KernelSignature], name: str | None, where: str) -> Ke
 
 
 def chosen_arguments(kernel: KernelSignature, name: str) -> dict[str, str]:
-    """The template's parameters with the arguments in a name, else with their defaults."""
+    """Return template arguments by parameter: those in a name, else the defaults."""
     given = template_arguments(name)
-    found = {p.name: p.default for p in kernel.template if p.default is not None}
-    return found | {p.name: text for p, text in zip(kernel.template, given, strict=False)}
+    defaults = {p.name: p.default for p in kernel.template if p.default is not None}
+    return defaults | {p.name: text for p, text in zip(kernel.template, given, strict=False)}
 
 
 def template_type(parameter: Parameter, chosen: Mapping[str, str]) -> str | None:
-    """Our name of a parameter's type that is a template parameter; ``None`` where nobody knows."""
+    """Return the NumPy name of a template parameter's type, or ``None``."""
     bare = re.sub(r"\b(const|volatile|__restrict__|__restrict|restrict)\b", " ", parameter.written)
     words = re.findall(r"\w+|[*&]|[^\w\s]", bare)
     pointer = ["*"] * parameter.pointer
@@ -200,21 +201,21 @@ def template_type(parameter: Parameter, chosen: Mapping[str, str]) -> str | None
 
 
 def template_arguments(name: str) -> tuple[str, ...]:
-    """The first template arguments in a name such as ``ns::copy<64, float>(int)``, as written."""
+    """Return the first template arguments in a name such as ``ns::copy<64, float>(int)``."""
     inside = name.replace("<unnamed>", "").partition("<")[2]
-    found, depth, begun = [], 0, 0
+    arguments, depth, begun = [], 0, 0
     for at, letter in enumerate(inside):
         if not depth and letter in ",>":
-            found.append(inside[begun:at].strip())
+            arguments.append(inside[begun:at].strip())
             begun = at + 1
             if letter == ">":
                 break
         depth += (letter in "<([") - (letter in ">)]")
-    return tuple(each for each in found if each)
+    return tuple(each for each in arguments if each)
 
 
 def plain_argument(written: str) -> str | None:
-    """A number or a plain type in one way of writing; ``None`` for anything else."""
+    """Normalise a number or plain type; ``None`` for anything else."""
     text = re.sub(r"^\([\w\s]+\)\s*", "", " ".join(written.split()))
     number = _NUMBER.fullmatch(text)
     if number:
@@ -225,7 +226,7 @@ def plain_argument(written: str) -> str | None:
 
 
 def plain_type(written: str) -> str | None:
-    """Our name of a type as C and CUDA write it (``unsigned int``); ``None`` for any other."""
+    """Return the NumPy name of a C or CUDA type such as ``unsigned int``, or ``None``."""
     return _resolved(written, {})
 
 
@@ -233,10 +234,12 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
     template = tuple(_template(node) or ())
     parameters = syntax.child(declarator, "parameters")
     bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
-    known = {**types, **{p.name: "" for p in template if p.kind in {"typename", "class"}}}
+    known_types = {**types, **{p.name: "" for p in template if p.kind in {"typename", "class"}}}
     listed = [] if parameters is None else parameters.named_children
     kinds = {"parameter_declaration", "optional_parameter_declaration"}
-    read = [_parameter(n, known) for n in listed if n.type in kinds and syntax.text(n) != "void"]
+    read = [
+        _parameter(n, known_types) for n in listed if n.type in kinds and syntax.text(n) != "void"
+    ]
     strange = any(n.type not in {*kinds, "comment"} for n in listed)
     broken = declarator.has_error or (bounds is not None and bounds.has_error)
     return KernelSignature(
@@ -261,7 +264,7 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
         declarator = syntax.child(declarator, "declarator") or next(
             iter(declarator.named_children), None
         )
-    written = syntax.text(syntax.child(node, "type"))
+    written = syntax.child_text(node, "type")
     of_maps, by_value = types.get(written, written) in _TENSOR_MAPS, simple and not pointers
     type_name = _resolved(written, types) if simple and pointers <= 1 else None
     return Parameter(
@@ -293,59 +296,91 @@ def _resolved(written: str, types: dict[str, str]) -> str | None:
 
 
 def _typedefs(root: Node) -> dict[str, str]:
-    """Names that stand for plain types in this file; for nothing if they stand for several.
-
-    Which of those it is, an ``#if`` decides, and that is not looked at.
-    """
-    found: dict[str, str] = {}
+    """Names of plain types; empty for a name with several meanings."""
+    meanings: dict[str, str] = {}
     for node in syntax.walk(root):
         name, written = "", ""
         if node.type == "type_definition":
             declared = syntax.child(node, "declarator")
             if declared is not None and declared.type == "type_identifier":
-                name, written = syntax.text(declared), syntax.text(syntax.child(node, "type"))
+                name, written = syntax.text(declared), syntax.child_text(node, "type")
         elif node.type == "alias_declaration":
             described = syntax.child(node, "type")
             if described is not None and described.named_child_count == 1:
-                name, written = syntax.text(syntax.child(node, "name")), syntax.text(described)
+                name, written = syntax.child_text(node, "name"), syntax.text(described)
         if name:
-            found[name] = written if found.get(name, written) == written else ""
-    return found
+            meanings[name] = written if meanings.get(name, written) == written else ""
+    return meanings
 
 
 def _template(node: Node) -> list[TemplateParameter] | None:
-    """The parameters of the template around it; ``None`` where there is none."""
     parent = node.parent
     if parent is None or parent.type != "template_declaration":
         return None
     parameters = syntax.child(parent, "parameters")
     read = []
-    for part in [] if parameters is None else parameters.named_children:
-        if part.type == "comment":
+    for parameter in [] if parameters is None else parameters.named_children:
+        if parameter.type == "comment":
             continue
-        default = syntax.child(part, "default_type") or syntax.child(part, "default_value")
-        if "type_parameter" in part.type:
-            name = syntax.child(part, "name") or next(iter(part.named_children), None)
+        default = syntax.child(parameter, "default_type") or syntax.child(
+            parameter, "default_value"
+        )
+        if "type_parameter" in parameter.type:
+            name = syntax.child(parameter, "name") or next(iter(parameter.named_children), None)
             kind = "typename"
         else:
-            name = syntax.child(part, "declarator") or part
-            kind = syntax.text(syntax.child(part, "type"))
+            name = syntax.child(parameter, "declarator") or parameter
+            kind = syntax.child_text(parameter, "type")
         read.append(TemplateParameter(syntax.text(name), kind, syntax.text(default) or None))
     return read
 
 
-def _function_declarator(node: Node) -> Node | None:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    return declarator
-
-
 def _scopes(node: Node) -> tuple[str, ...]:
-    """The names of the namespaces and classes around it, outermost first."""
     names: list[str] = []
     while (parent := node.parent) is not None:
         node = parent
         if node.type in {"namespace_definition", "class_specifier", "struct_specifier"}:
-            names.insert(0, syntax.text(syntax.child(node, "name")))
+            names.insert(0, syntax.child_text(node, "name"))
     return tuple(filter(None, names))
+
+
+_TOKEN: Final = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|[{}]|[^\s{}"'/]+|/""", re.DOTALL
+)
+
+
+def parse_signatures(source: str, root: Node) -> Node:
+    """Return the tree without bodies where only ``root`` has errors; byte offsets stay."""
+    if not root.has_error:
+        return root
+    without = syntax.parse(without_bodies(source))
+    return root if without.has_error else without
+
+
+def without_bodies(source: str) -> str:
+    """Replace function bodies by spaces.
+
+    A brace at the start of a line ends a body, also if an ``#ifdef`` opened more of them.
+    """
+    parts = []
+    end, depth, start = 0, 0, 0
+    before = ""
+    for token in _TOKEN.finditer(source):
+        text = token[0]
+        if text.startswith(("//", "/*")):
+            continue
+        if depth:
+            depth += (text == "{") - (text == "}")
+            if text == "}" and source[token.start() - 1] == "\n":
+                depth = 0
+            if depth == 0:
+                parts += [source[end:start], _blank(source[start : token.start()])]
+                end = token.start()
+        elif text == "{" and before.endswith(")"):
+            depth, start = 1, token.end()
+        before = text
+    return "".join((*parts, source[end:]))
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"\S", lambda match: " " * len(match[0].encode()), text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof import files
 from kernelprof.errors import InputError
-from kernelprof.launch.flags import divided, separate
+from kernelprof.launch.build.options import divide_options, split_options
 from kernelprof.launch.signature import includes
 from kernelprof.model.specification import is_version
 
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.specification.spec import LaunchSpec
 
 OPENING = "// /// kernelprof"
 CLOSING = "// ///"
 MAX_BYTES = 16 * 1024 * 1024
-
 _OPEN = re.compile(r"//\s?///\s*kernelprof\s*")
 _CLOSE = re.compile(r"//\s?///\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A specification's TOML text and the file and line that its first line has there."""
+class SpecBlock:
+    """A specification's TOML text, and the file and line of its first line."""
 
     text: str
     path: Path
@@ -42,22 +41,18 @@ class Block:
     start: int = 0
     """Index of the opening line in the source, from 0; meaningful for a block in a ``.cu`` only."""
     end: int = 0
-    """Index of the line after the closing one."""
     inferred: bool = False
     """Whether it stands in no file: it was inferred from the source."""
 
     def where(self, line: int) -> str:
-        """A place in the file: ``line`` counts from 1 inside the TOML text."""
+        """Return the location of a line of the TOML text, from 1."""
         if self.inferred:
             return f"{self.path} (its launch, as it was inferred)"
         return f"{self.path}:{self.first_line + line - 1}"
 
 
 def read_source(path: Path, most: int = MAX_BYTES) -> str:
-    """The text of a source file, its line ends and a byte order mark as they are.
-
-    ``most`` is the number of bytes that it may have. Raises :class:`InputError`.
-    """
+    """Return a source's text with its line ends and byte order mark; ``most`` limits its bytes."""
     try:
         data = files.read_bytes(path, most)
     except FileNotFoundError as error:
@@ -76,7 +71,7 @@ def read_source(path: Path, most: int = MAX_BYTES) -> str:
 
 
 def refuse_other_than_file(path: Path, hint: str) -> None:
-    """An error for a path that is not there, or a folder or a pipe, which cannot be a source."""
+    """Refuse a path that does not exist, a folder, and a pipe."""
     if files.is_plain(path):
         return
     what = "there is no such file"
@@ -88,17 +83,17 @@ def refuse_other_than_file(path: Path, hint: str) -> None:
 
 
 def sidecar(path: Path) -> Path:
-    """Where the specification of a ``.cu`` stands when it is not inside it."""
+    """Return the path of the specification beside a ``.cu``."""
     return path.with_suffix(".toml")
 
 
-def file_of(name: str, folder: Path) -> Path:
-    """Where the module of ``module:function`` lies if it is one of ``folder``."""
+def module_path(name: str, folder: Path) -> Path:
+    """Return the path that the module of ``module:function`` has in ``folder``."""
     return folder.joinpath(*name.partition(":")[0].split(".")).with_suffix(".py")
 
 
-def cut_block(source: str, path: Path) -> Block | None:
-    """The specification inside a source, or ``None``."""
+def cut_block(source: str, path: Path) -> SpecBlock | None:
+    """Return the specification inside a source, or ``None``."""
     lines = [line.removesuffix("\r") for line in source.removeprefix("\ufeff").split("\n")]
     openings = [index for index, line in enumerate(lines) if _OPEN.fullmatch(line)]
     if not openings:
@@ -122,36 +117,32 @@ def cut_block(source: str, path: Path) -> Block | None:
     text = "\n".join(
         _uncomment(lines[index], f"{path}:{index + 1}") for index in range(start + 1, end)
     )
-    return Block(text, path, first_line=start + 2, start=start, end=end + 1)
+    return SpecBlock(text, path, first_line=start + 2, start=start, end=end + 1)
 
 
-def find_block(path: Path) -> Block | None:
-    """The specification of a ``.cu``: inside it or in the ``.toml`` beside it; ``None`` if neither.
-
-    A ``.toml`` that is named itself is read as one, too.
-    """
+def find_block(path: Path) -> SpecBlock | None:
+    """Return the specification in a ``.cu``, the ``.toml`` beside it, or a named ``.toml``."""
     if path.suffix == ".toml":
         return _whole(path)
     inside = cut_block(read_source(path), path)
-    beside = sidecar(path)
-    if not files.is_plain(beside):
+    sidecar_path = sidecar(path)
+    if not files.is_plain(sidecar_path):
         return inside
     if inside is not None:
         raise InputError(
             "the kernel has two specifications",
-            where=f"{inside.where(1)} and {beside}",
-            hint=f"remove {beside.name} or the comment block",
+            where=f"{inside.where(1)} and {sidecar_path}",
+            hint=f"remove {sidecar_path.name} or the comment block",
         )
-    return _whole(beside)
+    return _whole(sidecar_path)
 
 
-def _whole(path: Path) -> Block:
-    """A file that is nothing but a specification."""
-    return Block(read_source(path, files.LARGEST_TOML).removeprefix("\ufeff"), path)
+def _whole(path: Path) -> SpecBlock:
+    return SpecBlock(read_source(path, files.LARGEST_TOML).removeprefix("\ufeff"), path)
 
 
-def with_block(source: str, toml: str, old: Block | None) -> str:
-    """The source with a specification at its top, or in the place of the old one."""
+def with_block(source: str, toml: str, old: SpecBlock | None) -> str:
+    """Return the source with a specification at its top, or in place of the old one."""
     mark = "\ufeff" if source.startswith("\ufeff") else ""
     body = source.removeprefix(mark)
     newline = "\r\n" if "\r\n" in body else "\n"
@@ -159,12 +150,12 @@ def with_block(source: str, toml: str, old: Block | None) -> str:
     block = "".join(line + newline for line in lines)
     if old is None:
         return mark + block + body
-    kept = re.split(r"(?<=\n)", body)  # splitlines would also split at form feeds
-    return mark + "".join(kept[: old.start]) + block + "".join(kept[old.end :])
+    lines_of_body = re.split(r"(?<=\n)", body)  # splitlines would also split at form feeds
+    return mark + "".join(lines_of_body[: old.start]) + block + "".join(lines_of_body[old.end :])
 
 
 def block_lines(toml: str) -> int:
-    """The lines that a specification takes in a source."""
+    """Return how many lines a specification takes in a source."""
     return len(toml.splitlines()) + 2  # and the marks around it
 
 
@@ -182,10 +173,9 @@ def _uncomment(line: str, where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LaunchHashes:
-    """SHA-256 digests, in hexadecimal. Equal digests: the same kernel, launched the same way."""
+    """SHA-256 digests in hexadecimal; equal ones are the same kernel, launched alike."""
 
     source: str
-    """Of the source file's bytes."""
     includes: tuple[tuple[str, str], ...]
     """Of the files that it includes in quotes, by their path relative to it, and of theirs."""
     specification: str
@@ -194,12 +184,12 @@ class LaunchHashes:
     """Of the options that ``nvcc`` gets, in their order."""
 
     def digest(self) -> str:
-        """One digest of all of them."""
+        """Return one digest of all of them."""
         return _json_digest([self.source, self.includes, self.specification, self.compile])
 
 
 def changed_meanwhile(where: str) -> InputError:
-    """The error where what is launched is not what was checked."""
+    """Return the error for a source that changed after its check."""
     return InputError(
         "the source was changed while it was measured",
         where=where,
@@ -208,8 +198,8 @@ def changed_meanwhile(where: str) -> InputError:
 
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
-    """The digests of a kernel's file and its specification."""
-    options = divided(separate(spec.compile.flags))
+    """Return the digests of a kernel's files and its specification."""
+    options = divide_options(split_options(spec.compile.flags))
     folders = [source.parent / each for each in options.folders]
     system = [source.parent / each for each in options.system]
     return LaunchHashes(
@@ -229,15 +219,14 @@ def include_hashes(
     system: Sequence[Path] = (),
     before: Sequence[str] = (),
 ) -> tuple[tuple[str, str], ...]:
-    """The digests of the user's files that a source includes, by their path from its folder.
+    """Return digests of the user's included files, by path from the source's folder.
 
-    They are the files that ``nvcc`` reads: ``folders`` are those of ``-I``, ``system`` those of
-    ``-isystem``, and ``before`` are included at first. An include whose name only a macro knows
-    has no digest: nobody can tell here which file that is.
+    ``folders``, ``system`` and ``before`` are those of ``-I``, ``-isystem`` and ``-include``.
+    An include whose name is a macro has an empty digest.
     """
-    found, unknown = local_includes(source, folders, system, before)
-    known = tuple((name, file_hash(file)) for name, file in sorted(found.items()))
-    return (*known, *((f"#include {name}", "") for name in sorted(unknown)))
+    included, unknown = local_includes(source, folders, system, before)
+    hashes = tuple((name, file_hash(file)) for name, file in sorted(included.items()))
+    return (*hashes, *((f"#include {name}", "") for name in sorted(unknown)))
 
 
 def local_includes(
@@ -246,14 +235,13 @@ def local_includes(
     system: Sequence[Path] = (),
     before: Sequence[str] = (),
 ) -> tuple[dict[str, Path], frozenset[str]]:
-    """Files that the source includes and that are not the toolkit's, and those that they do.
+    """Return the included files that are not the toolkit's, and includes by macro.
 
-    They are looked for where ``nvcc`` looks: those in quotes beside the file that includes them and
-    beside the source, all of them in the folders of ``-I``, beside the source, in the folders of
-    ``-isystem``. Also gives what is included by way of a macro.
+    They are searched as by ``nvcc``: quoted ones beside the including file and the source, all
+    in ``folders``, beside the source, and in ``system``.
     """
     home = source.parent.resolve()
-    found: dict[str, Path] = {}
+    included_files: dict[str, Path] = {}
     unknown: set[str] = set()
     pending = [source.resolve()]
     seen = {source.resolve()}
@@ -266,19 +254,19 @@ def local_includes(
                 continue
             quoted = [file.parent, home] if name[0] == '"' else []
             places = [*quoted, *folders, home, *system]
-            candidates = [(place / name[1:-1]).resolve() for place in places]
+            candidates = [(folder / name[1:-1]).resolve() for folder in places]
             included = next((each for each in candidates if files.is_plain(each)), None)
             if included is None or included in seen:
                 continue
             seen.add(included)
-            found[os.path.relpath(included, home)] = included
+            included_files[os.path.relpath(included, home)] = included
             pending.append(included)
         first = []
-    return found, frozenset(unknown)
+    return included_files, frozenset(unknown)
 
 
 def data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
-    """The digests of the files that values come from: of arguments, of the reference."""
+    """Yield digests of the files that arguments and the reference come from."""
     folder = (spec.path or source).parent
     functions = [("reference", spec.reference)]
     if is_version(spec.reference) and files.is_plain(folder / spec.reference):
@@ -289,12 +277,12 @@ def data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
         if argument.function is not None:
             functions.append((f"fill of {argument.name} by", argument.function))
     for use, name in functions:
-        if ":" in name and files.is_plain(beside := file_of(name, folder)):
-            yield f"{use} {name.partition(':')[0]}", file_hash(beside)
+        if ":" in name and files.is_plain(module_file := module_path(name, folder)):
+            yield f"{use} {name.partition(':')[0]}", file_hash(module_file)
 
 
 def file_hash(path: Path) -> str:
-    """The digest of a file's bytes."""
+    """Return the digest of a file's bytes."""
     try:
         return files.sha256(path)
     except OSError as error:

@@ -93,9 +93,9 @@ class Launches(Sequence[Launch]):
         """Any sequence of launches in this form."""
         if isinstance(launches, Launches):
             return launches
-        known: dict[Launch, int] = {}
-        codes = [known.setdefault(replace(each, id=""), len(known)) for each in launches]
-        return Launches([each.id for each in launches], _integers(codes), list(known))
+        numbers: dict[Launch, int] = {}
+        codes = [numbers.setdefault(replace(each, id=""), len(numbers)) for each in launches]
+        return Launches([each.id for each in launches], _integers(codes), list(numbers))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -124,8 +124,10 @@ class Launches(Sequence[Launch]):
 
     def codes_by(self, key: Callable[[Launch], Hashable]) -> IntArray:
         """A number a launch, the same for launches of the same ``key``, which ignores the ID."""
-        known: dict[Hashable, int] = {}
-        numbers = [known.setdefault(key(kind), len(known)) for kind in self.kinds]
+        numbers_of_keys: dict[Hashable, int] = {}
+        numbers = [
+            numbers_of_keys.setdefault(key(kind), len(numbers_of_keys)) for kind in self.kinds
+        ]
         return _integers(numbers)[self.codes]
 
 
@@ -205,15 +207,15 @@ class Capture:
         """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
         some = slice(start, stop)
         text = {name: cells[some] for name, cells in self.text.items()}
-        return self._of(Launches.of(self.launches)[some], some, text)
+        return self._with_launches(Launches.of(self.launches)[some], some, text)
 
     def rows(self, rows: Sequence[int]) -> Capture:
         """A capture of some of the launches, in the given order."""
         at = list(rows)
         text = {name: tuple(cells[row] for row in at) for name, cells in self.text.items()}
-        return self._of(Launches.of(self.launches).take(at), at, text)
+        return self._with_launches(Launches.of(self.launches).take(at), at, text)
 
-    def _of(
+    def _with_launches(
         self, launches: Launches, at: slice | list[int], text: dict[str, tuple[str | None, ...]]
     ) -> Capture:
         columns = {n: each.holding(each.values[at]) for n, each in self.columns.items()}
@@ -223,7 +225,7 @@ class Capture:
             columns=columns,
             text=text,
             whole_seen=self.seen,
-            cases=tuple(each._of(launches, at, text) for each in self.cases),
+            cases=tuple(each._with_launches(launches, at, text) for each in self.cases),
         )
 
 
@@ -242,11 +244,11 @@ def summed(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
 
     A kernel that was launched twice has each of its lines twice.
     """
-    found: dict[tuple[str, str, int], int] = {}
+    samples_of: dict[tuple[str, str, int], int] = {}
     for each in lines:
-        place = (each.file, each.function, each.line)
-        found[place] = found.get(place, 0) + each.samples
-    return tuple(SourceLine(*place, samples) for place, samples in found.items())
+        key = (each.file, each.function, each.line)
+        samples_of[key] = samples_of.get(key, 0) + each.samples
+    return tuple(SourceLine(*key, samples) for key, samples in samples_of.items())
 
 
 def shares(lines: Iterable[SourceLine], file: str) -> dict[str, dict[int, float]]:

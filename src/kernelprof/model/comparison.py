@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from kernelprof.model.json_types import CanonicalName, FiniteOrNull, JsonStruct, Share, about
 from kernelprof.model.prediction import (  # noqa: TC001 (a record's types are read)
     Mistake,
     Number,
@@ -90,29 +91,32 @@ class CounterChange:
     partly: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MetricChange:
-    """Another metric that differs by more than its noise.
+class MetricChange(JsonStruct, frozen=True):
+    """Another metric that differs by more than its noise."""
 
-    ``explains`` is the part of the time's change by which the unit's own time changed, 0 to 1:
-    utilization times duration, before and after. ``None`` for what is no utilization.
-    """
-
-    metric: str
+    metric: CanonicalName
     unit: str
-    before: float
-    after: float
-    explains: float | None
+    before: FiniteOrNull
+    after: FiniteOrNull
+    explains: Annotated[
+        Share | None,
+        about(
+            "Part of the time's change by which the unit's own busy time changed; "
+            "null for what is no utilization."
+        ),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class InputChange:
-    """Something that differs in what the kernels were built, launched or measured with.
+class InputChange(JsonStruct, frozen=True):
+    """Something that differs in what the sides were built, launched or measured with."""
 
-    ``kind`` groups what is one change: a source and its includes are ``source``.
-    """
-
-    kind: str
+    kind: Annotated[
+        str,
+        about(
+            "source, sizes, defines, flags, compiler, launch, and for machines GPU, "
+            "driver and the like. Several entries can be one kind."
+        ),
+    ]
     what: str
     before: str = ""
     after: str = ""
@@ -156,8 +160,8 @@ class KernelComparison:
     @property
     def mistake(self) -> Mistake | None:
         """What is wrong with the second version of a prediction, where that is why it ended."""
-        known = None if self.after is None else self.after.predicted
-        return None if known is None else known.mistake
+        predicted = None if self.after is None else self.after.predicted
+        return None if predicted is None else predicted.mistake
 
     @property
     def _side(self) -> KernelSnapshot:

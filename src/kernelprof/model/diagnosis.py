@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+from msgspec import Meta, field
 
 from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414, TC001 (a part of it)
+from kernelprof.model.json_types import OR_NULL, Bottleneck, CanonicalName, FiniteOrNull, JsonStruct
 
 if TYPE_CHECKING:
     from kernelprof.model.survey import Survey, SurveyedKernel
-    from kernelprof.model.waiting import Blamed, Waiting
+    from kernelprof.model.waiting import BlamedLine, StallSummary
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -34,17 +37,16 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class MissingMetric:
-    """A metric that the capture lacks, by its ``ncu`` name, and why it matters."""
+class MissingMetric(JsonStruct, frozen=True):
+    """A metric that would decide, and why it matters."""
 
-    metric: str
+    metric: CanonicalName
     ncu_name: str
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MetricFinding:
     """What one value says by itself: a sentence about ``metric`` (a canonical name).
 
     ``bottleneck`` is what it speaks for, if for one. ``weight`` orders findings: how many times
@@ -57,16 +59,15 @@ class Finding:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A bottleneck in the running: at most this factor of run time if it were removed.
+class Candidate(JsonStruct, frozen=True):
+    """A bottleneck in the running, with the bounds of its gain that rules are compared by.
 
-    Where only its name is known, as from a baseline, the gain may be anything.
+    They are factors of run time; of a candidate in a baseline only the name is known.
     """
 
-    bottleneck: str
-    gain_at_least: float = 1.0
-    gain_at_most: float = math.inf
+    bottleneck: Bottleneck
+    gain_at_least: FiniteOrNull = 1.0
+    gain_at_most: FiniteOrNull = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
     advice: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[MetricFinding, ...] = ()
     notes: tuple[str, ...] = ()
     missing: tuple[MissingMetric, ...] = ()
     command: str | None = None
@@ -112,13 +113,15 @@ class Verdict:
         return None if self.next_limit is None else min(HALF, self.next_limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Median, minimum and maximum over the launches of one kernel."""
+Duration = Annotated[float, Meta(extra_json_schema={"minimum": 0, OR_NULL: True})]
 
-    median: float
-    low: float
-    high: float
+
+class DurationRange(JsonStruct, frozen=True):
+    """Run time of a launch, over all launches."""
+
+    median: Duration
+    low: Duration = field(name="min")
+    high: Duration = field(name="max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +143,11 @@ class KernelDiagnosis:
     block: tuple[int, int, int] | None
     device: str | None
     compute_capability: tuple[int, int] | None
-    duration_ns: Spread | None
+    duration_ns: DurationRange | None
     share: float | None
     verdict: Verdict
-    place: Blamed | None = None
-    waiting: Waiting | None = None
+    place: BlamedLine | None = None
+    waiting: StallSummary | None = None
     surveyed: SurveyedKernel | None = None
 
     @property

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
 
 from kernelprof.model.capture import Origin
+from kernelprof.model.json_types import CanonicalName, JsonStruct, about, added
+
+_RELATIONS: Final = {
+    ">": (operator.gt, "<="),
+    "<": (operator.lt, ">="),
+    ">=": (operator.ge, "<"),
+    "<=": (operator.le, ">"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One measured fact that a verdict rests on: ``value op threshold unit``.
+class Evidence(JsonStruct, frozen=True):
+    """A fact: value op threshold unit. Where nothing is compared, op is "=", threshold null."""
 
-    ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
-    fact that is shown without being compared; ``op`` is then ``"="``. A value that is worked
-    out says how in ``formula``; any other is what the capture has for the metric. ``ends`` are the
-    lowest and the highest that one can be that is predicted, and not exactly known.
-    """
-
-    metric: str
-    label: str
+    metric: CanonicalName
+    label: Annotated[str, about("What people call it.")]
     value: float
     unit: str
-    op: str = "="
+    op: Annotated[str, Meta(extra_json_schema={"enum": ["<", "<=", "=", ">", ">="]})] = "="
     threshold: float | None = None
     source: Origin = Origin.MEASURED
-    formula: str = ""
-    ends: tuple[float, float] | None = None
+    formula: Annotated[
+        str, added("How a value was worked out; empty where it is the metric's own.")
+    ] = ""
+    low: Annotated[
+        float | None, added("The least that a predicted value can be; null where it is exact.")
+    ] = None
+    high: Annotated[float | None, added("The most that it can be.")] = None
+
+    def __post_init__(self) -> None:
+        """Turn a comparison around that does not hold: a fact may speak against a rule."""
+        if self.threshold is None or self.op not in _RELATIONS:
+            return
+        compare, opposite = _RELATIONS[self.op]
+        if not compare(self.value, self.threshold):
+            msgspec.structs.force_setattr(self, "op", opposite)
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest that the value can be; ``None`` where it is exact."""
+        return None if self.low is None or self.high is None else (self.low, self.high)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kernelprof.errors import ExitCode
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison, KernelComparison
+    from kernelprof.model.waiting import SourceLocation
 
 
 class Outcome(StrEnum):
@@ -56,15 +57,8 @@ PROPOSED: Final = frozenset({Code.POLICY_CHANGED, Code.BASELINE_CHANGED})
 """Findings of what the change under review would put in place of policy and baseline."""
 
 
-class Place(NamedTuple):
-    """A line of a source, from 1; the file as the source was named."""
-
-    file: str
-    line: int
-
-
 @dataclass(frozen=True, slots=True)
-class Finding:
+class GateFinding:
     """One thing that was found, and what it means for the outcome. ``text`` is one sentence.
 
     ``places`` are the lines to blame, where that is known, first those that were changed, and
@@ -74,7 +68,7 @@ class Finding:
     code: Code
     outcome: Outcome
     text: str
-    places: tuple[Place, ...] = ()
+    places: tuple[SourceLocation, ...] = ()
     metric: str = ""
 
 
@@ -84,7 +78,7 @@ class KernelResult:
 
     kernel: KernelComparison
     outcome: Outcome
-    findings: tuple[Finding, ...]
+    findings: tuple[GateFinding, ...]
 
     @property
     def ignored(self) -> bool:
@@ -104,7 +98,7 @@ class GateResult:
     comparison: Comparison
     outcome: Outcome
     kernels: tuple[KernelResult, ...]
-    general: tuple[Finding, ...] = ()
+    general: tuple[GateFinding, ...] = ()
     inconclusive_passes: bool = False
 
     @property
@@ -117,7 +111,7 @@ class GateResult:
         return ExitCode.DONE
 
     @property
-    def proposed(self) -> tuple[Finding, ...]:
+    def proposed(self) -> tuple[GateFinding, ...]:
         """What the change under review would alter in the policy and the baseline."""
         return tuple(each for each in self.general if each.code in PROPOSED)
 
@@ -142,8 +136,8 @@ class GateResult:
     @property
     def fails_inconclusive(self) -> bool:
         """Whether the policy made a regression of what is only inconclusive."""
-        found = {
+        outcomes = {
             *(each.outcome for each in self.kernels),
             *(each.outcome for each in self.general),
         }
-        return self.outcome is Outcome.REGRESSION and Outcome.REGRESSION not in found
+        return self.outcome is Outcome.REGRESSION and Outcome.REGRESSION not in outcomes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kernelprof.model.snapshot import (  # noqa: TC001 (a record's types are read)
     Acceptance,
     KernelSnapshot,
-    Machine,
+    MeasurementSetup,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Moment:
     date: str
     origin: str
     kind: MomentKind
-    machine: Machine
+    machine: MeasurementSetup
     kernels: tuple[KernelSnapshot, ...]
     accepted: tuple[Acceptance, ...] = ()
     commit: Commit | None = None

@@ -19,9 +19,9 @@ def sentences(source: SourceFacts | None) -> tuple[str, ...]:
     """What was assumed of the launch; nothing where somebody wrote a specification."""
     if source is None or source.inferred is None or source.specification is None:
         return ()
-    known = source.specification
+    specification = source.specification
     path = shlex.quote(source.path)
-    assumed = "; ".join(filter(None, (*_launch(known), *_values(known))))
+    assumed = "; ".join(filter(None, (*_launch(specification), *_values(specification))))
     return (
         f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
         "into the file, to be looked at and changed",
@@ -29,22 +29,24 @@ def sentences(source: SourceFacts | None) -> tuple[str, ...]:
     )
 
 
-def _launch(known: Mapping[str, Any]) -> Iterator[str]:
-    yield f"kernel {known.get('kernel')}"
-    extents = (f"{name} {_extents(known.get(name))}" for name in ("block", "grid"))
+def _launch(specification: Mapping[str, Any]) -> Iterator[str]:
+    yield f"kernel {specification.get('kernel')}"
+    extents = (f"{name} {_extents(specification.get(name))}" for name in ("block", "grid"))
     yield ", ".join(extents)
-    shared = str((known.get("launch") or {}).get("shared_bytes", "0"))
+    shared = str((specification.get("launch") or {}).get("shared_bytes", "0"))
     yield "" if shared == "0" else f"{shared} bytes of dynamic shared memory"
 
 
-def _values(known: Mapping[str, Any]) -> Iterator[str]:
-    yield ", ".join(f"{name} = {value}" for name, value in (known.get("sizes") or {}).items())
-    arguments = known.get("arguments") or ()
+def _values(specification: Mapping[str, Any]) -> Iterator[str]:
+    yield ", ".join(
+        f"{name} = {value}" for name, value in (specification.get("sizes") or {}).items()
+    )
+    arguments = specification.get("arguments") or ()
     scalars = [(each["name"], each["value"]) for each in arguments if "value" in each]
     for each in arguments:
-        parts = (part for part in each.get("members") or () if "value" in part)
-        scalars += [(f"{each['name']}.{part['name']}", part["value"]) for part in parts]
-    own = known.get("sizes") or {}
+        members = (member for member in each.get("members") or () if "value" in member)
+        scalars += [(f"{each['name']}.{member['name']}", member["value"]) for member in members]
+    own = specification.get("sizes") or {}
     yield ", ".join(f"{name} = {value}" for name, value in scalars if value not in own)
     kinds: dict[str, list[str]] = {}
     for each in arguments:

@@ -105,9 +105,9 @@ def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """The first few names, for whoever asked for one that is not there."""
-    known = list(dict.fromkeys(names))
-    more = len(known) - _NAMES_SHOWN
-    return f"there are: {'; '.join(known[:_NAMES_SHOWN])}" + (
+    distinct = list(dict.fromkeys(names))
+    more = len(distinct) - _NAMES_SHOWN
+    return f"there are: {'; '.join(distinct[:_NAMES_SHOWN])}" + (
         f"; and {more} more" if more > 0 else ""
     )
 

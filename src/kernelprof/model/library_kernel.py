@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Kind(StrEnum):
+class KernelRole(StrEnum):
     """What a library's kernel does, as far as it matters to its caller."""
 
     PRODUCT = "a matrix product or convolution"
@@ -35,36 +35,42 @@ class Library:
     """A library by name, and what its kernel does."""
 
     name: str
-    kind: Kind
+    kind: KernelRole
 
 
 _BY_NAME: Final = (
-    (r"^nccl(Dev)?Kernel", Library("NCCL", Kind.MESSAGE)),
-    (r"^triton_(poi|red|per|tem|mm|bmm|for|spl|unk)_", Library("PyTorch Inductor", Kind.GENERATED)),
+    (r"^nccl(Dev)?Kernel", Library("NCCL", KernelRole.MESSAGE)),
+    (
+        r"^triton_(poi|red|per|tem|mm|bmm|for|spl|unk)_",
+        Library("PyTorch Inductor", KernelRole.GENERATED),
+    ),
     # Triton 2 put what it knew of the arguments behind the name: square_kernel_0d1d234.
-    (r"_0d?e?c?1[0-9dec]*$", Library("Triton", Kind.GENERATED)),
-    (r"^cudnn_generated_.*(sdpa|flash)", Library("cuDNN", Kind.ATTENTION)),
-    (r"^fmha_cutlass", Library("PyTorch", Kind.ATTENTION)),
-    (r"^Batch(Decode|Prefill)With", Library("FlashInfer", Kind.ATTENTION)),
-    (r"^cudnn_|_cudnn$|^implicit_convolve_", Library("cuDNN", Kind.PRODUCT)),
-    (r"^sm\d+_xmma_(fprop|dgrad|wgrad)_", Library("cuDNN", Kind.PRODUCT)),
-    (r"^sm\d+_xmma_|_cublas$|^nvjet_", Library("cuBLAS", Kind.PRODUCT)),
-    (r"^(hopper|ampere|turing|volta|maxwell)_\w*gemm_\w*\d+x\d+", Library("cuBLAS", Kind.PRODUCT)),
-    (r"^(regular|vector|multi|composite)_\w*fft", Library("cuFFT", Kind.PRIMITIVE)),
+    (r"_0d?e?c?1[0-9dec]*$", Library("Triton", KernelRole.GENERATED)),
+    (r"^cudnn_generated_.*(sdpa|flash)", Library("cuDNN", KernelRole.ATTENTION)),
+    (r"^fmha_cutlass", Library("PyTorch", KernelRole.ATTENTION)),
+    (r"^Batch(Decode|Prefill)With", Library("FlashInfer", KernelRole.ATTENTION)),
+    (r"^cudnn_|_cudnn$|^implicit_convolve_", Library("cuDNN", KernelRole.PRODUCT)),
+    (r"^sm\d+_xmma_(fprop|dgrad|wgrad)_", Library("cuDNN", KernelRole.PRODUCT)),
+    (r"^sm\d+_xmma_|_cublas$|^nvjet_", Library("cuBLAS", KernelRole.PRODUCT)),
+    (
+        r"^(hopper|ampere|turing|volta|maxwell)_\w*gemm_\w*\d+x\d+",
+        Library("cuBLAS", KernelRole.PRODUCT),
+    ),
+    (r"^(regular|vector|multi|composite)_\w*fft", Library("cuFFT", KernelRole.PRIMITIVE)),
 )
 _BY_NAMESPACE: Final = {
-    "cutlass": Library("CUTLASS", Kind.PRODUCT),
-    "cublas": Library("cuBLAS", Kind.PRODUCT),
-    "cublasLt": Library("cuBLAS", Kind.PRODUCT),
-    "cudnn": Library("cuDNN", Kind.OPERATION),
-    "flash": Library("FlashAttention", Kind.ATTENTION),
-    "pytorch_flash": Library("FlashAttention", Kind.ATTENTION),
-    "flashinfer": Library("FlashInfer", Kind.ATTENTION),
-    "cub": Library("CUB", Kind.PRIMITIVE),
-    "thrust": Library("Thrust", Kind.PRIMITIVE),
-    "cusparse": Library("cuSPARSE", Kind.PRIMITIVE),
-    "at": Library("PyTorch", Kind.OPERATION),
-    "native": Library("PyTorch", Kind.OPERATION),
+    "cutlass": Library("CUTLASS", KernelRole.PRODUCT),
+    "cublas": Library("cuBLAS", KernelRole.PRODUCT),
+    "cublasLt": Library("cuBLAS", KernelRole.PRODUCT),
+    "cudnn": Library("cuDNN", KernelRole.OPERATION),
+    "flash": Library("FlashAttention", KernelRole.ATTENTION),
+    "pytorch_flash": Library("FlashAttention", KernelRole.ATTENTION),
+    "flashinfer": Library("FlashInfer", KernelRole.ATTENTION),
+    "cub": Library("CUB", KernelRole.PRIMITIVE),
+    "thrust": Library("Thrust", KernelRole.PRIMITIVE),
+    "cusparse": Library("cuSPARSE", KernelRole.PRIMITIVE),
+    "at": Library("PyTorch", KernelRole.OPERATION),
+    "native": Library("PyTorch", KernelRole.OPERATION),
 }
 _CUB: Final = re.compile(r"Device\w+Kernel$")
 _OF_CUB: Final = re.compile(r"policy_hub|Policy\d|ScanTileState|cub::")
@@ -79,20 +85,19 @@ def library_of(kernel: str) -> Library | None:
     """The library that a kernel belongs to; ``None`` where its name does not say so."""
     path, arguments = _path(kernel)
     *namespaces, name = path.split("::")
-    found = [library for pattern, library in _BY_NAME if re.search(pattern, name)]
-    found += _by_arguments(name, arguments)
-    found += [_in_namespace(each, path) for each in namespaces if each in _BY_NAMESPACE]
-    return found[0] if found else None
+    libraries = [library for pattern, library in _BY_NAME if re.search(pattern, name)]
+    libraries += _by_arguments(name, arguments)
+    libraries += [_in_namespace(each, path) for each in namespaces if each in _BY_NAMESPACE]
+    return libraries[0] if libraries else None
 
 
 def _in_namespace(namespace: str, path: str) -> Library:
     if namespace == "cudnn" and re.search("conv|winograd|[dw]grad", path):
-        return Library("cuDNN", Kind.PRODUCT)
+        return Library("cuDNN", KernelRole.PRODUCT)
     return _BY_NAMESPACE[namespace]
 
 
 def _by_arguments(name: str, arguments: str) -> Iterator[Library]:
-    """Libraries whose own types are among the template arguments."""
     if re.search(r"lash_\w*kernel_traits|\bflash::", arguments):
         yield _BY_NAMESPACE["flash"]
     if _CUB.match(name) and _OF_CUB.search(arguments):

@@ -29,13 +29,13 @@ def harmless(text: str) -> str:
     return _AT_START.sub(_after, text) if "::" in text else text
 
 
-def _in_text(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+def _in_text(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
 
 
-def _in_json(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _in_json(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
-def _after(found: re.Match[str]) -> str:
-    return f"{found[0]}\\"
+def _after(match: re.Match[str]) -> str:
+    return f"{match[0]}\\"

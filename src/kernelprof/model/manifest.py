@@ -13,8 +13,9 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from kernelprof.errors import InputError
+from kernelprof.model.json_types import about
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.records import RecordError, about, build, read_object
+from kernelprof.model.records import RecordError, build, read_object
 from kernelprof.model.specification import check_shape
 
 SCHEMA_VERSION: Final = "1"
@@ -207,16 +208,16 @@ class Manifest:
     survey_sha256: Sha256 | None = None
     schema_version: str = SCHEMA_VERSION
 
-    def is_of(self, kernel: str, kernels: int) -> bool:
+    def describes_kernel(self, kernel: str, kernels: int) -> bool:
         """Whether the source, the times and the check are those of a kernel of the capture.
 
         They are of the kernel that the specification names; one beside it, of a library or for
         initialisation, has none of them. ``kernels`` is how many the capture has.
         """
-        named = ((self.source and self.source.specification) or {}).get("kernel")
-        if not isinstance(named, str):
+        name = ((self.source and self.source.specification) or {}).get("kernel")
+        if not isinstance(name, str):
             return kernels == 1
-        return function_name(kernel) == function_name(named)
+        return function_name(kernel) == function_name(name)
 
     def describe(self) -> str:
         """Where and when it was made, in a line."""
@@ -237,15 +238,15 @@ def from_json(text: str, where: str) -> Manifest:
                 where=where,
                 hint="install a newer kernelprof, or make the capture again",
             )
-        found = build(Manifest, values)
-        check_shape(found.source.specification if found.source else None)
+        manifest = build(Manifest, values)
+        check_shape(manifest.source.specification if manifest.source else None)
     except RecordError as error:
         raise InputError(
             f"the capture's manifest cannot be read: {error}",
             where=where,
             hint="make the capture again with 'kernelprof profile'",
         ) from error
-    return found
+    return manifest
 
 
 def schema() -> str:

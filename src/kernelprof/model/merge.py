@@ -35,12 +35,12 @@ def merge(first: Capture, more: Capture) -> Capture:
     columns = dict(first.columns)
     for name, column in more.columns.items():
         values = np.where(rows >= 0, column.values[rows], np.nan)
-        columns[name] = _filled(columns.get(name), replace(column, values=values))
+        columns[name] = _fill_gaps(columns.get(name), replace(column, values=values))
     text = {
         name: tuple(cells[row] if row >= 0 else None for row in rows)
         for name, cells in more.text.items()
     }
-    known = {name for name, column in columns.items() if not np.isnan(column.values).all()}
+    present = {name for name, column in columns.items() if not np.isnan(column.values).all()}
     return replace(
         _both(first, more),
         columns=columns,
@@ -50,7 +50,7 @@ def merge(first: Capture, more: Capture) -> Capture:
         clock_control=first.clock_control or more.clock_control,
         program=first.program or more.program,
         options=first.options or more.options,
-        unavailable=(first.unavailable | more.unavailable) - known,
+        unavailable=(first.unavailable | more.unavailable) - present,
     )
 
 
@@ -71,17 +71,17 @@ def join(first: Capture, more: Capture) -> Capture:
     columns = {}
     for name in dict.fromkeys((*first.columns, *more.columns)):
         sides = [each.columns.get(name) for each in (first, more)]
-        known = next(each for each in sides if each is not None)
-        if any(each is not None and each.unit != known.unit for each in sides):
+        column = next(each for each in sides if each is not None)
+        if any(each is not None and each.unit != column.unit for each in sides):
             raise InputError(
                 f"{name} has another unit in {more.origin} than in {first.origin}",
                 hint="read the captures one by one",
             )
-        parts = [
+        values_of = [
             np.full(len(capture), np.nan) if each is None else each.values
             for capture, each in zip((first, more), sides, strict=True)
         ]
-        columns[name] = replace(known, values=np.concatenate(parts))
+        columns[name] = replace(column, values=np.concatenate(values_of))
     text = {
         name: (
             *first.text.get(name, (None,) * len(first)),
@@ -103,7 +103,6 @@ def join(first: Capture, more: Capture) -> Capture:
 
 
 def _both(first: Capture, more: Capture) -> Capture:
-    """What is the same however captures are put together."""
     return Capture(
         launches=first.launches,
         columns={},
@@ -115,7 +114,7 @@ def _both(first: Capture, more: Capture) -> Capture:
     )
 
 
-def _filled(have: MetricColumn | None, more: MetricColumn) -> MetricColumn:
+def _fill_gaps(have: MetricColumn | None, more: MetricColumn) -> MetricColumn:
     if have is None:
         return more
     if have.source is Origin.REPORTED and more.source is not Origin.REPORTED:

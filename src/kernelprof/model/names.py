@@ -19,8 +19,6 @@ ELLIPSIS = "…"
 _LONGEST_NAME = 40
 """Characters of a name with its template arguments that still fit beside others."""
 
-_CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
-
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
 _INSTANCE = re.compile(r"(\w+)<.*>")
@@ -29,7 +27,9 @@ _OPERATOR = re.compile(r"\b\w*Functor\w*")
 _FUNCTOR = re.compile(r"^CUDA|Functor|On(?:Self|Other)_|^_")
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
-_CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
+_CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=[-\w])")
+_PLAIN_CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
+"""A cast whose type says nothing to a reader; that to an enumeration does."""
 
 _ASCII = {
     "…": "...",
@@ -88,11 +88,11 @@ def named_alike(kernel: str, names: Iterable[str]) -> str | None:
     The source page of ``ncu`` may name a kernel otherwise than its other pages, with casts in
     template arguments.
     """
-    known = list(names)
-    if kernel in known:
+    candidates = list(names)
+    if kernel in candidates:
         return kernel
     for form in (_without_casts, function_name):
-        alike = [name for name in known if form(name) == form(kernel)]
+        alike = [name for name in candidates if form(name) == form(kernel)]
         if len(alike) == 1:
             return alike[0]
     return None
@@ -139,8 +139,8 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
     Template arguments stay where they do that in few characters: ``gemm_tiled<16, 0, 1>``.
     """
     bare: dict[str, list[tuple[str, str]]] = {}
-    told = labels(kernels)
-    for label in told:
+    full_labels = labels(kernels)
+    for label in full_labels:
         bare.setdefault(bare_name(label[0]), []).append(label)
     # Several kernels of one bare name are told apart by what they are instances of.
     telling = {
@@ -149,23 +149,22 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
         if len(alike) > 1
         and any(len(_without_namespaces(full)) > _LONGEST_NAME for full, _ in alike)
     }
-    found = []
+    briefs = []
     at: dict[str, int] = {}
-    for full, detail in told:
+    for full, detail in full_labels:
         name = bare_name(full)
         if len(bare[name]) == 1:
-            found.append((name, ""))
+            briefs.append((name, ""))
         elif name in telling:
             position = at.get(name, 0)
             at[name] = position + 1
-            found.append((name, telling[name][position]))
+            briefs.append((name, telling[name][position]))
         else:
-            found.append((_without_namespaces(full), detail))
-    return found
+            briefs.append((_without_namespaces(full), detail))
+    return briefs
 
 
 def _telling(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
-    """What tells instances of a template apart: the operator in each, and else what labels have."""
     details, operators = _details(kernels), [operator(each.name) for each in kernels]
     if not all(operators):
         return details
@@ -180,15 +179,15 @@ def operator(name: str) -> str:
     launched = _LAUNCHED.search(name)
     if launched is not None:
         return launched[1].removesuffix("_cuda").removesuffix("_kernel")
-    functors = [_FUNCTOR.sub("", found) for found in _OPERATOR.findall(name)]
+    functors = [_FUNCTOR.sub("", functor) for functor in _OPERATOR.findall(name)]
     return next(filter(None, reversed(functors)), "")
 
 
 def bare_name(name: str) -> str:
     """A short name without namespaces and template arguments: ``gemm_tiled``."""
     last = _without_namespaces(name)
-    found = _INSTANCE.fullmatch(last)
-    return last if found is None else found[1]
+    instance = _INSTANCE.fullmatch(last)
+    return last if instance is None else instance[1]
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -212,7 +211,6 @@ def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
-    """What tells kernels of one name apart: architectures, blocks, grids or both, or an ID."""
     if len(kernels) == 1:
         return [""]
     for_each = [getattr(each, "arch", None) for each in kernels]
@@ -220,9 +218,9 @@ def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
         return [str(each) for each in for_each]
     for sides in (("block",), ("grid",), ("grid", "block")):
         sizes = [[getattr(each, side) for side in sides] for each in kernels]
-        known = ["/".join(map(dimensions, each)) for each in sizes if all(each)]
-        if len(set(known)) == len(kernels):
-            return known
+        sizes_of = ["/".join(map(dimensions, each)) for each in sizes if all(each)]
+        if len(set(sizes_of)) == len(kernels):
+            return sizes_of
     ids = [getattr(each, "ids", None) for each in kernels]
     return [f"ID {printable(each[0])}" if each else f"#{n}" for n, each in enumerate(ids, start=1)]
 
@@ -253,7 +251,7 @@ def _without_namespaces(name: str) -> str:
 
 
 def _with_plain_arguments(name: str) -> str:
-    return _CAST.sub("", name).replace(", ", ",")
+    return _PLAIN_CAST.sub("", name).replace(", ", ",")
 
 
 def _after_last(mark: str, text: str) -> int:

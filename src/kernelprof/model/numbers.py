@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +13,6 @@ _PREFIXED = {
     "byte": ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
     "byte/s": ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")),
     "hz": ((1.0, "Hz"), (1e3, "kHz"), (1e6, "MHz"), (1e9, "GHz")),
-}
-_RELATIONS = {
-    ">": (operator.gt, "<="),
-    "<": (operator.lt, ">="),
-    ">=": (operator.ge, "<"),
-    "<=": (operator.le, ">"),
 }
 _UNITLESS = frozenset({"", "1"})
 _OF_WHOLE = {"byte/sector": 32}
@@ -59,7 +52,7 @@ def comparison(evidence: Evidence) -> str:
         return quantity(evidence.value, evidence.unit)
     factor, shown = _scale(evidence.value, evidence.unit)
     left, right = number(evidence.value / factor), number(evidence.threshold / factor)
-    return f"{left} {relation(evidence)} {right} {shown}".rstrip()
+    return f"{left} {evidence.op} {right} {shown}".rstrip()
 
 
 def ends(evidence: Evidence) -> str:
@@ -69,14 +62,6 @@ def ends(evidence: Evidence) -> str:
     factor, shown = _scale(evidence.value, evidence.unit)
     low, high = (number(each / factor) for each in evidence.ends)
     return f"{low} to {high} {shown}".rstrip()
-
-
-def relation(evidence: Evidence) -> str:
-    """The operator between value and threshold as it holds: a fact may speak against a rule."""
-    compare, opposite = _RELATIONS.get(evidence.op, (None, evidence.op))
-    if compare is None or evidence.threshold is None:
-        return evidence.op
-    return evidence.op if compare(evidence.value, evidence.threshold) else opposite
 
 
 def factor(value: float) -> str:

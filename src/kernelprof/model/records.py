@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -28,14 +27,10 @@ class RecordError(ValueError):
     """A text that is not the record that it should be; the message names the key."""
 
 
-def about(description: str, **more: Any) -> msgspec.Meta:
-    """What a schema says of a key; ``more`` is added to the schema as it is."""
-    return msgspec.Meta(description=description, extra_json_schema=more or None)
-
-
 def to_json(record: DataclassInstance) -> str:
     """A record as its file holds it, its schema version first."""
-    values = asdict(record)
+    # Numbers of numpy are floats to json, and nothing to msgspec.
+    values: dict[str, Any] = msgspec.to_builtins(record, enc_hook=float)
     version = {key: values.pop(key) for key in ("schema_version",) if key in values}
     return json.dumps({**version, **values}, indent=1, ensure_ascii=False) + "\n"
 
@@ -91,12 +86,11 @@ def build(kind: type[Record], values: object) -> Record:
 
 
 def _in_words(message: str) -> str:
-    """A message of msgspec with the key in front."""
-    found = _PLACE.match(message)
-    what, place = (found["what"], found["place"] or "") if found else (message, "")
+    match = _PLACE.match(message)
+    what, path = (match["what"], match["place"] or "") if match else (message, "")
     if missing := _MISSING.match(what):
-        return f"{'.'.join(filter(None, (place, missing['field'])))!r} is missing"
-    return f"{place!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
+        return f"{'.'.join(filter(None, (path, missing['field'])))!r} is missing"
+    return f"{path!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
 
 
 def _whole(digits: str) -> int:
@@ -106,5 +100,4 @@ def _whole(digits: str) -> int:
 
 
 def _refuse_constant(name: str) -> None:
-    """What Python's reader takes for a number and JSON does not."""
     raise ValueError(f"{name} is not JSON")

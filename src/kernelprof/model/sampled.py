@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 
 from kernelprof.model.records import RecordError, build, read_json
+from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,14 +24,6 @@ STALLS: Final = (
 """States of a sampled warp, as the metrics ``smsp__pcsamp_warps_issue_stalled_*`` call them."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A line of a source file."""
-
-    file: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,7 @@ class Instruction:
 
     offset: Count
     text: str
-    places: tuple[Place, ...]
+    places: tuple[SourceLocation, ...]
     counts: Counts
 
 
@@ -107,7 +100,7 @@ class SampledCode:
 
     function: str
     instructions: tuple[Instruction, ...]
-    source: Mapping[Place, str] = field(default_factory=dict)
+    source: Mapping[SourceLocation, str] = field(default_factory=dict)
     whole: str = ""
 
     @property
@@ -118,39 +111,39 @@ class SampledCode:
     @property
     def file(self) -> str | None:
         """The file that the kernel itself is in: that of its first instruction with a line."""
-        places = (each.places[0].file for each in self.instructions if each.places)
-        return next(places, None)
+        files = (each.places[0].file for each in self.instructions if each.places)
+        return next(files, None)
 
     def with_files(self, name: Callable[[str], str]) -> SampledCode:
         """The same with files called what ``name`` makes of their path."""
-        paths = {place.file for each in self.instructions for place in each.places}
+        paths = {location.file for each in self.instructions for location in each.places}
         names = {path: name(path) for path in paths}
 
-        def called(place: Place) -> Place:
-            return Place(names[place.file], place.line)
+        def called(location: SourceLocation) -> SourceLocation:
+            return SourceLocation(names[location.file], location.line)
 
         instructions = tuple(
             replace(each, places=tuple(map(called, each.places))) for each in self.instructions
         )
-        source = {called(place): text for place, text in self.source.items()}
+        source = {called(location): text for location, text in self.source.items()}
         return replace(self, instructions=instructions, source=source)
 
-    def text_of(self, place: Place) -> str:
+    def text_of(self, location: SourceLocation) -> str:
         """The text of a line without blanks around it; empty where it is not known."""
-        if place.file == self.file and self.whole:
+        if location.file == self.file and self.whole:
             lines = self.whole.split("\n")
-            return lines[place.line - 1].strip() if 1 <= place.line <= len(lines) else ""
-        return self.source.get(place, "").strip()
+            return lines[location.line - 1].strip() if 1 <= location.line <= len(lines) else ""
+        return self.source.get(location, "").strip()
 
 
 def together(codes: Iterable[SampledCode]) -> tuple[SampledCode, ...]:
     """One entry for each kernel and code: the counts of its launches are added up."""
-    found: dict[tuple[object, ...], SampledCode] = {}
+    summed: dict[tuple[object, ...], SampledCode] = {}
     for code in codes:
         key = (code.function, *((each.offset, each.text) for each in code.instructions))
-        known = found.get(key)
-        found[key] = code if known is None else _added(known, code)
-    return tuple(found.values())
+        earlier = summed.get(key)
+        summed[key] = code if earlier is None else _added(earlier, code)
+    return tuple(summed.values())
 
 
 def _added(one: SampledCode, other: SampledCode) -> SampledCode:
@@ -182,8 +175,8 @@ class _Stored:
 
 def to_bytes(codes: Iterable[SampledCode]) -> bytes:
     """Kernels with their instructions as a file holds them: JSON, what is 0 left out."""
-    numbers: dict[Place, int] = {}
-    texts: dict[Place, str] = {}
+    numbers: dict[SourceLocation, int] = {}
+    texts: dict[SourceLocation, str] = {}
     functions = []
     for code in codes:
         texts.update(code.source)
@@ -191,7 +184,7 @@ def to_bytes(codes: Iterable[SampledCode]) -> bytes:
             (
                 each.offset,
                 each.text,
-                tuple(numbers.setdefault(place, len(numbers)) for place in each.places),
+                tuple(numbers.setdefault(location, len(numbers)) for location in each.places),
                 each.counts.samples,
                 each.counts.stalls,
             )
@@ -203,8 +196,8 @@ def to_bytes(codes: Iterable[SampledCode]) -> bytes:
             if None not in (values := [getattr(i.counts, name) for i in code.instructions])
         }
         functions.append(_Function(code.function, rows, counters))
-    places = tuple((each.file, each.line, texts.get(each)) for each in numbers)
-    return msgspec.json.encode(_Stored(places, tuple(functions)))
+    locations = tuple((each.file, each.line, texts.get(each)) for each in numbers)
+    return msgspec.json.encode(_Stored(locations, tuple(functions)))
 
 
 def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
@@ -212,26 +205,32 @@ def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
     stored = build(_Stored, read_json(data.decode("utf-8")))
     if sum(len(each.instructions) for each in stored.functions) > _MOST_INSTRUCTIONS:
         raise RecordError(f"it has more than {_MOST_INSTRUCTIONS:,} instructions")
-    places = tuple(Place(file, line) for file, line, _ in stored.places)
-    texts = {Place(file, line): text for file, line, text in stored.places if text is not None}
+    locations = tuple(SourceLocation(file, line) for file, line, _ in stored.places)
+    texts = {
+        SourceLocation(file, line): text for file, line, text in stored.places if text is not None
+    }
     try:
-        return tuple(_code(each, places, texts) for each in stored.functions)
+        return tuple(_code(each, locations, texts) for each in stored.functions)
     except IndexError as error:
         raise RecordError("it names a line that it does not have") from error
 
 
-def _code(stored: _Function, places: tuple[Place, ...], texts: Mapping[Place, str]) -> SampledCode:
+def _code(
+    stored: _Function, locations: tuple[SourceLocation, ...], texts: Mapping[SourceLocation, str]
+) -> SampledCode:
     counters = {name: dict(pairs) for name, pairs in stored.counters.items() if name in COUNTERS}
     instructions = tuple(
         Instruction(
             offset,
             text,
-            tuple(places[number] for number in numbers),
-            Counts(samples, states, **{n: known.get(at, 0) for n, known in counters.items()}),
+            tuple(locations[number] for number in numbers),
+            Counts(
+                samples, states, **{n: counts_at.get(at, 0) for n, counts_at in counters.items()}
+            ),
         )
         for at, (offset, text, numbers, samples, states) in enumerate(stored.instructions)
     )
-    own = {place for each in instructions for place in each.places}
+    own = {location for each in instructions for location in each.places}
     return SampledCode(
         stored.name, instructions, {p: text for p, text in texts.items() if p in own}
     )

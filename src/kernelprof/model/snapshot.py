@@ -63,7 +63,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MeasurementSetup:
     """What a capture was measured on, and how.
 
     ``sm_hz`` is the SM clock while kernels ran, where they ran long enough to tell; ``rough_sm_hz``
@@ -118,6 +118,11 @@ class KernelSnapshot:
         return None if self.predicted is None else self.predicted.arch
 
     @property
+    def specification(self) -> dict[str, Any] | None:
+        """The launch specification, where one is known."""
+        return None if self.inputs is None else self.inputs.specification
+
+    @property
     def times_ns(self) -> tuple[Number, ...]:
         """The times of launches that its median is of."""
         return self.events_ns or self.profiled_ns
@@ -159,7 +164,7 @@ class Snapshot:
 
     origin: str
     created: str | None = None
-    machine: Machine = field(default_factory=Machine)
+    machine: MeasurementSetup = field(default_factory=MeasurementSetup)
     kernels: tuple[KernelSnapshot, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     warnings: tuple[str, ...] = ()

@@ -1,12 +1,33 @@
-"""What is known of a program before its kernels are measured: plain values for every output."""
+"""What is known of a program before its kernels are measured: plain values for every output.
+
+Times are in nanoseconds, and their keys in JSON end with the unit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Any, Final
 
-from kernelprof.model.evidence import Evidence  # noqa: TC001 (a record's types are read)
+from msgspec import field
+
+from kernelprof.model.evidence import Evidence
+from kernelprof.model.json_types import (
+    JsonStruct,
+    KnownDimensions,
+    Nanoseconds,
+    NonNegative,
+    Positive,
+    Share,
+    about,
+)
 from kernelprof.model.records import build, read_object, to_json
+
+
+class Replay(StrEnum):
+    """What is repeated for each pass, by the names of ``ncu``'s option ``--replay-mode``."""
+
+    KERNEL = "kernel"
+    APPLICATION = "application"
 
 
 class Limit(StrEnum):
@@ -41,35 +62,35 @@ class Idle(StrEnum):
     OWN_CODE = "the host ran other code"
 
 
-@dataclass(frozen=True, slots=True)
-class IdleTime:
-    """Nanoseconds in which nothing ran on a GPU, by what the host did meanwhile."""
+class IdleTime(JsonStruct, frozen=True):
+    """Time in which nothing ran on a GPU, by what the host did meanwhile."""
 
     host: Idle
-    time: int
+    time: NonNegative = field(name="time_ns")
 
 
-@dataclass(frozen=True, slots=True)
-class GpuTime:
-    """How one GPU spent the time once a program had settled, in nanoseconds.
+class GpuTime(JsonStruct, frozen=True):
+    """How one GPU spent the time once the program had settled.
 
-    ``start_up`` is the time from its first activity until a tenth of its launches were made, and
-    ``span`` that from there to the end of its last kernel, of which the others are parts.
-    ``kernels`` is the time in which at least one kernel ran, ``copies`` that in which there were
-    only copies and memsets, ``idle`` the rest by what the host did. ``after_waiting`` is the part
-    of it in gaps that began while the host waited for the GPU.
+    ``idle`` has the parts of ``span`` in which neither a kernel nor a copy ran.
     """
 
-    device: int
+    device: NonNegative
     name: str
-    start_up: int
-    span: int
-    kernels: int
-    copies: int
+    start_up: Annotated[
+        NonNegative, about("From its first activity until a tenth of the launches were made.")
+    ] = field(name="start_up_ns")
+    span: Annotated[NonNegative, about("From there to the end of its last kernel.")] = field(
+        name="span_ns"
+    )
+    kernels: Annotated[NonNegative, about("At least one kernel ran.")] = field(name="kernels_ns")
+    copies: Annotated[NonNegative, about("Only copies and memsets ran.")] = field(name="copies_ns")
     idle: tuple[IdleTime, ...]
-    after_waiting: int
-    launches: int
-    copied_bytes: int
+    after_waiting: Annotated[
+        NonNegative, about("Idle time in gaps that began while the host waited for the GPU.")
+    ] = field(name="after_waiting_ns")
+    launches: NonNegative
+    copied_bytes: NonNegative
 
     @property
     def busy(self) -> float:
@@ -86,45 +107,37 @@ class GpuTime:
         return sum(each.time for each in self.idle if each.host in hosts)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What launches belong to: an NVTX range, a module, a line, an operator or a function.
+class Owner(JsonStruct, frozen=True):
+    """What launches belong to, with its share of all kernel time."""
 
-    ``place`` is ``file:line`` where that is known, ``share`` a part of all kernel time.
-    """
-
-    kind: str
+    kind: Annotated[
+        str, about("range (NVTX), module, line, operator (all of PyTorch) or function (Triton).")
+    ]
     name: str
-    place: str
-    launches: int
-    time: int
-    share: float
+    place: Annotated[str, about("file:line, empty where it is not known.")]
+    launches: NonNegative
+    time: NonNegative = field(name="time_ns")
+    share: Share
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyedKernel:
-    """One kernel in one configuration. Times are in nanoseconds.
-
-    ``share`` is its part of the time of all kernels, which may overlap. ``owners`` are what most
-    of its time belongs to. ``measured`` is the number of its launches that were measured.
-    """
+class SurveyedKernel(JsonStruct, frozen=True):
+    """A kernel in one launch configuration, over all its launches in the program."""
 
     name: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: KnownDimensions
+    block: KnownDimensions
     devices: tuple[str, ...]
-    launches: int
-    time: int
-    median: float
-    share: float
-    in_graphs: int
-    owners: tuple[Owner, ...] = ()
-    measured: int = 0
+    launches: Positive
+    time: Annotated[NonNegative, about("Of all its launches.")] = field(name="time_ns")
+    median: Nanoseconds = field(name="median_ns")
+    share: Annotated[Share, about("Part of the time of all kernels.")]
+    in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
+    measured: Annotated[NonNegative, about("Launches of it that were measured.")] = 0
+    owners: Annotated[tuple[Owner, ...], about("What most of its time belongs to.")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramAnswer:
-    """What holds the whole program back: a sentence, what it rests on, and the way out."""
+class ProgramAnswer(JsonStruct, frozen=True):
+    """What holds the whole program back."""
 
     limit: Limit
     sentence: str
@@ -132,41 +145,28 @@ class ProgramAnswer:
     advice: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What of the surveyed kernels was measured.
+class Coverage(JsonStruct, frozen=True):
+    """What of the surveyed kernels was measured; shares of the others are the survey's."""
 
-    ``share`` is the part of all kernel time that the measured kernels have. ``estimate`` and
-    ``seconds`` are what measuring was thought to take and took. ``left`` says what was left out and
-    why.
-    """
-
-    kernels: int
-    launches: int
-    share: float
-    estimate: float
+    kernels: NonNegative
+    launches: NonNegative
+    share: Annotated[float, about("Part of all kernel time that the measured kernels have.")]
+    estimate: float = field(name="estimate_s")
     seconds: float
-    budget: float
-    left: tuple[str, ...] = ()
+    budget: float = field(name="budget_s")
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """A whole program: how busy its GPUs were, what it launched, and what that belongs to.
+class Survey(JsonStruct, frozen=True, kw_only=True):
+    """A whole program, recorded at nearly its own speed before its kernels were measured."""
 
-    ``seconds`` is how long the program ran, ``ended`` says how: an empty text where it ended by
-    itself with success. ``kernels`` and ``groups`` have those with the most time first.
-    ``coverage`` is ``None`` where nothing was measured.
-    """
-
-    seconds: float
-    processes: int
-    gpus: tuple[GpuTime, ...]
-    kernels: tuple[SurveyedKernel, ...]
-    groups: tuple[Owner, ...]
+    seconds: Annotated[float, about("How long the program ran.")]
+    ended: Annotated[str, about("How it ended, where not by itself with success.")] = ""
+    processes: NonNegative
     answer: ProgramAnswer | None
-    ended: str = ""
-    coverage: Coverage | None = None
+    gpus: Annotated[tuple[GpuTime, ...], about("The one with the most kernel time first.")]
+    kernels: Annotated[tuple[SurveyedKernel, ...], about("Those with the most time first.")]
+    groups: Annotated[tuple[Owner, ...], about("By kind, those with the most time first.")]
+    coverage: Annotated[Coverage | None, about("null where nothing was measured.")] = None
     warnings: tuple[str, ...] = ()
 
 
@@ -177,4 +177,23 @@ def to_bytes(survey: Survey) -> bytes:
 
 def from_bytes(data: bytes) -> Survey:
     """A survey out of its file; :class:`ValueError` where it is none."""
-    return build(Survey, read_object(data.decode("utf-8")))
+    return build(Survey, _with_units(read_object(data.decode("utf-8"))))
+
+
+_UNITS: Final = {
+    **dict.fromkeys(("time", "median", "start_up", "span", "copies", "after_waiting"), "ns"),
+    **dict.fromkeys(("estimate", "budget"), "s"),
+}
+
+
+def _with_units(values: Any) -> Any:
+    """Add the unit to the keys of times, which older files do not have."""
+    if isinstance(values, list):
+        return [_with_units(each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    units = _UNITS | {"kernels": "ns"} if "span" in values else _UNITS
+    return {
+        f"{key}_{units[key]}" if key in units else key: _with_units(each)
+        for key, each in values.items()
+    }

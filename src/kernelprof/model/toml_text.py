@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import msgspec
 
 LONGEST_LINE: Final = 1 << 16
 """Characters of a line: a list of a hundred kernel names takes a tenth of that."""
@@ -20,6 +23,7 @@ _LONG_KEY: Final = re.compile(
 )
 """In a line whose strings are replaced by quotes."""
 _AT_LINE: Final = re.compile(r" ?\(at line (\d+), column (\d+)\)")
+_MISTAKEN_KEY: Final = re.compile(r" - at (?:`key` in )?`\$\.?(?P<key>[^`]*)`$")
 _MOST_WHOLE: Final = 2**63
 
 
@@ -30,6 +34,12 @@ class TomlError(ValueError):
         super().__init__(what)
         self.line = line
         self.column = column
+
+
+def split_mistake(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what a value is refused for, and its key; empty for the whole document."""
+    match = _MISTAKEN_KEY.search(str(error))
+    return _MISTAKEN_KEY.sub("", str(error)), "" if match is None else match["key"]
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -61,7 +71,6 @@ def _understood(error: ValueError, text: str) -> TomlError:
 
 
 def _bare(line: str) -> str:
-    """A line without its comment, and with a quote in the place of each string."""
     return _STRING.sub('"', line).partition("#")[0]
 
 

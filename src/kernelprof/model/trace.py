@@ -17,84 +17,54 @@ if TYPE_CHECKING:
 
     Rows = npt.NDArray[np.void]
 
-KERNELS: Final = np.dtype(
-    [
-        ("process", "<u4"),
-        ("start", "<i8"),
-        ("end", "<i8"),
-        ("correlation", "<u4"),
-        ("configuration", "<u4"),
-        ("device", "<u4"),
-        ("context", "<u4"),
-        ("stream", "<u4"),
-        ("graph", "<u4"),
-        ("node", "<u8"),
-    ]
+
+def _row_type(fields: str) -> np.dtype[np.void]:
+    return np.dtype([tuple(each.split(":")) for each in fields.split()])
+
+
+KERNELS: Final = _row_type(
+    """
+    process:<u4 start:<i8 end:<i8 correlation:<u4 configuration:<u4 device:<u4 context:<u4
+    stream:<u4 graph:<u4 node:<u8
+    """
 )
 """One row a kernel that ran. ``configuration`` is a position in :attr:`Trace.configurations`,
 ``correlation`` is shared with the call that launched it, ``graph`` is 0 outside of graphs."""
 
-TRANSFERS: Final = np.dtype(
-    [
-        ("process", "<u4"),
-        ("start", "<i8"),
-        ("end", "<i8"),
-        ("bytes", "<u8"),
-        ("correlation", "<u4"),
-        ("device", "<u4"),
-        ("context", "<u4"),
-        ("stream", "<u4"),
-        ("graph", "<u4"),
-        ("to_device", "<u4"),
-        ("kind", "u1"),
-        ("from_memory", "u1"),
-        ("to_memory", "u1"),
-        ("asynchronous", "u1"),
-    ]
+TRANSFERS: Final = _row_type(
+    """
+    process:<u4 start:<i8 end:<i8 bytes:<u8 correlation:<u4 device:<u4 context:<u4
+    stream:<u4 graph:<u4 to_device:<u4 kind:u1 from_memory:u1 to_memory:u1 asynchronous:u1
+    """
 )
 """One row a copy, or with ``kind`` :data:`SET` a memset. Kinds of memory are CUPTI's."""
 
-CALLS: Final = np.dtype(
-    [
-        ("process", "<u4"),
-        ("start", "<i8"),
-        ("end", "<i8"),
-        ("thread", "<u4"),
-        ("correlation", "<u4"),
-        ("name", "<u4"),
-        ("result", "<u4"),
-    ]
+CALLS: Final = _row_type(
+    """
+    process:<u4 start:<i8 end:<i8 thread:<u4 correlation:<u4 name:<u4 result:<u4
+    """
 )
 """One row a call of the CUDA runtime or driver; ``name`` is a position in :attr:`Trace.texts`."""
 
-RANGES: Final = np.dtype(
-    [
-        ("process", "<u4"),
-        ("start", "<i8"),
-        ("end", "<i8"),
-        ("thread", "<u4"),
-        ("name", "<u4"),
-        ("domain", "<u4"),
-        ("sequence", "<u8"),
-        ("depth", "<u4"),
-    ]
+RANGES: Final = _row_type(
+    """
+    process:<u4 start:<i8 end:<i8 thread:<u4 name:<u4 domain:<u4 sequence:<u8 depth:<u4
+    """
 )
 """One row a range of NVTX that a thread pushed and popped, outer ones before the inner ones.
 ``sequence`` ties PyTorch's backward operators to the forward ones; 0 is none."""
 
-OVERHEADS: Final = np.dtype([("process", "<u4"), ("start", "<i8"), ("end", "<i8"), ("kind", "<u4")])
+OVERHEADS: Final = _row_type(
+    """
+    process:<u4 start:<i8 end:<i8 kind:<u4
+    """
+)
 """Time that the host lost to the driver or to CUPTI; ``kind`` is CUPTI's."""
 
-ALLOCATIONS: Final = np.dtype(
-    [
-        ("process", "<u4"),
-        ("start", "<i8"),
-        ("bytes", "<u8"),
-        ("address", "<u8"),
-        ("what", "<u4"),
-        ("kind", "<u4"),
-        ("device", "<u4"),
-    ]
+ALLOCATIONS: Final = _row_type(
+    """
+    process:<u4 start:<i8 bytes:<u8 address:<u8 what:<u4 kind:<u4 device:<u4
+    """
 )
 """One row for memory that is allocated at ``start``, or with ``what`` :data:`RELEASED` freed."""
 

@@ -1,51 +1,52 @@
-"""What warps wait for, and the line that a verdict blames: plain values."""
+"""Lines of source, and what warps wait for there: plain values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from kernelprof.model.json_types import JsonStruct, NonNegative, Positive, Share, about
 
 
-@dataclass(frozen=True, slots=True)
-class Blamed:
-    """A line of source, or an instruction without one, and its part of something.
+class SourceLocation(JsonStruct, order=True, frozen=True):
+    """A line of a source, from 1."""
 
-    ``of`` says of what ``share`` (0 to 1) is a part: of the ``waiting``, of ``excess sectors``.
-    ``kind`` is what stands there: a load, a barrier, a branch. ``file`` and ``line`` are ``None``
-    without line information; ``text`` is the line's source where that is known, ``instruction`` the
-    one of most weight and ``offset`` where it stands in the code of ``function``, in bytes.
-    ``helper`` is the function of the source that an inlined line is in, and ``called_at`` the lines
-    of the same file that call it. ``sectors`` and ``wavefronts`` are those of a request, that is of
-    an instruction that a warp carries out, with the ``ideal`` of the same access; ``None`` where
-    the report has none.
-    """
-
-    file: str | None
-    line: int | None
-    text: str
-    function: str
-    instruction: str
-    offset: int
-    kind: str
-    share: float
-    of: str
-    helper: str = ""
-    called_at: tuple[int, ...] = ()
-    sectors: float | None = None
-    wavefronts: float | None = None
-    ideal: float | None = None
+    file: str
+    line: Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What the warps of a kernel wait for.
+class BlamedLine(JsonStruct, frozen=True):
+    """A line of source, or a machine instruction without one, and its part of something."""
 
-    ``samples`` are all that were taken of them, ``waiting`` those of warps that waited. ``lines``
-    have most of the waiting, the largest share first; ``unknown`` is the share of which no
-    instruction is known that it waits for.
-    """
+    file: Annotated[str | None, about("null without line information.")]
+    line: Positive | None
+    text: Annotated[str, about("The line's source; empty where it is not known.")]
+    function: Annotated[str, about("The kernel.")]
+    instruction: Annotated[str, about("The machine instruction of most weight there.")]
+    offset: Annotated[NonNegative, about("Where it stands in the kernel's code, in bytes.")]
+    kind: Annotated[str, about("load, store, atomic, barrier, branch and the like.")]
+    share: Share
+    of: Annotated[
+        str, about("What share is a part of: waiting, excess sectors, idle threads and the like.")
+    ]
+    helper: Annotated[
+        str, about("The inlined function that the line is in; empty: the kernel.")
+    ] = ""
+    called_at: Annotated[
+        tuple[int, ...], about("Lines of the same file that call it, as far as known.")
+    ] = ()
+    sectors: Annotated[
+        float | None, about("Of 32 bytes, for each time that a warp carries out the access.")
+    ] = None
+    wavefronts: Annotated[float | None, about("The same of shared memory.")] = None
+    ideal: Annotated[float | None, about("As many of either as the access would take at best.")] = (
+        None
+    )
 
-    function: str
-    samples: int
-    waiting: int
-    lines: tuple[Blamed, ...]
-    unknown: float
+
+class StallSummary(JsonStruct, frozen=True):
+    """What the warps of a kernel wait for."""
+
+    samples: Annotated[NonNegative, about("Samples of warps, over all launches.")]
+    waiting: Annotated[NonNegative, about("Those of warps that waited.")]
+    unknown: Annotated[Share, about("The part of which it is not known what it waits for.")]
+    lines: Annotated[tuple[BlamedLine, ...], about("Those with most of the waiting, at most five.")]

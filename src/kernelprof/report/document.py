@@ -79,7 +79,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactList:
     """Labels beside their texts."""
 
     items: tuple[Fact, ...]
@@ -179,7 +179,7 @@ class MachineLine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """Lines to copy or to read. ``shares`` marks lines, by number, with their part of a whole.
 
     ``notes`` are in their place where the listing has room for them, under the headings ``noted``:
@@ -229,7 +229,7 @@ class Section:
     summary: Text = ""
 
 
-Block = Paragraph | Note | Bullets | Facts | Table | Chart | Code | Section
+Block = Paragraph | Note | Bullets | FactList | Table | Chart | CodeBlock | Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,33 +253,33 @@ _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LEAST_CUT = 5
 
 
-def pieces(text: Text) -> tuple[str | Span, ...]:
+def text_items(text: Text) -> tuple[str | Span, ...]:
     """A text as a tuple, whatever it is."""
     return text if isinstance(text, tuple) else (text,)
 
 
 def spans(text: Text) -> tuple[Span, ...]:
     """A text in pieces; what stands between backticks in our own words is a piece of code."""
-    found: list[Span] = []
-    for piece in pieces(text):
-        if isinstance(piece, Span):
-            found.append(piece)
+    result: list[Span] = []
+    for item in text_items(text):
+        if isinstance(item, Span):
+            result.append(item)
             continue
-        for position, part in enumerate(_CODE.split(piece)):
+        for position, part in enumerate(_CODE.split(item)):
             if part:
-                found.append(Span(part, code=position % 2 == 1))
-    return tuple(found)
+                result.append(Span(part, code=position % 2 == 1))
+    return tuple(result)
 
 
 def plain(text: Text) -> str:
     """A text without what it means, for places that show nothing but characters."""
     if isinstance(text, str):
         return text
-    return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces(text))
+    return "".join(item.text if isinstance(item, Span) else item for item in text_items(text))
 
 
-def _is_name(piece: str | Span) -> bool:
-    return isinstance(piece, Span) and piece.code
+def _is_name(item: str | Span) -> bool:
+    return isinstance(item, Span) and item.code
 
 
 def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
@@ -288,13 +288,13 @@ def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
     """
     if len(plain(text)) <= width:
         return text
-    parts = pieces(text)
+    parts = text_items(text)
     longest = max(range(len(parts)), key=lambda at: (_is_name(parts[at]), len(plain(parts[at]))))
-    piece, before, after = parts[longest], parts[:longest], parts[longest + 1 :]
+    name, before, after = parts[longest], parts[:longest], parts[longest + 1 :]
     room = width - len(plain(before + after))
     if room < _LEAST_CUT:
         before, after, room = (), (), width
-    content = shorten(printable(plain(piece)), room, ellipsis)
-    if isinstance(piece, Span):
-        return (*before, replace(piece, text=content), *after)
+    content = shorten(printable(plain(name)), room, ellipsis)
+    if isinstance(name, Span):
+        return (*before, replace(name, text=content), *after)
     return (*before, content, *after)

@@ -1,99 +1,115 @@
-"""Elements and texts of HTML. Whatever is not markup already is escaped on its way in."""
+"""The environment of ``templates/``, and elements of HTML for charts, which are functions.
+
+Whatever is not :class:`Markup` is escaped where it becomes HTML; templates of Markdown escape by
+their filters. jinja2 is loaded where the first template is.
+"""
 
 from __future__ import annotations
 
-import html
-from functools import lru_cache
+from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from markupsafe import Markup, escape
 
 from kernelprof.model.names import printable
 from kernelprof.report.document import Span, Tone, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from jinja2 import Environment
 
     from kernelprof.report.document import Text
 
-Value = str | float | bool | None
-"""What an attribute can be."""
+Attribute = str | float | bool | None
 
-_PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
-
-
-escape = lru_cache(maxsize=1 << 15)(html.escape)
-"""A page of many kernels says the same again and again."""
+_FOLDER: Final = Path(__file__).parent / "templates"
+_STATUS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
 
 
-class Markup(str):
-    """HTML. A ``str`` of another class is text, and is escaped where it becomes HTML."""
-
-    __slots__ = ()
+# A page of many kernels says the same again and again.
+_escaped: Final = lru_cache(maxsize=1 << 15, typed=True)(escape)
 
 
-def markup(text: str) -> Markup:
-    """A text as HTML."""
-    return text if isinstance(text, Markup) else Markup(escape(text))
+@cache
+def environment(*, links: bool = True) -> Environment:
+    """Return the environment that loads the templates, each of which is compiled once.
 
-
-def element(name: str, *children: str, **attributes: Value) -> Markup:
-    """An element with its children.
-
-    Attributes are named as in HTML, with ``_`` for ``-`` and ``class_`` for ``class``; those that
-    are ``None``, false or empty are left out.
+    Without ``links`` texts do not link to sections.
     """
-    given = _given(**attributes) if attributes else ""
-    parts = [each if each.__class__ is Markup else escape(each) for each in children]
-    return Markup(f"<{name}{given}>{''.join(parts)}</{name}>")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    templates = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.globals.update(zip=zip)
+    templates.filters.update(attributes=attributes, markup=partial(inline, links=links))
+    return templates
+
+
+@cache
+def asset(name: str) -> Markup:
+    """Return a stylesheet or a script that stands beside the templates."""
+    return Markup((_FOLDER / name).read_text(encoding="utf-8"))
+
+
+def attributes(values: Mapping[str, Attribute]) -> Markup:
+    """Return HTML attributes, with a space before each, without those that are none or empty."""
+    text = ""
+    for name, value in values.items():
+        if value is True:
+            text += f" {name}"
+        elif value is not None and value is not False and value != "":
+            text += f' {name}="{_escaped(value)}"'
+    return Markup(text)
+
+
+def element(name: str, *children: str, **values: Attribute) -> Markup:
+    """Return an element; children that are no markup are escaped.
+
+    Attributes are named as in HTML, with ``_`` for ``-``; ``class_`` is ``class``.
+    """
+    named = _named_attributes(**values) if values else ""
+    parts = [each if each.__class__ is Markup else _escaped(each) for each in children]
+    return Markup(f"<{name}{named}>{''.join(parts)}</{name}>")
 
 
 @lru_cache(maxsize=1 << 12, typed=True)
-def _given(**attributes: Value) -> str:
-    given = ""
-    for key, value in attributes.items():
-        if value is not None and value is not False and value != "":
-            given += f" {key.rstrip('_').replace('_', '-')}"
-            given += "" if value is True else f'="{html.escape(str(value))}"'
-    return given
+def _named_attributes(**values: Attribute) -> str:
+    return attributes({name.rstrip("_").replace("_", "-"): each for name, each in values.items()})
 
 
 def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:
-    """Pieces of markup one after the other."""
+    """Return pieces of markup one after the other."""
     return Markup(between.join(parts))
 
 
-def inline(text: Text, *, links: bool = True) -> Markup:
-    """A text: words between backticks are code, a toned span is a status."""
-    if isinstance(text, str) and "`" not in text:
-        return markup(text)
-    if isinstance(text, Span):
-        return _span(text, links=links)
-    return joined([_span(each, links=links) for each in spans(text)], "")
-
-
 def classes(*names: str) -> str:
-    """The value of a ``class`` attribute."""
-    return " ".join(name for name in names if name)
+    """Return the value of a ``class`` attribute."""
+    return " ".join(filter(None, names))
 
 
-def json_for_script(text: str) -> Markup:
-    """JSON inside a script element: no tag can begin or end in it."""
-    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return Markup(safe)
-
-
-def markup_for_script(text: str) -> Markup:
-    """JSON of our own markup inside a script element: nothing ends that or begins a comment."""
-    return Markup(text.replace("</", "<\\/").replace("<!--", "\\u003c!--"))
+def inline(text: Text, *, links: bool = True) -> str:
+    """Return a text as markup: words between backticks are code, a toned span is a status."""
+    if isinstance(text, str) and "`" not in text:
+        return text
+    return Markup("".join(_span(each, links=links) for each in spans(text)))
 
 
 def _span(span: Span, *, links: bool) -> Markup:
-    shown = markup(printable(span.text))
+    shown = _escaped(printable(span.text))
     if span.code:
-        shown = element("code", shown)
+        shown = Markup(f"<code>{shown}</code>")
     if span.target and links:
         shown = element("a", shown, href=f"#{span.target}")
-    if span.tone in _PILLS:
-        return element("span", shown, class_=f"status {span.tone.value}")
+    if span.tone in _STATUS:
+        return Markup(f'<span class="status {span.tone.value}">{shown}</span>')
     if span.tone is Tone.STRONG:
-        return element("strong", shown)
-    return element("span", shown, class_="muted") if span.tone is Tone.MUTED else shown
+        return Markup(f"<strong>{shown}</strong>")
+    return Markup(f'<span class="muted">{shown}</span>') if span.tone is Tone.MUTED else shown

@@ -31,74 +31,80 @@ def facts(
     """Lines for the compiler's warnings, the check of the result, and the times by CUDA events."""
     lines = [] if source is None else list(map(_warned, source.compiler_warnings))
     lines += [] if correctness is None else [_checked(correctness)]
-    known = None if source is None else source.specification
-    if correctness is None and known is not None and known.get("reference") == NO_REFERENCE:
+    specification = None if source is None else source.specification
+    if (
+        correctness is None
+        and specification is not None
+        and specification.get("reference") == NO_REFERENCE
+    ):
         lines.append((source and unchecked(source)) or _UNCHECKED)
     return lines if timing is None else [*lines, _timed(timing)]
 
 
-def told(manifest: Manifest) -> list[str]:
+def manifest_remarks(manifest: Manifest) -> list[str]:
     """What a capture's manifest holds of that, in lines."""
     return facts(manifest.timing, manifest.correctness, manifest.source)
 
 
-def summary(found: ProfileResult) -> list[str]:
+def summary(result: ProfileResult) -> list[str]:
     """What was checked and timed, and what the drill-down cost, in lines."""
-    known = told(found.manifest)
-    if found.recorded:
-        return [f"as recorded: {line}" for line in known]
-    return known if found.drill_down is None else [*known, *runs(found.drill_down)]
+    lines = manifest_remarks(result.manifest)
+    if result.recorded:
+        return [f"as recorded: {line}" for line in lines]
+    return lines if result.drill_down is None else [*lines, *runs(result.drill_down)]
 
 
-def runs(found: DrillDown) -> list[str]:
+def runs(drill_down: DrillDown) -> list[str]:
     """What a drill-down cost: a line for each run, and one for all."""
     lines = []
-    for each in found.rounds:
+    for each in drill_down.rounds:
         passes = "" if each.passes is None else f", {each.passes} passes"
         lines.append(
             f"run {each.number + 1}: {each.why} ({len(each.metrics)} metrics{passes}, "
             f"{each.seconds:.1f} s)"
         )
-    total = "" if found.passes is None else f"{found.passes} passes, "
-    seconds = sum(each.seconds for each in found.rounds)
-    made = len(found.rounds)
+    total = "" if drill_down.passes is None else f"{drill_down.passes} passes, "
+    seconds = sum(each.seconds for each in drill_down.rounds)
+    made = len(drill_down.rounds)
     lines.append(f"{made} run{'s' if made != 1 else ''} of the program, {total}{seconds:.1f} s")
     return lines
 
 
-def _warned(found: CompilerWarning) -> str:
+def _warned(warning: CompilerWarning) -> str:
     """``the compiler warns (C7508): 'setmaxnreg' ignored ...``."""
-    return f"the compiler warns ({found.code}): {found.text}"
+    return f"the compiler warns ({warning.code}): {warning.text}"
 
 
-def _checked(found: CorrectnessFacts) -> str:
+def _checked(correctness: CorrectnessFacts) -> str:
     """``checked against gemm in float64 at M=250: error 3.1e-07 (allowed 1e-05)``."""
-    reference = found.reference or "a reference"
+    reference = correctness.reference or "a reference"
     # Built-in references compute in float64; what a function of the user's does is not known.
     kind = " in float64" if reference.isidentifier() else ""
-    sizes = ", ".join(f"{name}={size}" for name, size in (found.sizes or {}).items())
+    sizes = ", ".join(f"{name}={size}" for name, size in (correctness.sizes or {}).items())
     at = f" at {sizes}" if sizes else ""
-    error = "" if found.largest_error is None else f": error {number(found.largest_error)}"
-    allowed = "" if found.tolerance is None else f" (allowed {number(found.tolerance)})"
-    begin = "checked against" if found.passed else "differs from"
+    error = (
+        "" if correctness.largest_error is None else f": error {number(correctness.largest_error)}"
+    )
+    allowed = "" if correctness.tolerance is None else f" (allowed {number(correctness.tolerance)})"
+    begin = "checked against" if correctness.passed else "differs from"
     return f"{begin} {reference}{kind}{at}{error}{allowed}"
 
 
-def _timed(found: TimingFacts) -> str:
+def _timed(timing: TimingFacts) -> str:
     """``timed: median 2.1 ms (20 launches, 2.09 ms to 2.13 ms), 65.4 TFLOP/s``."""
-    spread = f"{_time(found.low_ns)} to {_time(found.high_ns)}"
-    if found.confidence_low_ns is not None and found.confidence_high_ns is not None:
-        low, high = _time(found.confidence_low_ns), _time(found.confidence_high_ns)
-        spread += f"; 95 % confidence {low} to {high}"
+    interval = f"{_time(timing.low_ns)} to {_time(timing.high_ns)}"
+    if timing.confidence_low_ns is not None and timing.confidence_high_ns is not None:
+        low, high = _time(timing.confidence_low_ns), _time(timing.confidence_high_ns)
+        interval += f"; 95 % confidence {low} to {high}"
     parts = [
-        f"timed: median {_time(found.median_ns)} ({count(found.launches, 'launch')}, {spread})"
+        f"timed: median {_time(timing.median_ns)} ({count(timing.launches, 'launch')}, {interval})"
     ]
-    if found.median_ns > 0:
-        seconds = found.median_ns * 1e-9
-        if found.flops:
-            parts.append(_rate(found.flops / seconds))
-        if found.min_bytes:
-            parts.append(f"{quantity(found.min_bytes / seconds, 'byte/s')} of necessary traffic")
+    if timing.median_ns > 0:
+        seconds = timing.median_ns * 1e-9
+        if timing.flops:
+            parts.append(_rate(timing.flops / seconds))
+        if timing.min_bytes:
+            parts.append(f"{quantity(timing.min_bytes / seconds, 'byte/s')} of necessary traffic")
     return ", ".join(parts)
 
 

@@ -61,9 +61,12 @@ def render_kind(
 
 
 def _document(kind: str, *given: Any, **options: Any) -> Document:
-    module = import_module(f"kernelprof.report.documents.{kind}")
-    made: Document = module.document(*given, **options)
-    return made
+    # The kind ``fleet_run`` is written by ``document_of_run`` of the module ``fleet``.
+    name, _, part = kind.partition("_")
+    module = import_module(f"kernelprof.report.documents.{name}")
+    write = module.document if not part else getattr(module, f"document_of_{part}")
+    document: Document = write(*given, **options)
+    return document
 
 
 def _written(
@@ -73,7 +76,6 @@ def _written(
     screen: Screen | None,
     documents: Iterable[Callable[[], Document]],
 ) -> str:
-    """A value in a format; its documents are made only where the format is made of them."""
     writer = writers.find(kind, name)
     if not writer.of_document:
         return writer.write(value, *([kind] if len(writer.kinds) > 1 else []))
@@ -101,15 +103,17 @@ def _of_capture(diagnosis: Any) -> Document:
     from kernelprof.report.documents import capture_page
 
     capture = diagnosis.capture
-    return capture_page.document(capture, diagnosis, capture_page.beside(capture.contents))
+    return capture_page.document(
+        capture, diagnosis, capture_page.read_attachments(capture.contents)
+    )
 
 
 def _of_captures(diagnoses: Sequence[Any]) -> Document:
-    from kernelprof.report.documents import capture_page, captures_page
+    from kernelprof.report.documents import capture_page
 
     captures = [each.capture for each in diagnoses]
-    beside = [capture_page.beside(each.contents) for each in captures]
-    return captures_page.document(captures, diagnoses, beside)
+    attachments = [capture_page.read_attachments(each.contents) for each in captures]
+    return capture_page.document_of_captures(captures, diagnoses, attachments)
 
 
 def fragment(result: Result) -> str:
@@ -118,7 +122,7 @@ def fragment(result: Result) -> str:
     A diagnosis of many kernels has the table and its first cards.
     """
     from kernelprof.report.writers import html
-    from kernelprof.report.writers.html.blocks import MOST_OPEN
+    from kernelprof.report.writers.html import MOST_OPEN
 
     if result.kind != "diagnosis":
         from kernelprof.report.documents.comparison import Detail

@@ -6,25 +6,32 @@ import os
 import re
 import shlex
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof import interface
+import msgspec
+
 from kernelprof.analysis.ncu_command import PLACEHOLDER
+from kernelprof.collect import recorded as records
 from kernelprof.errors import KernelprofError, UsageError
-from kernelprof.interface import changes, prediction, reference
-from kernelprof.interface.profiling import is_source
-from kernelprof.interface.several import each_capture
+from kernelprof.interface import captures, changes, prediction, reference
+from kernelprof.interface.requests import is_source
+from kernelprof.ladder.registry import ladders
 from kernelprof.model.names import middle, printable
+from kernelprof.report.document import Bullets, Document, Paragraph, Section, Span
 from kernelprof.report.render import render, render_kind
 from kernelprof.report.writers import BRIEF, DEFAULT_TOKENS, Screen
 from kernelprof.report.writers.brief import BYTES_OF_A_TOKEN, LEAST, write
-from kernelprof.results import Capture, Diagnosis, only
-from kernelprof.server import recorded, sources
+from kernelprof.resources import checkout_folder
+from kernelprof.results import Capture, Diagnosis, as_result, only
+from kernelprof.server import sources
+from kernelprof.sources.capture_directory import contents_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from kernelprof.launch.specification.spec import LaunchSpec
     from kernelprof.server.folders import Folders
 
 MOST_TOKENS: Final = 8_000
@@ -64,7 +71,7 @@ class Answers:
         is one of just this kernel, else it is predicted from its machine code.
         kernel: a regular expression for the names of kernels. tokens: the size of the answer.
         """
-        return self._kept(self._diagnoses(target, kernel), tokens)
+        return self._remember(self._diagnose(target, kernel), tokens)
 
     def predict(
         self,
@@ -79,9 +86,9 @@ class Answers:
         The result is checked against the reference first; a wrong kernel is an error with the line.
         size, define: NAME=VALUE each, in place of those of the launch specification.
         """
-        place = self._source(source)
-        found = prediction.predict(place, arch=arch, size=size, define=define)
-        return self._kept([found.diagnose()], tokens)
+        file = self._source_file(source)
+        capture = prediction.predict(file, arch=arch, size=size, define=define)
+        return self._remember([capture.diagnose()], tokens)
 
     def compare(self, before: str, after: str, tokens: int = DEFAULT_TOKENS) -> str:
         """What one change did to the time, exact counters and verdicts: two captures or sources.
@@ -89,8 +96,8 @@ class Answers:
         Sources are measured if the server may run programs, else their recorded captures are taken.
         For sources without either, gate predicts both.
         """
-        sides = [self._side(each) for each in (before, after)]
-        return self._kept(changes.compare(*sides), tokens)
+        sides = [self._comparison_side(each) for each in (before, after)]
+        return self._remember(changes.compare(*sides), tokens)
 
     def gate(
         self, baseline: str, candidate: str, policy: str = "", tokens: int = DEFAULT_TOKENS
@@ -101,14 +108,14 @@ class Answers:
         judged by what they count, with the line that got worse; no time is measured.
         policy: a TOML file in place of the default limits.
         """
-        places = [self._place(each) for each in (baseline, candidate)]
+        places = [self._find(each) for each in (baseline, candidate)]
         predict = all(map(is_source, places))
         for each in places:
             if is_source(each):
-                self._check(each)
-        rules: Path | dict[str, Any] = self._place(policy) if policy else {}
-        found = changes.gate(places[0], places[1], policy=rules, predict=predict)
-        return self._kept(found, tokens)
+                self._check_source(each)
+        rules: Path | dict[str, Any] = self._find(policy) if policy else {}
+        result = changes.gate(places[0], places[1], policy=rules, predict=predict)
+        return self._remember(result, tokens)
 
     def next_measurement(
         self, target: str = "", kernel: str = "", program: list[str] | None = None
@@ -119,15 +126,15 @@ class Answers:
         first capture of a program with its arguments.
         """
         if not target:
-            told = FIRST.format(program=shlex.join(program or PLACEHOLDER))
-            if len(told.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
+            commands = FIRST.format(program=shlex.join(program or PLACEHOLDER))
+            if len(commands.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
                 raise UsageError(
                     f"the commands for this program have more than {MOST_TOKENS} tokens",
                     hint="put its arguments into a script, and name that",
                 )
-            return told
-        found = self._diagnoses(target, kernel)
-        return render_kind("commands", found, BRIEF, Screen(tokens=DEFAULT_TOKENS))
+            return commands
+        diagnoses = self._diagnose(target, kernel)
+        return render_kind("commands", diagnoses, BRIEF, Screen(tokens=DEFAULT_TOKENS))
 
     def explain(self, name: str = "", tokens: int = DEFAULT_TOKENS) -> str:
         """What a bottleneck is, why it matters, what to do, and when the verdict is wrong.
@@ -151,17 +158,17 @@ class Answers:
         planted bottleneck (before.cu) and without it (after.cu).
         contains: only those whose line has this text, such as a bottleneck's name.
         """
-        return write(recorded.document(which, contains), Screen(tokens=_bounded(tokens)))
+        return write(recorded_kernels(which, contains), Screen(tokens=_bounded(tokens)))
 
     def result(self, number: str, output_format: str) -> str:
         """All of a result of this session, as Markdown or JSON."""
-        known = self._results.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
-        if known is None or output_format not in FORMATS:
+        result = self._results.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        if result is None or output_format not in FORMATS:
             raise UsageError(
                 f"there is no result {number} as {output_format}",
                 hint=f"the last {MOST_RESULTS} are kept, as {' and '.join(FORMATS)}",
             )
-        return render(known, output_format)
+        return render(result, output_format)
 
     def rule(self, name: str) -> str:
         """The page of a bottleneck as Markdown."""
@@ -170,61 +177,59 @@ class Answers:
             raise UsageError(f"no bottleneck is called {name!r}")
         return render_kind("rule", rules[name], "markdown")
 
-    def _kept(self, result: Any, tokens: int) -> str:
-        """The brief of a result, which is kept under a number."""
+    def _remember(self, result: Any, tokens: int) -> str:
         number = next(reversed(self._results), 0) + 1
         self._results[number] = result
         while len(self._results) > MOST_RESULTS:
             self._results.popitem(last=False)
-        told = render(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
-        return f"{told}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
+        text = render(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
+        return f"{text}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
 
-    def _diagnoses(self, target: str, kernel: str) -> Sequence[Diagnosis]:
-        place = self._place(target)
-        if is_source(place):
-            found = [self._of_source(place)]
+    def _diagnose(self, target: str, kernel: str) -> Sequence[Diagnosis]:
+        path = self._find(target)
+        if is_source(path):
+            diagnoses = [self._diagnose_source(path)]
         else:
-            found = each_capture([os.fspath(place)], self._of_capture)
-        return only(found, kernel) if kernel else found
+            diagnoses = captures.each_capture([os.fspath(path)], self._diagnose_capture)
+        return only(diagnoses, kernel) if kernel else diagnoses
 
-    def _of_capture(self, target: str) -> Diagnosis:
-        return interface.diagnose(target, whole=False)
+    def _diagnose_capture(self, target: str) -> Diagnosis:
+        return captures.diagnose(target, whole=False)
 
-    def _of_source(self, source: Path) -> Diagnosis:
+    def _diagnose_source(self, source: Path) -> Diagnosis:
         if self._allow_run:
-            return interface.diagnose(source)
+            return captures.diagnose(source)
         spec = sources.check(source, self._folders)
-        known = recorded.capture(source, spec, _NOT_RUN)
-        return (known or prediction.predict(source)).diagnose()
+        capture = recorded_capture(source, spec, _NOT_RUN)
+        return (capture or prediction.predict(source)).diagnose()
 
-    def _side(self, name: str) -> Path | Capture:
+    def _comparison_side(self, name: str) -> Path | Capture:
         """A side of a comparison; of sources that are not measured their recorded captures."""
-        place = self._place(name)
-        if self._allow_run or not is_source(place):
-            return place
-        known = recorded.capture(place, sources.check(place, self._folders), _NOT_RUN)
-        if known is None:
+        path = self._find(name)
+        if self._allow_run or not is_source(path):
+            return path
+        capture = recorded_capture(path, sources.check(path, self._folders), _NOT_RUN)
+        if capture is None:
             raise UsageError(
                 "nothing is measured here, and there is no recorded capture of this source",
-                where=str(place),
+                where=str(path),
                 hint="let gate predict both, or name captures; who starts the server allows to "
                 f"measure: kernelprof mcp {sources.ALLOW}",
             )
-        return known
+        return capture
 
-    def _source(self, name: str) -> Path:
-        place = self._place(name)
-        if not is_source(place):
+    def _source_file(self, name: str) -> Path:
+        path = self._find(name)
+        if not is_source(path):
             raise UsageError("only a .cu file can be predicted", where=name)
-        self._check(place)
-        return place
+        self._check_source(path)
+        return path
 
-    def _check(self, source: Path) -> None:
-        """Refuse a source that would run code where nobody allowed that."""
+    def _check_source(self, source: Path) -> None:
         if not self._allow_run:
             sources.check(source, self._folders)
 
-    def _place(self, name: str) -> Path:
+    def _find(self, name: str) -> Path:
         return self._folders.find(name)
 
 
@@ -235,10 +240,72 @@ def error_text(error: KernelprofError) -> str:
         lines.append(f"where: {error.where}")
     if error.hint:
         lines += [f"next: {error.hint}"]
-    told = "\n".join(middle(printable(each), 300) for line in lines for each in line.split("\n"))
+    text = "\n".join(middle(printable(each), 300) for line in lines for each in line.split("\n"))
     most = BYTES_OF_A_TOKEN * LEAST * 2
-    return told if len(told) <= most else f"{told[:most]} ..."
+    return text if len(text) <= most else f"{text[:most]} ..."
 
 
 def _bounded(tokens: int) -> int:
     return min(max(tokens, LEAST), MOST_TOKENS)
+
+
+PAIRS: Final = "pairs"
+_CORPUS: Final = f"cuda/{PAIRS}"
+"""The corpus, which only a checkout has."""
+
+
+class CorpusPair(msgspec.Struct):
+    """What a list shows of a pair; its file has more."""
+
+    bottleneck: str | None = None
+    change: str | None = None
+
+
+def recorded_capture(source: Path, spec: LaunchSpec, lacking: str) -> Capture | None:
+    """The recorded capture of just this kernel; ``None`` where there is none.
+
+    ``lacking`` says in part of a sentence why it is not measured.
+    """
+    try:
+        record = records.find(source, spec)
+    except records.NoRecordError:
+        return None
+    origin = records.describe(source, record.manifest, lacking)
+    contents = contents_of(source, record.manifest, record.lines)
+    described = replace(record.capture, origin=origin)
+    return as_result(Capture, described, contents=contents, recorded=True)
+
+
+def recorded_kernels(which: str, contains: str) -> Document:
+    """The kernels of a ladder, or the pairs, a line each: those whose line has a text.
+
+    Raises :class:`UsageError` where there is no such ladder.
+    """
+    titles = {each.name: each.title for each in ladders()}
+    pairs = checkout_folder(_CORPUS)
+    if pairs is not None:
+        titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu not"
+    if which not in titles:
+        raise UsageError(
+            f"there are no recorded kernels {which!r}", hint=f"there are: {', '.join(titles)}"
+        )
+    lines = [*_rungs(which)] if pairs is None or which != PAIRS else [*_pairs(pairs)]
+    wanted = [each for each in lines if contains.lower() in each.lower()]
+    count_line = f"{len(wanted):,} of {len(lines):,} kernels, for an NVIDIA H200."
+    shown = Section("Kernels", (Bullets(tuple(map(Span, wanted))),))
+    return Document(titles[which], (Paragraph(count_line), *([shown] if wanted else [])))
+
+
+def _rungs(name: str) -> Iterable[str]:
+    for each in next(each for each in ladders() if each.name == name).rungs:
+        limited = f" ({each.expected})" if each.expected else ""
+        yield f"{each.target}{limited}: {each.changes}"
+
+
+def _pairs(folder: Path) -> Iterable[str]:
+    for file in sorted(folder.glob("*/pair.toml")):
+        if not (file.parent / "before.cu").is_file():
+            continue
+        pair = msgspec.toml.decode(file.read_bytes(), type=CorpusPair)
+        limited = f" ({pair.bottleneck})" if pair.bottleneck else ""
+        yield f"{_CORPUS}/{file.parent.name}/before.cu{limited}: {pair.change or ''}".rstrip(": ")

@@ -45,11 +45,11 @@ class Folders:
         Raises :class:`InputError`, which is the same for what lies elsewhere, whether it is there
         or not.
         """
-        found = [each for each in self._candidates(name) if self.holds(each)]
-        for each in found:
+        inside = [each for each in self._candidates(name) if self.holds(each)]
+        for each in inside:
             if _is_there(each):
                 return shown(each)
-        if found:
+        if inside:
             raise InputError(
                 "there is no such file or folder", where=name, hint=f"below {self.in_words()}"
             )
@@ -77,14 +77,13 @@ class Folders:
         )
 
     def _candidates(self, name: str) -> list[Path]:
-        """What a name can stand for, resolved; nothing is opened."""
         if not name or "\0" in name:
             return []
         path = Path(name)
         places = [each / path for each in self.given]
-        first, *rest = path.parts or ("",)
+        first, *below = path.parts or ("",)
         if first in self._shipped:
-            places.append(self._shipped[first].joinpath(*rest))
+            places.append(self._shipped[first].joinpath(*below))
         try:
             # Path.resolve would raise for a link to itself, before Python 3.13.
             return [Path(os.path.realpath(each)) for each in places]

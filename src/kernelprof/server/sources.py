@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.errors import UsageError
-from kernelprof.launch.flags import divided, separate
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.build.options import divide_options, split_options
 from kernelprof.launch.source import local_includes, read_source, sidecar
+from kernelprof.launch.specification.reader import load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.specification.spec import LaunchSpec
     from kernelprof.server.folders import Folders
 
 ALLOW: Final = "--allow-run"
@@ -38,12 +38,12 @@ _IMPORT: Final = re.compile(
 )
 """What C++20 takes for the import of a module or header, whose name a macro may give."""
 _ASKS: Final = re.compile(r"__has_(?:include|embed)")
-_PIECES: Final = frozenset(
-    piece
+_NAME_PARTS: Final = frozenset(
+    fragment
     for name in ("__has_include", "__has_embed")
     for at in range(1, len(name))
-    for piece in (name[:at], name[at:])
-    if piece.startswith("__") or "has_" in piece
+    for fragment in (name[:at], name[at:])
+    if fragment.startswith("__") or "has_" in fragment
 )
 """Names that could be pasted together to one of those that ask."""
 _NAME: Final = re.compile(r"[\w$]+")
@@ -57,22 +57,22 @@ def check(source: Path, folders: Folders) -> LaunchSpec:
     Raises :class:`UsageError` for one that may not, and what reading it raises.
     """
     folders.check(source)
-    if files.is_plain(beside := sidecar(source)):
-        folders.check(beside)
+    if files.is_plain(sidecar_file := sidecar(source)):
+        folders.check(sidecar_file)
     spec = load_spec(source)
     _refuse_python(spec, source)
     folder = (spec.path or source).parent
     for argument in spec.arguments:
         if argument.file is not None:
             folders.check(folder / argument.file)
-    options = divided(separate(spec.compile.flags))
-    found, _ = local_includes(
+    options = divide_options(split_options(spec.compile.flags))
+    included, _ = local_includes(
         source,
         [source.parent / each for each in options.folders],
         [source.parent / each for each in options.system],
         options.before,
     )
-    for each in (source, *found.values()):
+    for each in (source, *included.values()):
         folders.check(each)
         _refuse_unknown(each)
     for name in options.before:
@@ -81,9 +81,9 @@ def check(source: Path, folders: Folders) -> LaunchSpec:
 
 
 def _refuse_python(spec: LaunchSpec, source: Path) -> None:
-    named = [("reference", spec.reference)]
-    named += [(f"the fill of {each.name}", each.function or "") for each in spec.arguments]
-    for what, name in named:
+    functions = [("reference", spec.reference)]
+    functions += [(f"the fill of {each.name}", each.function or "") for each in spec.arguments]
+    for what, name in functions:
         if ":" in name:
             raise UsageError(
                 f"{what} is a Python function ({name}), which is not run here",
@@ -94,18 +94,17 @@ def _refuse_python(spec: LaunchSpec, source: Path) -> None:
 
 
 def _refuse_unknown(file: Path) -> None:
-    """Refuse imports, and includes that are not plainly one file of a folder that is looked in."""
     source = read_source(file)
     text = _SPLICE.sub("", source)
     # A line that ends in a backslash and blanks goes on in code, and not in a comment.
     for each in (text, _SPLICE.sub(" ", source)):
-        if _ASKS.search(each) or not _PIECES.isdisjoint(_NAME.findall(each)):
+        if _ASKS.search(each) or not _NAME_PARTS.isdisjoint(_NAME.findall(each)):
             raise _refused("it asks which files there are (__has_include)", file)
         if _IMPORT.search(each):
             raise _refused(_UNKNOWN, file)
-    for found in _DIRECTIVE.finditer(text):
-        name = found["file"]
-        if name is None or not _HERE.match(found[0]):
+    for directive in _DIRECTIVE.finditer(text):
+        name = directive["file"]
+        if name is None or not _HERE.match(directive[0]):
             raise _refused(_UNKNOWN, file)
         _refuse_elsewhere(name[1:-1], file)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.columns import TableColumns
-    from kernelprof.sources.ncu.tables import Scan, Table
+    from kernelprof.sources.ncu.tables import CsvTable, Scan
 
 _LINE: Final = re.compile(r"==(?P<kind>[A-Z]+)==\s*(?P<text>.*)", re.DOTALL)
 _CONNECTED: Final = re.compile(r"Connected to process (?P<pid>\d+) \((?P<path>.*)\)")
@@ -52,7 +52,7 @@ _PAGES: Final = {
 """Tables in a text: the file, the class that reads them, and what they are; the first counts."""
 
 
-def _of(module: str, name: str) -> Callable[..., Any]:
+def _load_lazily(module: str, name: str) -> Callable[..., Any]:
     """A function or class of a file of this folder, which is loaded when it is first called."""
 
     def load(*given: Any) -> Any:
@@ -62,13 +62,15 @@ def _of(module: str, name: str) -> Callable[..., Any]:
 
 
 _SHIPPED: Final = {
-    "ncu_report": Source("report", "a .ncu-rep report", 3, is_report, _of("ncu_report", "read")),
+    "ncu_report": Source(
+        "report", "a .ncu-rep report", 3, is_report, _load_lazily("ncu_report", "read")
+    ),
     "capture_directory": Source(
         "directory",
         "a directory that `kernelprof profile` wrote",
         4,
-        lambda found: found.is_directory,
-        _of("capture_directory", "read"),
+        lambda target: target.is_directory,
+        _load_lazily("capture_directory", "read"),
     ),
 }
 """The sources that most captures come from, by file: only the one that is needed is loaded."""
@@ -77,10 +79,10 @@ _SHIPPED: Final = {
 @cache
 def registry() -> tuple[Source, ...]:
     """What is no text, in its order; any other file here with a ``SOURCE`` is found by that."""
-    known = {"source", "text_page", *(file for file, *_ in _PAGES.values()), *_SHIPPED}
-    others = {each.name for each in iter_modules(__path__)} - known
-    found = [getattr(import_module(f"{__name__}.{name}"), "SOURCE", None) for name in others]
-    added = [source for source in found if source is not None]
+    not_sources = {"source", "text_page", *(file for file, *_ in _PAGES.values()), *_SHIPPED}
+    others = {each.name for each in iter_modules(__path__)} - not_sources
+    sources = [getattr(import_module(f"{__name__}.{name}"), "SOURCE", None) for name in others]
+    added = [source for source in sources if source is not None]
     return tuple(sorted([*_SHIPPED.values(), *added], key=lambda source: source.order))
 
 
@@ -101,8 +103,8 @@ def read_capture(
     installed.
     """
     try:
-        with opened(target, stdin, progress) as found:
-            return _read_input(found, only)
+        with opened(target, stdin, progress) as data:
+            return _read_input(data, only)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         missing = isinstance(error, FileNotFoundError)
@@ -119,14 +121,14 @@ def read_bytes(data: bytes, origin: str) -> Capture:
     return _read_input(Input(io.BytesIO(data).read, origin))
 
 
-def _read_input(found: Input, only: Container[str] | None = None) -> Capture:
+def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
     try:
         for source in registry():
-            if source.recognises(found):
-                return source.read(found, only)
-        return _read_tables(found, only)
+            if source.recognises(data):
+                return source.read(data, only)
+        return _read_tables(data, only)
     except NoCaptureError as error:
-        raise _refusal(error, found.origin) from error
+        raise _refusal(error, data.origin) from error
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
@@ -140,60 +142,60 @@ def _refusal(error: NoCaptureError, where: str) -> InputError:
     )
 
 
-def _read_tables(found: Input, only: Container[str] | None) -> Capture:
+def _read_tables(data: Input, only: Container[str] | None) -> Capture:
     """The capture in the tables of a text; of two kinds, the one in the raw pages."""
     # Needs numpy, which commands that read no capture do without.
     from kernelprof.sources.ncu.tables import Scanner
 
     readers: dict[str, Any] = {}
 
-    def reader(table: Table) -> Any:
+    def reader(table: CsvTable) -> Any:
         name = "details" if table.header.is_details else "raw"
         if name not in readers:
             file, kind, _ = _PAGES[name]
-            readers[name] = _of(file, kind)(only)
+            readers[name] = _load_lazily(file, kind)(only)
         return readers[name]
 
-    def parse(table: Table, block: bytes) -> Callable[[], TableColumns | None] | None:
+    def parse(table: CsvTable, block: bytes) -> Callable[[], TableColumns | None] | None:
         begun: Callable[[], TableColumns | None] | None = reader(table).parse(table, block)
         return begun
 
-    kept: list[bytes] = []
+    blocks_of_text: list[bytes] = []
 
     def blocks() -> Iterator[bytes]:
         size = 0
-        for block in found.blocks():
+        for block in data.blocks():
             size += len(block)
             if readers or size > LARGEST_TEXT:
-                kept.clear()
+                blocks_of_text.clear()
             else:
-                kept.append(block)
+                blocks_of_text.append(block)
             yield block
 
     scanner = Scanner(blocks(), parse)
     for table in scanner.tables():
         reader(table).add(table)
-        reader(table).check(found.size)
+        reader(table).check(data.size)
     scan = scanner.scan
     there = [name for name in _PAGES if name in readers and len(readers[name])]
     capture: Capture
     if there:
-        capture = readers[there[0]].capture(found.origin, scan)
+        capture = readers[there[0]].capture(data.origin, scan)
     else:
-        capture = _read_text(b"".join(kept), found, scan)
+        capture = _read_text(b"".join(blocks_of_text), data, scan)
         there = ["text"]
     log = read_log(scan.ncu_lines)
-    warnings = [*([] if found.complete else [_CUT_GZIP]), *capture.warnings]
-    damage = [*([] if found.complete else [_CUT_GZIP]), *capture.damage]
+    warnings = [*([] if data.complete else [_CUT_GZIP]), *capture.warnings]
+    damage = [*([] if data.complete else [_CUT_GZIP]), *capture.damage]
     if len(there) > 1:
         pages = " and ".join(there)
         warnings.append(f"The input holds {pages} pages; only the {there[0]} page was read.")
     first = capture.launches[0]
-    named = log.programs.get(first.process_id or "") or first.process_name
+    application = log.programs.get(first.process_id or "") or first.process_name
     return replace(
         capture,
         page=there[0],
-        application=named or next(iter(log.programs.values()), None),
+        application=application or next(iter(log.programs.values()), None),
         clock_control=log.clock_control,
         warnings=(*warnings, *log.complaints),
         damage=(*damage, *filter(is_failure, log.complaints)),
@@ -201,15 +203,14 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
     )
 
 
-def _read_text(text: bytes, found: Input, scan: Scan) -> Capture:
-    """The capture in a text page, where a text has no table of CSV."""
+def _read_text(text: bytes, data: Input, scan: Scan) -> Capture:
     from kernelprof.sources.text_page import may_hold_text_page, read_text_page
 
-    capture = read_text_page(text, found.origin, scan) if may_hold_text_page(text) else None
+    capture = read_text_page(text, data.origin, scan) if may_hold_text_page(text) else None
     if capture is None:
         from kernelprof.sources.ncu.unrecognised import why_no_launch
 
-        raise why_no_launch(scan, to_utf8(found.head[:FIRST]))
+        raise why_no_launch(scan, to_utf8(data.head[:FIRST]))
     return capture
 
 

@@ -83,7 +83,7 @@ def read_stored(directory: Path) -> Capture:
         raise damaged("its manifest lists no runs", directory / MANIFEST)
     if len(manifest.runs) > MOST_RUNS:
         raise damaged(f"its manifest lists more than {MOST_RUNS} runs", directory / MANIFEST)
-    parts = (
+    captures = (
         capture_of_run(
             read_checked(directory, run.raw, run.raw_sha256),
             str(directory),
@@ -92,10 +92,12 @@ def read_stored(directory: Path) -> Capture:
         )
         for run in manifest.runs
     )
-    first = next(parts)
-    known = _launched(first)
+    first = next(captures)
+    launched = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
-    merged = reduce(merge, (part for part in parts if known & _launched(part)), first)
+    merged = reduce(
+        merge, (capture for capture in captures if launched & _launched(capture)), first
+    )
     merged = replace(merged, warnings=(*merged.warnings, *sentences(manifest.source)))
     merged = replace(merged, origin=str(directory), code=read_code(directory, manifest))
     return to_run_again(merged, manifest)
@@ -117,8 +119,8 @@ def to_run_again(capture: Capture, manifest: Manifest) -> Capture:
     )
 
 
-def _launched(part: Capture) -> set[tuple[object, ...]]:
-    return {(each.kernel, each.grid, each.block) for each in part.launches}
+def _launched(capture: Capture) -> set[tuple[object, ...]]:
+    return {(each.kernel, each.grid, each.block) for each in capture.launches}
 
 
 def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
@@ -139,17 +141,17 @@ def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) 
     """The capture of one run: its raw page, and what only ``ncu``'s log said."""
     from kernelprof.sources import is_failure, read_bytes
 
-    found = read_bytes(page, origin)
+    capture = read_bytes(page, origin)
     failures = [each for each in run.warnings if is_failure(each)]
     if run.program_exit_code:
         failures.append(f"The program ended with exit code {run.program_exit_code}.")
     return replace(
-        found,
-        application=run.application or found.application,
+        capture,
+        application=run.application or capture.application,
         clock_control=clock_control,
-        warnings=(*found.warnings, *run.warnings),
-        damage=(*found.damage, *failures),
-        unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
+        warnings=(*capture.warnings, *run.warnings),
+        damage=(*capture.damage, *failures),
+        unavailable=capture.unavailable | (frozenset(run.unavailable) - set(capture.columns)),
     )
 
 
@@ -180,10 +182,10 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
 
 
 def _whole(cell: str) -> int:
-    found = int(cell)
-    if not 0 <= found <= _MOST_SAMPLES:
+    count = int(cell)
+    if not 0 <= count <= _MOST_SAMPLES:
         raise ValueError(f"{cell:.20} is no count")
-    return found
+    return count
 
 
 def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
@@ -191,11 +193,13 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
-    parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
-    found: list[SourceLine] = []
-    for name, digest in parts:
-        found += _read(directory, name, digest, _MOST_LINES_BYTES, lines_from_csv)
-    return summed(found) if parts else None
+    files_of_lines = [
+        (run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None
+    ]
+    lines: list[SourceLine] = []
+    for name, digest in files_of_lines:
+        lines += _read(directory, name, digest, _MOST_LINES_BYTES, lines_from_csv)
+    return summed(lines) if files_of_lines else None
 
 
 def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
@@ -203,12 +207,12 @@ def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
-    found: list[SampledCode] = []
+    codes: list[SampledCode] = []
     for run in manifest.runs:
         if run.code is None:
             continue
-        found += _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
-    return with_source(together(found), directory, manifest.source)
+        codes += _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
+    return with_source(together(codes), directory, manifest.source)
 
 
 def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
@@ -227,7 +231,6 @@ def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
 def _read(
     directory: Path, name: str, sha256: str | None, most: int, parse: Callable[[bytes], Parsed]
 ) -> Parsed:
-    """What a packed file of a capture directory holds; ``parse`` has :class:`ValueError`."""
     packed = read_checked(directory, name, sha256)
     try:
         return parse(unpacked(packed, most))
@@ -236,10 +239,10 @@ def _read(
 
 
 def with_source(
-    codes: tuple[SampledCode, ...], place: Path, source: SourceFacts | None
+    codes: tuple[SampledCode, ...], folder: Path, source: SourceFacts | None
 ) -> tuple[SampledCode, ...]:
     """Instructions with the text of the kernel's own source, where that is known."""
-    text = _source_text(place, source) if codes and source is not None else None
+    text = _source_text(folder, source) if codes and source is not None else None
     if text is None or source is None:
         return codes
     return tuple(replace(each, whole=text) if each.file == source.path else each for each in codes)
@@ -251,26 +254,28 @@ def contents(target: str) -> Contents:
     if not is_capture(folder):
         return Contents(folder)
     manifest = read_manifest(folder)
-    found = contents_of(folder, manifest, read_lines(folder, manifest))
-    return replace(found, survey=read_survey(folder, manifest))
+    counters = contents_of(folder, manifest, read_lines(folder, manifest))
+    return replace(counters, survey=read_survey(folder, manifest))
 
 
 def contents_of(
-    place: Path, manifest: Manifest | None, lines: tuple[SourceLine, ...] | None
+    folder: Path, manifest: Manifest | None, lines: tuple[SourceLine, ...] | None
 ) -> Contents:
     """What is beside the counters of a capture that was kept at, or measured of, a place."""
     source = None if manifest is None else manifest.source
-    return Contents(place, manifest, lines, None if source is None else _source_text(place, source))
+    return Contents(
+        folder, manifest, lines, None if source is None else _source_text(folder, source)
+    )
 
 
-def _source_text(place: Path, source: SourceFacts) -> str | None:
+def _source_text(capture_folder: Path, source: SourceFacts) -> str | None:
     """The kernel's source as it was measured: kept with the capture, or still where it was."""
-    named = Path(source.path)
-    kept = place / SOURCE_FILE
-    places: list[tuple[Path, Path | None]] = [(kept, place), (named, None)]
-    if named.parts[:1] == ("cuda",):
-        places.append((data_folder("cuda").joinpath(*named.parts[1:]), None))
-    for each, folder in places:
+    path = Path(source.path)
+    stored = capture_folder / SOURCE_FILE
+    candidates: list[tuple[Path, Path | None]] = [(stored, capture_folder), (path, None)]
+    if path.parts[:1] == ("cuda",):
+        candidates.append((data_folder("cuda").joinpath(*path.parts[1:]), None))
+    for each, folder in candidates:
         try:
             data = files.read_bytes(each, _LARGEST_SOURCE, inside=folder)
         except OSError:
@@ -280,13 +285,13 @@ def _source_text(place: Path, source: SourceFacts) -> str | None:
     return None
 
 
-def read(found: Input, _only: Container[str] | None) -> Capture:
+def read(target: Input, _only: Container[str] | None) -> Capture:
     """The capture in a directory that is a whole input."""
-    assert found.path is not None
-    if not is_capture(found.path):
-        next(found.path.iterdir(), None)  # one that may not be read raises OSError
+    assert target.path is not None
+    if not is_capture(target.path):
+        next(target.path.iterdir(), None)  # one that may not be read raises OSError
         raise NoCaptureError(
             f"this directory is no capture (it has no {MANIFEST})",
             "Where it holds captures, name one of them.",
         )
-    return read_stored(found.path)
+    return read_stored(target.path)

@@ -11,7 +11,7 @@ import numpy as np
 from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, Origin
 from kernelprof.sources.ncu.cells import is_identity, scale_of, split_cells
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn, table_decimal
-from kernelprof.sources.ncu.labels import SECTIONS, is_left_out, raw_name
+from kernelprof.sources.ncu.metric_names import SECTIONS, is_left_out, raw_name
 from kernelprof.sources.ncu.rule_messages import read_message
 from kernelprof.sources.source import MOST_KINDS, NoCaptureError, too_many
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.rule_messages import Message
-    from kernelprof.sources.ncu.tables import Scan, Table
+    from kernelprof.sources.ncu.tables import CsvTable, Scan
 
     Cells = tuple[str, ...]
 
@@ -121,8 +121,8 @@ class LabelledMetrics:
                 "The last launch has fewer metrics than others: is the input cut off?", damage=True
             )
             in_doubt = [self._last]
-        for name, known in ((SECTIONS_COLUMN, self._sections), (SPOKEN_COLUMN, spoken)):
-            cells = [";".join(each) for each in known]
+        for name, names_of_launches in ((SECTIONS_COLUMN, self._sections), (SPOKEN_COLUMN, spoken)):
+            cells = [";".join(each) for each in names_of_launches]
             for launch in in_doubt:
                 cells[launch] = ""
             builder.add_texts(name, slice(0, len(self)), TextColumn.of(cells))
@@ -133,13 +133,11 @@ class LabelledMetrics:
         return capture
 
     def _ends_early(self) -> bool:
-        """Whether the last launch has fewer metrics than the others: cut between two rows?"""
         counts = self._metric_rows
         # Rows of rules alone, with no metric behind them, are no sign of a cut.
         return any(counts[self._last :]) and counts[self._last] < max(counts)
 
     def _add_metrics(self, builder: CaptureBuilder) -> None:
-        """Add what was measured, under the names of the raw page."""
         unknown: dict[str, None] = {}
         for (label, unit, decimal), (launches, cells) in self._metrics.items():
             name = raw_name(label.strip(), scale_of(unit).unit)
@@ -149,11 +147,11 @@ class LabelledMetrics:
             elif not is_left_out(label.strip()):
                 unknown[label] = None
         if unknown:
-            named = ", ".join(f'"{label}"' for label in list(unknown)[:_LABELS_NAMED])
+            labels = ", ".join(f'"{label}"' for label in list(unknown)[:_LABELS_NAMED])
             more = len(unknown) - _LABELS_NAMED
             builder.warn(
                 "Labels of the details page that are not known were left out: "
-                f"{named}{f' and {more} more' if more > 0 else ''}."
+                f"{labels}{f' and {more} more' if more > 0 else ''}."
             )
 
     def _add_messages(self, builder: CaptureBuilder) -> list[dict[str, None]]:
@@ -196,10 +194,10 @@ class DetailsPage(LabelledMetrics):
         self._header: Header | None = None
         self._pick: itemgetter[Any] = itemgetter(0)
 
-    def parse(self, table: Table, block: bytes) -> None:
+    def parse(self, table: CsvTable, block: bytes) -> None:
         """No block is parsed as a whole."""
 
-    def add(self, table: Table) -> None:
+    def add(self, table: CsvTable) -> None:
         """Read the rows of a table, or of one more part of it: those share the header object."""
         header = table.header
         if header is not self._header:

@@ -14,13 +14,23 @@ import math
 import os
 import tempfile
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
+from kernelprof.model.sampled import STALLS, Counts, SampledCode, together
+from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources.ncu.cells import split_cells
-from kernelprof.sources.ncu.instructions import SAMPLES, read_instructions, whole
+from kernelprof.sources.ncu.instructions import (
+    COUNTERS,
+    SAMPLES,
+    STALL_METRIC,
+    ReadLaunch,
+    read_instructions,
+    whole,
+)
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
@@ -28,7 +38,6 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.sampled import SampledCode
     from kernelprof.sources.source import Input
 
 _TIMEOUT_S: Final = 600.0
@@ -47,7 +56,7 @@ _FUNCTION: Final = "Function Name"
 _LINE: Final = "Line No"
 
 
-def read(found: Input, _only: Container[str] | None) -> Capture:
+def read(target: Input, _only: Container[str] | None) -> Capture:
     """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
 
     With its instructions and their samples, where it has any.
@@ -55,23 +64,21 @@ def read(found: Input, _only: Container[str] | None) -> Capture:
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
     """
-    path = found.path
-    if path is None or (found.packed and not is_repz(found)):
-        return _unpacked(found)
-    return _read_file(path, found.origin)
+    path = target.path
+    if path is None or (target.packed and not is_repz(target)):
+        return _unpacked(target)
+    return _read_file(path, target.origin)
 
 
-def _unpacked(found: Input) -> Capture:
-    """The capture in a report that came compressed or by a pipe: readers want a file."""
+def _unpacked(target: Input) -> Capture:
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
         path = Path(folder) / "report.ncu-rep"
         with path.open("wb") as file:
-            file.writelines(found.pieces())
-        return _read_file(path, found.origin)
+            file.writelines(target.chunks())
+        return _read_file(path, target.origin)
 
 
 def _read_file(path: Path, origin: str) -> Capture:
-    """The capture in a file, which messages and the capture call by its ``origin``."""
     tool = _tool()
     if tool is not None:
         capture = _through_ncu(tool, path, origin)
@@ -124,7 +131,6 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
 
 
 def _page(tool: str, path: Path, page: list[str], limit_s: float) -> CompletedProcess[bytes]:
-    """A page of a report, as ``ncu`` prints it."""
     import subprocess
 
     command = [tool, "--import", str(path.absolute()), "--csv", "--page", *page]
@@ -140,26 +146,25 @@ def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
     """
     import subprocess
 
-    found: tuple[SampledCode, ...] = ()
+    codes: tuple[SampledCode, ...] = ()
     try:
         for printed in ("cuda,sass", "sass"):
             done = _page(tool, path, ["source", "--print-source", printed], _CODE_TIMEOUT_S)
             if done.returncode != 0 or len(done.stdout) > LARGEST_PAGE:
                 break
             text = done.stdout.decode("utf-8", "replace")
-            known = {each.function for each in found}
+            functions = {each.function for each in codes}
             more = read_instructions(text.split("\n"))
-            found = (*found, *(each for each in more if each.function not in known))
+            codes = (*codes, *(each for each in more if each.function not in functions))
             if _NO_LINES not in text:
                 break
     except (OSError, subprocess.TimeoutExpired):
         pass  # the counters are worth having without them
-    return found
+    return codes
 
 
 def _through_package(package: Any, path: Path, origin: str) -> Capture:
     from kernelprof.sources import read_bytes
-    from kernelprof.sources.ncu.report_code import code_of
 
     try:
         context = package.load_report(str(path))
@@ -244,7 +249,7 @@ def read_source_page(page: Iterable[str]) -> tuple[SourceLine, ...]:
 
 def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
     file = function = ""
-    place: int | None = None
+    column: int | None = None
     for text in page:
         # Instructions, nine rows in ten, have no line number; what ncu says itself has no quote.
         if text.startswith('"",') or not text.startswith('"'):
@@ -252,14 +257,85 @@ def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
         # Each row by itself, so that no quote can swallow the next ones.
         cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
         if cells[0] == _FILE:
-            file, place = cells[-1], None
+            file, column = cells[-1], None
         elif cells[0] == _FUNCTION:
-            function, place = cells[-1], None
+            function, column = cells[-1], None
         elif cells[0] == _LINE:
             # Counted from the end: source code is before, with any quotes.
             places = (cells.index(name) - len(cells) for name in SAMPLES if name in cells)
-            place = next(places, None)
-        elif place is not None and -place <= len(cells):
-            line, samples = whole(cells[0]), whole(cells[place])
+            column = next(places, None)
+        elif column is not None and -column <= len(cells):
+            line, samples = whole(cells[0]), whole(cells[column])
             if line is not None and samples is not None:
                 yield SourceLine(file, function, line, samples)
+
+
+_INSTRUCTION_BYTES: Final = 16
+"""Since compute capability 7.0 every instruction takes 128 bits."""
+_MOST_LAUNCHES: Final = 200
+_MOST_INSTRUCTIONS: Final = 1_000_000
+"""Instructions of a kernel."""
+
+
+def code_of(package: Any, actions: Iterable[Any]) -> tuple[SampledCode, ...]:
+    """The kernels of a report with their instructions; empty where nothing was counted by them.
+
+    Of many launches the first are read: an instruction has thirty values in each. The package names
+    one line of an instruction: that of the code itself, not where it was inlined.
+    """
+    some = islice(actions, _MOST_LAUNCHES)
+    return together(code for each in some if (code := _code(package, each)) is not None)
+
+
+def _code(package: Any, action: Any) -> SampledCode | None:
+    states = {state: _by_address(action, f"{STALL_METRIC}{state}") for state in STALLS}
+    counters = {name: _by_address(action, metric) for name, (_, metric) in COUNTERS.items()}
+    counted_values = [each for each in (*states.values(), *counters.values()) if each]
+    if not counted_values:
+        return None
+    first, last = min(map(min, counted_values)), max(map(max, counted_values))
+    launch = ReadLaunch(str(action.name(package.IAction.NameBase_DEMANGLED)))
+    for address in _addresses(action, first, last):
+        text = str(action.sass_by_pc(address)).strip()
+        stalls = {
+            n: samples
+            for n, by_address in states.items()
+            if by_address and (samples := by_address.get(address))
+        }
+        counts = {
+            n: None if by_address is None else by_address.get(address, 0)
+            for n, by_address in counters.items()
+        }
+        launch.rows[address] = (text, Counts(sum(stalls.values()), stalls, **counts))
+        line = action.source_info(address)
+        if line is not None and line.line() > 0:
+            launch.places[address] = [SourceLocation(str(line.file_name()), int(line.line()))]
+    return launch.code()
+
+
+def _addresses(action: Any, first: int, last: int) -> Iterator[int]:
+    start = first
+    while (
+        start - _INSTRUCTION_BYTES >= 0
+        and first - start < _INSTRUCTION_BYTES * _MOST_INSTRUCTIONS
+        and action.sass_by_pc(start - _INSTRUCTION_BYTES)
+    ):
+        start -= _INSTRUCTION_BYTES
+    for address in range(
+        start, start + _INSTRUCTION_BYTES * _MOST_INSTRUCTIONS, _INSTRUCTION_BYTES
+    ):
+        if not action.sass_by_pc(address):
+            if address > last:
+                return
+            continue
+        yield address
+
+
+def _by_address(action: Any, name: str) -> dict[int, int] | None:
+    metric = action.metric_by_name(name)
+    if metric is None or not metric.num_instances() or not metric.has_correlation_ids():
+        return None
+    addresses = metric.correlation_ids()
+    return {
+        int(addresses.as_uint64(n)): int(metric.as_double(n)) for n in range(metric.num_instances())
+    }

@@ -13,7 +13,7 @@ from kernelprof.sources.ncu.columns import (
     columns_of_rows,
     table_decimal,
 )
-from kernelprof.sources.ncu.earlier_names import left_out, todays_name, unit_of
+from kernelprof.sources.ncu.metric_names import left_out, todays_name, unit_of
 from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.sources.ncu.blocks import BlockParser
     from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.columns import TableColumns
-    from kernelprof.sources.ncu.tables import Scan, Table
+    from kernelprof.sources.ncu.tables import CsvTable, Scan
 
     Key = tuple[Header, tuple[str, ...] | None]
 
@@ -59,7 +59,7 @@ class RawPage:
     def __len__(self) -> int:
         return len(self._builder)
 
-    def parse(self, table: Table, block: bytes) -> Callable[[], TableColumns | None] | None:
+    def parse(self, table: CsvTable, block: bytes) -> Callable[[], TableColumns | None] | None:
         """Begin to parse a block of rows of this table, if nothing else is in it."""
         key = table.header, table.units
         if len(block) < WORTH_A_BLOCK or table.units is None:
@@ -74,7 +74,7 @@ class RawPage:
             self._workers = ThreadPoolExecutor(_WORKERS)
         return self._workers.submit(self._parsers[key].parse, block).result
 
-    def add(self, table: Table) -> None:
+    def add(self, table: CsvTable) -> None:
         """Take the next rows of the stream."""
         key = header, units = table.header, table.units
         columns = table.columns
@@ -113,7 +113,6 @@ class RawPage:
         self._builder.check(size)
 
     def _selection(self, key: Key) -> Selection:
-        """The columns to read: the first of each name that says who, and the metrics."""
         if key in self._selections:
             return self._selections[key]
         header, units = key
@@ -129,10 +128,10 @@ class RawPage:
                 texts.setdefault(name, at)
             elif units is not None or not depends_on_unit(name):
                 numbers.append(at)
-        if said := left_out(header.names):
-            self._builder.warn(said)
-        found = Selection(header.names.index("ID"), tuple(texts.values()), tuple(numbers))
-        return self._selections.setdefault(key, found)
+        if sentence := left_out(header.names):
+            self._builder.warn(sentence)
+        selection = Selection(header.names.index("ID"), tuple(texts.values()), tuple(numbers))
+        return self._selections.setdefault(key, selection)
 
     def capture(self, origin: str, scan: Scan) -> Capture:
         """Everything that was added."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from kernelprof.model.capture import Capture, SourceLine
-    from kernelprof.model.manifest import Manifest
+    from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
     from kernelprof.model.survey import Survey
 
@@ -101,18 +101,25 @@ class Source:
 class Contents:
     """What a capture directory holds beside the counters; nothing for an export.
 
-    ``place`` is where the capture was read from, ``manifest`` how it was made, ``lines`` its
+    ``folder`` is where the capture was read from, ``manifest`` how it was made, ``lines`` its
     samples by source line, and ``source_text`` the kernel's source as it was measured.
     ``prediction`` is what a predicted capture has in place of a manifest, ``survey`` what is known
     of the whole program.
     """
 
-    place: Path
+    folder: Path
     manifest: Manifest | None = None
     lines: tuple[SourceLine, ...] | None = None
     source_text: str | None = None
     prediction: PredictionFacts | None = None
     survey: Survey | None = None
+
+    @property
+    def inferred(self) -> SourceFacts | None:
+        """The source whose launch was inferred; ``None`` where a specification says it."""
+        origin = self.prediction or self.manifest
+        source = None if origin is None else origin.source
+        return None if source is None or source.inferred is None else source
 
 
 class Input:
@@ -130,7 +137,7 @@ class Input:
         self.complete = True
         self.size = 0
         self._read = read
-        self._rest = self._unpacked()
+        self._unread = self._unpacked()
 
     @cached_property
     def is_directory(self) -> bool:
@@ -140,61 +147,61 @@ class Input:
     @cached_property
     def head(self) -> bytes:
         """Its first bytes, unpacked; none of a directory."""
-        return b"" if self.is_directory else next(self._rest, b"")
+        return b"" if self.is_directory else next(self._unread, b"")
 
     def blocks(self) -> Iterator[bytes]:
         """Its text in UTF-8 with ``\\n`` line ends: a short block, then long ones; to go over once.
 
         Each block ends where a line does, and the whole text is never held.
         """
-        rest: list[bytes] = []
+        unfinished: list[bytes] = []
         size = 0
-        for piece in self._texts():
-            self.size += len(piece)
-            cut = piece.rfind(b"\n") + 1
-            size = (0 if cut else size) + len(piece) - cut
+        for chunk in self._texts():
+            self.size += len(chunk)
+            cut = chunk.rfind(b"\n") + 1
+            size = (0 if cut else size) + len(chunk) - cut
             if size > LARGEST_TEXT:
                 raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
             if not cut:
-                rest.append(piece)
+                unfinished.append(chunk)
                 continue
-            yield _with_line_ends(b"".join([*rest, memoryview(piece)[:cut]]))
-            rest = [piece[cut:]]
-        last = b"".join(rest)
+            yield _with_line_ends(b"".join([*unfinished, memoryview(chunk)[:cut]]))
+            unfinished = [chunk[cut:]]
+        last = b"".join(unfinished)
         if last:
             yield _with_line_ends(last)
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
         first = self.head
         # Messages need no more of it.
         self.head = first[:FIRST]
         yield first
-        yield from self._rest
+        yield from self._unread
 
     def _texts(self) -> Iterator[bytes]:
         """Pieces of UTF-8 text; one whose line ends are of another kind is converted as a whole."""
-        pieces = self.pieces()
-        first = next(pieces)
+        chunks = self.chunks()
+        first = next(chunks)
         if _is_utf16(first):
-            pieces = _from_utf16(first, pieces)
-            first = next(pieces, b"")
+            chunks = _from_utf16(first, chunks)
+            first = next(chunks, b"")
         first = first.removeprefix(_BOM)
         if b"\r" not in first or b"\n" in first:
             yield first
-            yield from pieces
+            yield from chunks
             return
         whole = [first]
         size = len(first)
-        for piece in pieces:
-            whole.append(piece)
-            size += len(piece)
-            if b"\n" in piece:
+        for chunk in chunks:
+            whole.append(chunk)
+            size += len(chunk)
+            if b"\n" in chunk:
                 break
             if size > LARGEST_TEXT:
                 raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
         yield to_utf8(b"".join(whole))
-        yield from pieces
+        yield from chunks
 
     def _unpacked(self) -> Iterator[bytes]:
         first = self._read(FIRST)
@@ -207,27 +214,26 @@ class Input:
             first = self._read(LARGEST)
 
     def _gunzipped(self, data: bytes) -> Iterator[bytes]:
-        """All that can be unpacked, of one gzip member after the other."""
         size, packed = 0, len(data)
         self.complete = False
         while data.startswith(_GZIP):
             unpacker = zlib.decompressobj(wbits=31)
             while data and not unpacker.eof:
                 try:
-                    part = unpacker.decompress(data, LARGEST)
+                    chunk = unpacker.decompress(data, LARGEST)
                 except zlib.error as error:
                     if size:
                         return
                     raise NoCaptureError(f"the gzip file is damaged ({error})") from error
-                size += len(part)
+                size += len(chunk)
                 if size > min(_MOST_BYTES, max(_UNPACKED, _MOST_TIMES * packed)):
                     raise NoCaptureError(
                         f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
                         f"{files.size_in_words(_UNPACKED)}, as no export does",
                         "Unpack it yourself if it is one.",
                     )
-                if part:
-                    yield part
+                if chunk:
+                    yield chunk
                 data = unpacker.unconsumed_tail
                 if not data and not unpacker.eof:
                     data = self._read(LARGEST)
@@ -244,29 +250,29 @@ class Input:
 
 def unpacked(data: bytes, most: int) -> bytes:
     """What a gzip file holds, whole. Raises :class:`ValueError`, also for more than ``most``."""
-    found = Input(io.BytesIO(data).read, "")
-    parts, size = [], 0
+    stream = Input(io.BytesIO(data).read, "")
+    chunks, size = [], 0
     try:
-        for piece in found.pieces():
-            parts.append(piece)
-            size += len(piece)
+        for chunk in stream.chunks():
+            chunks.append(chunk)
+            size += len(chunk)
             if size > most:
                 raise ValueError(f"it unpacks to more than {files.size_in_words(most)}")
     except NoCaptureError as error:
         raise ValueError(error.what) from error
-    if not (found.packed and found.complete):
+    if not (stream.packed and stream.complete):
         raise ValueError("it is cut off, or not compressed by gzip")
-    return b"".join(parts)
+    return b"".join(chunks)
 
 
-def is_report(found: Input) -> bool:
+def is_report(target: Input) -> bool:
     """Whether an input is a report of Nsight Compute."""
-    return found.head.startswith(b"NVR\0") or is_repz(found)
+    return target.head.startswith(b"NVR\0") or is_repz(target)
 
 
-def is_repz(found: Input) -> bool:
+def is_repz(target: Input) -> bool:
     """Whether an input is a report that ``ncu`` compressed itself."""
-    return found.path is not None and found.path.suffix == ".ncu-repz"
+    return target.path is not None and target.path.suffix == ".ncu-repz"
 
 
 @contextmanager
@@ -291,10 +297,10 @@ def opened(
     with files.stream(path) as (take, is_file):
 
         def read(size: int) -> bytes:
-            piece = take(size)
+            chunk = take(size)
             if progress is not None:
-                progress(len(piece))
-            return piece
+                progress(len(chunk))
+            return chunk
 
         yield Input(read, name, path if is_file else None)
 
@@ -309,12 +315,11 @@ def to_utf8(data: bytes) -> bytes:
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
-def _from_utf16(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in UTF-8, piece by piece."""
+def _from_utf16(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     form = "utf-16" if first.startswith(_BOMS_16) else "utf-16-le"
     decoder = codecs.getincrementaldecoder(form)("replace")
-    for piece in chain([first], pieces):
-        yield decoder.decode(piece).encode("utf-8", "replace")
+    for chunk in chain([first], chunks):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 

@@ -26,33 +26,33 @@ _NO_COUNTERS: Final = (
 )
 
 
-def recognises(found: Input) -> bool:
+def recognises(target: Input) -> bool:
     """Whether a text begins with a source page, behind what the program and ``ncu`` printed."""
-    return _BEGINS.search(found.head) is not None
+    return _BEGINS.search(target.head) is not None
 
 
-def read(found: Input, _only: Container[str] | None) -> Capture:
+def read(target: Input, _only: Container[str] | None) -> Capture:
     """The kernels of a page, one launch each: launches of the same code are added up."""
     from kernelprof.model.capture import Capture, Launch, Launches
     from kernelprof.model.sampled import PAGE
     from kernelprof.sources.ncu.instructions import read_instructions
 
-    code = read_instructions(_lines(found))
+    code = read_instructions(_lines(target))
     if not code:
         raise NoCaptureError("the source page holds no instruction")
     launches = [Launch(str(number), each.function) for number, each in enumerate(code)]
     return Capture(
         Launches.of(launches),
         columns={},
-        origin=found.origin,
+        origin=target.origin,
         page=PAGE,
         warnings=(_NO_COUNTERS,),
         code=code,
     )
 
 
-def _lines(found: Input) -> Iterator[str]:
-    for block in found.blocks():
+def _lines(target: Input) -> Iterator[str]:
+    for block in target.blocks():
         yield from block.decode("utf-8", "replace").split("\n")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernelprof.sources.details_page import LabelledMetrics
 from kernelprof.sources.ncu.cells import scale_of
-from kernelprof.sources.ncu.labels import is_left_out, raw_name
+from kernelprof.sources.ncu.metric_names import is_left_out, raw_name
 from kernelprof.sources.ncu.rule_messages import recognise_message
 from kernelprof.sources.source import LARGEST_TEXT, MOST_KINDS, too_many
 
@@ -66,13 +66,13 @@ _LONGEST_LINE: Final = 1 << 15
 
 def may_hold_text_page(text: bytes) -> bool:
     """Whether there is a section of a text page in this."""
-    known = b"Section: " in text or b"Metric Value" in text
-    return known and len(text) <= LARGEST_TEXT and text.count(b"\n") <= _MOST_LINES
+    has_section = b"Section: " in text or b"Metric Value" in text
+    return has_section and len(text) <= LARGEST_TEXT and text.count(b"\n") <= _MOST_LINES
 
 
 def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:
     """The launches of a text; ``None`` where it has none."""
-    page = _Page()
+    page = _TextPageParser()
     notebook = _notebook(text)
     for line in _unmarked(lambda: _lines(text, notebook)):
         page.add(line)
@@ -99,18 +99,16 @@ def _unmarked(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
         return
     mark = re.compile(rf"[ \t]*{marks.pop()}")
     for line in lines():
-        found = mark.match(line[:_LONGEST_LINE])
-        yield line[found.end() :] if found else line
+        match = mark.match(line[:_LONGEST_LINE])
+        yield line[match.end() :] if match else line
 
 
 def _mark_of(line: str) -> str:
-    """What stands before a section in its line, as an expression; empty where nothing does."""
     before = line.partition("Section: ")[0].strip().strip(">").strip()
     return re.sub(r"\d+", r"\\d+", re.escape(before))
 
 
 def _notebook(text: bytes) -> list[Any] | None:
-    """The cells of a notebook; ``None`` where the text is none."""
     if text[:_LONGEST_LINE].lstrip()[:1] != b"{":
         return None
     from kernelprof.model.records import RecordError, read_object
@@ -139,7 +137,6 @@ def _lines(text: bytes, notebook: list[Any] | None) -> Iterator[str]:
 
 
 def _texts(cell: Any) -> Iterator[str]:
-    """Every text in the cells of a notebook, lines that belong together in one."""
     if isinstance(cell, str):
         yield cell
     elif isinstance(cell, list) and all(isinstance(each, str) for each in cell):
@@ -150,7 +147,6 @@ def _texts(cell: Any) -> Iterator[str]:
 
 
 def _is_label(label: str, unit: str) -> bool:
-    """Whether Nsight Compute calls a metric so."""
     return raw_name(label, scale_of(unit).unit) is not None or is_left_out(label)
 
 
@@ -165,9 +161,7 @@ class _Row:
 
 
 @dataclass(slots=True)
-class _Page:
-    """A text page line by line: which launch, section and table a line stands in."""
-
+class _TextPageParser:
     launches: list[dict[str, str]] = field(default_factory=list)
     rows: list[_Row] = field(default_factory=list)
     process: dict[str, str] = field(default_factory=dict)
@@ -201,39 +195,38 @@ class _Page:
         self._end_message()
         if self._begins(text):
             return
-        if found := _SECTION.match(text):
+        if match := _SECTION.match(text):
             self._fragment("" if self.launches else self.title)
-            self.section, self.columns = found["name"], []
+            self.section, self.columns = match["name"], []
         elif _RULE.match(text):
             self._rule(line)
         elif not self.section and self.ruled and _COLUMN_TITLES.match(text):
             self._fragment(self.title)
             self.columns, self.has_rows = self.ruled, False
-        elif self.section and (found := _MESSAGE.match(text)):
+        elif self.section and (match := _MESSAGE.match(text)):
             self.columns = []
             self.indent = len(line) - len(line.lstrip())
-            self.message = [found["text"]]
+            self.message = [match["text"]]
         elif self.columns and text and not text.startswith(_HEADING):
             self._row(line, text)
         elif text:
             self.last_text = text
-            if found := _TITLE.match(text):
-                self.title = found["title"]
+            if match := _TITLE.match(text):
+                self.title = match["title"]
 
     def _begins(self, text: str) -> bool:
-        """Whether a line begins a launch, or names the process of those that follow."""
-        if found := _PROCESS.match(text):
+        if match := _PROCESS.match(text):
             self.process = {
-                "Process ID": found["id"],
-                "Process Name": found["name"],
-                "Host Name": found["host"],
+                "Process ID": match["id"],
+                "Process Name": match["name"],
+                "Host Name": match["host"],
             }
             return True
-        found = _LAUNCH.search(text)
-        if found is None:
+        match = _LAUNCH.search(text)
+        if match is None:
             return False
-        cells = found.groupdict(default="")
-        name = text[: found.start()].rstrip(" ,")
+        cells = match.groupdict(default="")
+        name = text[: match.start()].rstrip(" ,")
         self._launch(name or self.last_text, cells)
         self.averaged |= cells["invocations"] not in {"", "1"}
         self.fragment = None
@@ -278,8 +271,8 @@ class _Page:
         edges = [0, *(edge for span in self.columns for edge in span), len(line)]
         between = (line[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))
         if "".join(between).strip():
-            found = _LOOSE_ROW.match(text) if len(text) <= _WIDEST_ROW else None
-            cells = [] if found is None else [found["label"], found["unit"] or "", found["value"]]
+            match = _LOOSE_ROW.match(text) if len(text) <= _WIDEST_ROW else None
+            cells = [] if match is None else [match["label"], match["unit"] or "", match["value"]]
             if not cells or not _is_label(*cells[:2]):
                 return  # a line of the program
         label, unit, value = cells[0], cells[1] if len(cells) > 2 else "", cells[-1]

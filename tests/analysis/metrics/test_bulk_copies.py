@@ -44,7 +44,7 @@ def test_half_wasted_stores_beside_bulk_copies_are_a_trifle() -> None:
     ideal, actual = (facts.values(f"global_sectors{end}")[at] for end in ("_ideal", ""))
     assert ideal / actual == 0.5
     assert waste.excess_sectors.low[at] == pytest.approx(0.5 / 129, rel=1e-6)
-    assert waste.excess_sectors.known[at]
+    assert waste.excess_sectors.is_exact[at]
 
 
 def test_tiles_that_come_in_bulk_are_bytes_that_are_asked_for() -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import one_in
 
-import kernelprof
 from kernelprof.analysis.advice import Advice, Condition, Seen
 from kernelprof.analysis.advice.lines import CALLER, advise
 from kernelprof.analysis.rules import registry
@@ -25,7 +25,6 @@ from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.sources import read_capture
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-RECORDED = Path(kernelprof.__file__).parent / "recorded"
 LIST = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 EXPORTS = sorted(
     path
@@ -33,7 +32,7 @@ EXPORTS = sorted(
         *(CAPTURES / "validation").glob("*.csv*"),
         *CAPTURES.glob("*.csv*"),
         *(CAPTURES / "degraded").glob("*.csv"),
-        *(RECORDED / "h200-pairs").rglob("raw.csv.gz"),
+        *PAIRS.rglob("raw.csv.gz"),
     )
     if not path.name.endswith("times.csv")
 )
@@ -46,15 +45,15 @@ def _lines() -> dict[tuple[str, str], Advice]:
     lines = {
         (slug, line.text): line
         for slug, rule in registry().items()
-        for line in (*rule.docs.fixes, *rule.docs.caller)
+        for line in (*rule.fixes, *rule.caller)
     }
     return lines | {("any", line.text): line for line in CALLER}
 
 
 @cache
 def _read(name: str) -> Capture:
-    folder = RECORDED if (RECORDED / name).exists() else CAPTURES
-    return read_capture(folder / name)
+    folders = (PAIRS.parent, RECORDED, CAPTURES)
+    return read_capture(next(each / name for each in folders if (each / name).exists()))
 
 
 def _other(name: str) -> Capture:
@@ -208,9 +207,9 @@ def test_a_missing_number_takes_the_line_along() -> None:
     line = Advice("It is {x}.", number=lambda seen: seen["xu_pipe"])
     condition = Condition("XU is busy", lambda seen: seen["xu_pipe"] > 10)
     nothing = _seen(Capture((Launch("0", "kernel"),), {}))
-    assert line.said(nothing) is None
-    assert Advice("Do it.", when=condition).said(nothing) is None
-    assert Advice("Do it.", unless=condition).said(nothing) == "Do it."
+    assert line.text_for(nothing) is None
+    assert Advice("Do it.", when=condition).text_for(nothing) is None
+    assert Advice("Do it.", unless=condition).text_for(nothing) == "Do it."
     assert Advice("Do it.", when=condition).in_general == "Do it (if XU is busy)."
     assert line.in_general == "It is N."
 

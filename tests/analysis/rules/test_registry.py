@@ -59,12 +59,11 @@ def test_exact_ties_have_an_order() -> None:
 @pytest.mark.parametrize("rule", registry().values(), ids=lambda rule: rule.slug)
 class TestEachRule:
     def test_its_page_has_every_part(self, rule: Rule) -> None:
-        docs = rule.docs
-        for part in (docs.detects, docs.matters, docs.example, docs.wrong_when):
+        for part in (rule.detects, rule.matters, rule.example, rule.wrong_when):
             assert len(part) > 40
             assert part.endswith(".")
-        assert docs.fixes
-        assert docs.references
+        assert rule.fixes
+        assert rule.references
 
     def test_its_thresholds_have_unit_and_source(self, rule: Rule) -> None:
         assert rule.thresholds

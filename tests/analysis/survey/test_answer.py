@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.support.surveys import trace
 
-from kernelprof.analysis.survey.activity import gpu_times
-from kernelprof.analysis.survey.answer import median_of, survey_of
+from kernelprof.analysis.survey.answer import median_launch_ns, survey_program
+from kernelprof.analysis.survey.timeline import gpu_times
 from kernelprof.model.survey import Idle, Limit, Owner
 from kernelprof.model.trace import Trace
 
 
 def test_a_solver_keeps_the_gpu_busy() -> None:
-    found = survey_of(trace("jacobi"), 0.7)
+    found = survey_program(trace("jacobi"), 0.7)
     assert found.answer is not None
     assert found.answer.limit is Limit.KERNELS
     assert found.answer.sentence == (
@@ -28,7 +28,7 @@ def test_a_solver_keeps_the_gpu_busy() -> None:
 
 
 def test_short_kernels_wait_for_python() -> None:
-    found = survey_of(trace("short"), 5.5)
+    found = survey_program(trace("short"), 5.5)
     assert found.answer is not None
     assert found.answer.limit is Limit.LAUNCHES
     assert "4,002 launches of 1.89 µs wait for the host" in found.answer.sentence
@@ -45,14 +45,14 @@ def test_a_program_that_crashed_and_one_that_forked() -> None:
     crashed = trace("crash-segv")
     assert [each.complete for each in crashed.processes] == [False]
     assert len(crashed.kernels) == 2000
-    forked = survey_of(trace("fork"), 0.7)
+    forked = survey_program(trace("fork"), 0.7)
     assert forked.processes == 3
     assert [each.launches for each in forked.kernels] == [600]
 
 
 @pytest.mark.parametrize("name", ["jacobi", "short", "graph", "encoder", "fork", "crash-segv"])
 def test_the_parts_of_the_time_are_the_whole(name: str) -> None:
-    found = survey_of(trace(name), 1.0)
+    found = survey_program(trace(name), 1.0)
     for gpu in found.gpus:
         assert gpu.kernels + gpu.copies + gpu.idle_time == gpu.span
         assert 0 <= gpu.after_waiting <= gpu.idle_time
@@ -62,20 +62,20 @@ def test_the_parts_of_the_time_are_the_whole(name: str) -> None:
 
 
 def test_the_median_is_over_launches() -> None:
-    found = survey_of(trace("jacobi"), 0.7)
-    assert median_of(found.kernels) == found.kernels[0].median
+    found = survey_program(trace("jacobi"), 0.7)
+    assert median_launch_ns(found.kernels) == found.kernels[0].median
 
 
 def test_a_program_without_a_gpu_says_nothing() -> None:
     empty = Trace(processes=(), devices={}, configurations=(), texts=("",))
-    found = survey_of(empty, 1.0, ended="it ended with exit code 1")
+    found = survey_program(empty, 1.0, ended="it ended with exit code 1")
     assert found.answer is None
     assert found.kernels == ()
     assert gpu_times(empty) == ()
 
 
 def test_the_same_short_kernels_in_a_graph_keep_the_gpu_busy() -> None:
-    found = survey_of(trace("graph"), 4.6)
+    found = survey_program(trace("graph"), 4.6)
     assert found.answer is not None
     assert found.answer.limit is Limit.KERNELS
     assert found.gpus[0].busy > 0.9
@@ -83,7 +83,7 @@ def test_the_same_short_kernels_in_a_graph_keep_the_gpu_busy() -> None:
 
 
 def test_training_steps_of_an_encoder_wait_for_python() -> None:
-    found = survey_of(trace("encoder"), 9.7)
+    found = survey_program(trace("encoder"), 9.7)
     assert found.answer is not None
     assert found.answer.limit is Limit.LAUNCHES
     assert "The GPU works 40 % of the time" in found.answer.sentence
@@ -94,7 +94,7 @@ def test_training_steps_of_an_encoder_wait_for_python() -> None:
 
 def test_operators_and_modules_of_an_encoder_are_known_for_all_steps() -> None:
     """They are named for the first steps alone, and taken to be the same in the others."""
-    found = survey_of(trace("encoder"), 9.7)
+    found = survey_program(trace("encoder"), 9.7)
     groups = {(each.kind, each.name): each for each in found.groups}
     linear = groups["module", "layers.*.linear1 (Linear)"]
     assert linear.launches == 23 * 6
@@ -123,11 +123,13 @@ def test_bare_operators_have_their_line_of_python() -> None:
 
 
 def lines_of(name: str) -> dict[str, Owner]:
-    return {each.name: each for each in survey_of(trace(name), 1.0).groups if each.kind == "line"}
+    return {
+        each.name: each for each in survey_program(trace(name), 1.0).groups if each.kind == "line"
+    }
 
 
 def test_functions_of_triton_have_their_line() -> None:
-    found = survey_of(trace("triton"), 5.9)
+    found = survey_program(trace("triton"), 5.9)
     (function,) = [each for each in found.groups if each.kind == "function"]
     assert function.name == "softmax"
     assert function.place.endswith("triton_script.py:8")

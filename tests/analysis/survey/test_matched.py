@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from tests.support.surveys import trace
 
-from kernelprof.analysis.survey.answer import survey_of
+from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.matched import with_survey
 from kernelprof.model.diagnosis import (
     Confidence,
     Diagnosis,
+    DurationRange,
     KernelDiagnosis,
-    Spread,
     Status,
     Verdict,
 )
@@ -26,7 +27,7 @@ NATIVE = "void at::native::vectorized_elementwise_kernel<4, at::native::{}<float
 
 
 def _measured(
-    name: str, launches: int, bottleneck: str | None = None, time: Spread | None = None
+    name: str, launches: int, bottleneck: str | None = None, time: DurationRange | None = None
 ) -> KernelDiagnosis:
     verdict = Verdict(Status.BOTTLENECK, bottleneck or "dram-bandwidth", Confidence.HIGH)
     rows = tuple(range(launches))
@@ -40,12 +41,12 @@ def _surveyed(name: str, launches: int, share: float) -> SurveyedKernel:
 
 
 def test_names_of_one_template_are_told_apart_by_their_words() -> None:
-    survey = survey_of(trace("jacobi"), 1.0)
+    survey = survey_program(trace("jacobi"), 1.0)
     kernels = (
         _surveyed(NATIVE.format("FillFunctor"), 50, 0.7),
         _surveyed(NATIVE.format("CUDAFunctor_add"), 90, 0.3),
     )
-    survey = type(survey)(1.0, 1, survey.gpus, kernels, (), survey.answer)
+    survey = structs.replace(survey, seconds=1.0, kernels=kernels, groups=(), warnings=(), ended="")
     found = with_survey(Diagnosis((_measured(ADD, 2), _measured(FILL, 3)), "x"), survey)
     assert [each.name for each in found.kernels] == [FILL, ADD]
     assert [each.share for each in found.kernels] == [0.7, 0.3]
@@ -55,26 +56,26 @@ def test_names_of_one_template_are_told_apart_by_their_words() -> None:
 
 
 def test_launches_of_one_configuration_with_several_verdicts_share_its_time() -> None:
-    survey = survey_of(trace("jacobi"), 1.0)
+    survey = survey_program(trace("jacobi"), 1.0)
     kernels = (_surveyed(NATIVE.format("FillFunctor"), 50, 0.8),)
-    survey = type(survey)(1.0, 1, survey.gpus, kernels, (), survey.answer)
+    survey = structs.replace(survey, seconds=1.0, kernels=kernels, groups=(), warnings=(), ended="")
     measured = (_measured(FILL, 3), _measured(FILL, 1, "memory-latency"))
     found = with_survey(Diagnosis(measured, "x"), survey)
     assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
     timed = (
-        _measured(FILL, 3, time=Spread(100.0, 90.0, 110.0)),
-        _measured(FILL, 1, "memory-latency", time=Spread(900.0, 900.0, 900.0)),
+        _measured(FILL, 3, time=DurationRange(100.0, 90.0, 110.0)),
+        _measured(FILL, 1, "memory-latency", time=DurationRange(900.0, 900.0, 900.0)),
     )
     found = with_survey(Diagnosis(timed, "x"), survey)
     assert [each.launches for each in found.kernels] == [1, 3]
     assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
-    damaged = tuple(replace(each, duration_ns=Spread(0.0, 0.0, 0.0)) for each in timed)
+    damaged = tuple(replace(each, duration_ns=DurationRange(0.0, 0.0, 0.0)) for each in timed)
     found = with_survey(Diagnosis(damaged, "x"), survey)
     assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
 
 
 def test_a_kernel_that_the_survey_did_not_see_keeps_its_share() -> None:
-    survey = survey_of(trace("jacobi"), 1.0)
+    survey = survey_program(trace("jacobi"), 1.0)
     found = with_survey(Diagnosis((_measured("other(int)", 1),), "x"), survey)
     (kernel,) = found.kernels
     assert kernel.surveyed is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from kernelprof.analysis.survey.groups import surveyed
+from kernelprof.analysis.survey.owners import surveyed
 from kernelprof.model.trace import CALLS, KERNELS, RANGES, Configuration, Trace
 
 if TYPE_CHECKING:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.captures import PAIRS
 
 import kernelprof
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.cases import OPEN
+from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
 from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
-
-PAIRS = Path(kernelprof.__file__).parent / "recorded" / "h200-pairs"
 
 
 def read(name: str) -> Capture:
@@ -51,7 +49,7 @@ def test_a_case_that_decides_nothing_makes_it_less_sure(conflicts: Capture) -> N
     verdict = diagnose(replace(conflicts, cases=(conflicts, nothing))).kernels[0].verdict
     assert verdict.bottleneck == "shared-bank-conflicts"
     assert verdict.confidence is Confidence.MEDIUM
-    assert OPEN in verdict.notes
+    assert OPEN_IN_A_CASE in verdict.notes
 
 
 def test_a_case_with_another_verdict_makes_it_doubtful(conflicts: Capture) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.analysis.verdict.support import CAPTURES
+from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import few, one_in
 
 from kernelprof.analysis.metrics.catalogue import catalogue
@@ -15,7 +16,9 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Origin
 from kernelprof.sources import read_capture
 
-RECORDED = Path(__file__).parents[3] / "src" / "kernelprof" / "recorded"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 EXPORTS = sorted(
     path
     for path in CAPTURES.rglob("*")
@@ -23,7 +26,9 @@ EXPORTS = sorted(
     and not {"source_page", "sanitizer", "peers", "h200_changes", "h200_once"} & set(path.parts)
     and "times" not in path.name
 )
-DIRECTORIES = sorted(path.parent for path in RECORDED.rglob("manifest.json"))
+DIRECTORIES = [
+    path.parent for folder in (RECORDED, PAIRS) for path in sorted(folder.rglob("manifest.json"))
+]
 
 
 ALIKE = "hundreds of captures alike"

@@ -42,9 +42,7 @@ def gemm_series(request: pytest.FixtureRequest) -> dict[int, KernelDiagnosis]:
 
 
 class TestGemmSeries:
-    def test_every_launch_has_the_verdict_that_the_next_change_showed_right(
-        self, gemm_series: dict[int, KernelDiagnosis]
-    ) -> None:
+    def test_every_launch_has_the_verdict_that_the_next_change_showed_right(self, gemm_series):
         wrong = {
             row: gemm_series[row].verdict.bottleneck
             for row, names in KNOWN.items()
@@ -53,22 +51,16 @@ class TestGemmSeries:
         assert wrong == {}
         assert len(gemm_series) == 26
 
-    def test_the_conflict_free_twin_is_not_called_conflicting(
-        self, gemm_series: dict[int, KernelDiagnosis]
-    ) -> None:
+    def test_the_conflict_free_twin_is_not_called_conflicting(self, gemm_series):
         assert gemm_series[13].verdict.bottleneck != "shared-bank-conflicts"
         assert gemm_series[13].verdict.status is Status.BOTTLENECK
 
-    def test_units_full_of_needed_work_are_at_their_limit(
-        self, gemm_series: dict[int, KernelDiagnosis]
-    ) -> None:
+    def test_units_full_of_needed_work_are_at_their_limit(self, gemm_series):
         at_limit = {r for r, k in gemm_series.items() if k.verdict.status is Status.AT_LIMIT}
         assert at_limit == AT_LIMIT
         assert all(gemm_series[row].verdict.gain is None for row in AT_LIMIT)
 
-    def test_the_limiter_of_occupancy_is_named(
-        self, gemm_series: dict[int, KernelDiagnosis]
-    ) -> None:
+    def test_the_limiter_of_occupancy_is_named(self, gemm_series):
         assert "Limited by shared memory: 1 block on an SM." in gemm_series[22].verdict.why
 
 
@@ -144,9 +136,7 @@ class TestValidation:
             return verdict.bottleneck in (None, NAMED_SINCE.get(str(judgement["label"])))
         return verdict.bottleneck in accept
 
-    def test_every_launch_judged_for_certain_is_called_so(
-        self, judged: list[tuple[str, dict[str, object], KernelDiagnosis]]
-    ) -> None:
+    def test_every_launch_judged_for_certain_is_called_so(self, judged):
         wrong = {
             label: kernel.verdict.bottleneck
             for label, judgement, kernel in judged
@@ -154,26 +144,20 @@ class TestValidation:
         }
         assert wrong == {}
 
-    def test_nearly_all_of_the_others_are_called_something_acceptable(
-        self, judged: list[tuple[str, dict[str, object], KernelDiagnosis]]
-    ) -> None:
+    def test_nearly_all_of_the_others_are_called_something_acceptable(self, judged):
         right = sum(self._right(judgement, kernel) for _, judgement, kernel in judged)
         assert len(judged) == 181
         assert right == 172, "docs/verdicts.md and the README give this figure"
 
-    def test_no_name_that_would_be_wrong_is_given(
-        self, judged: list[tuple[str, dict[str, object], KernelDiagnosis]]
-    ) -> None:
+    def test_no_name_that_would_be_wrong_is_given(self, judged):
         forbidden = {
             label: kernel.verdict.bottleneck
             for label, judgement, kernel in judged
-            if kernel.verdict.bottleneck in judgement.get("must_not", [])  # type: ignore[operator]
+            if kernel.verdict.bottleneck in judgement.get("must_not", [])
         }
         assert forbidden == {}
 
-    def test_nothing_unexpected_is_said_with_high_confidence(
-        self, judged: list[tuple[str, dict[str, object], KernelDiagnosis]]
-    ) -> None:
+    def test_nothing_unexpected_is_said_with_high_confidence(self, judged):
         wrong = {
             label: kernel.verdict.bottleneck
             for label, judgement, kernel in judged

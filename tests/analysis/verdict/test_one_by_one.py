@@ -13,8 +13,7 @@ import pytest
 from kernelprof.analysis import verdict
 from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.grouping import alike
+from kernelprof.analysis.verdict import diagnose, split_by_time
 from kernelprof.analysis.verdict.sensitivity import Sensitivity
 from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
@@ -71,7 +70,7 @@ def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
 
     monkeypatch.setattr(Facts, "_column", noted)
     # Relations compare whatever is there.
-    monkeypatch.setattr(Facts, "_check_implications", lambda _: None)
+    monkeypatch.setattr(Facts, "_clear_broken_relations", lambda _: None)
     monkeypatch.setattr(Facts, "_contradictions", ())
     for name in ("gemm_series.full.raw.csv", "gemm_series.eight-metrics.raw.csv"):
         diagnose(read_capture(CAPTURES / name))
@@ -93,7 +92,7 @@ def test_launches_whose_times_differ_several_fold_are_shown_apart() -> None:
 def test_times_decide_only_where_they_differ_several_fold() -> None:
     times = np.array([100.0, 101.0, 250.0, 900.0, 905.0]) * 1000.0
     rows = np.arange(5)
-    assert [part.tolist() for part in alike(rows, times)] == [[0, 1], [2], [3, 4]]
-    assert [part.tolist() for part in alike(rows, times * 1e-3)] == [[0, 1, 2, 3, 4]]
-    assert len(alike(rows, np.array([100.0, 150.0, 200.0, 250.0, 310.0]) * 1000.0)) == 1
-    assert len(alike(rows, np.array([100.0, np.nan, 200.0, 250.0, 910.0]) * 1000.0)) == 1
+    assert [part.tolist() for part in split_by_time(rows, times)] == [[0, 1], [2], [3, 4]]
+    assert [part.tolist() for part in split_by_time(rows, times * 1e-3)] == [[0, 1, 2, 3, 4]]
+    assert len(split_by_time(rows, np.array([100.0, 150.0, 200.0, 250.0, 310.0]) * 1000.0)) == 1
+    assert len(split_by_time(rows, np.array([100.0, np.nan, 200.0, 250.0, 910.0]) * 1000.0)) == 1

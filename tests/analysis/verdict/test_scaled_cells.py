@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
-from tests.support.captures import captured
+from tests.support.captures import PAIRS, RECORDED, captured
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.verdict import diagnose
@@ -20,13 +19,14 @@ from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernelprof.analysis.verdict.ranking import Judgement
     from kernelprof.model.capture import Capture
 
 FACTORS = (0.0, 10.0, 1000.0)
 RANK = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
 NAMES = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
-RECORDED = Path(__file__).parents[3] / "src" / "kernelprof" / "recorded"
 
 LEFT = {
     "gemm_series": 2,
@@ -60,6 +60,7 @@ def _counts_bulk_copies(manifest: Path) -> bool:
     return "op_tma_ld" in manifest.read_text("utf-8")
 
 
+RECORDINGS = [path for folder in (RECORDED, PAIRS) for path in folder.rglob("manifest.json")]
 GROUPS = {
     "gemm_series": [CAPTURES / "gemm_series.full.raw.csv"],
     "exports": [
@@ -67,13 +68,11 @@ GROUPS = {
         for path in EXPORTS
         if path.name != "gemm_series.full.raw.csv" and path.parent != TENSOR
     ],
-    "recorded": sorted(
-        path.parent for path in RECORDED.rglob("manifest.json") if not _counts_bulk_copies(path)
-    ),
+    "recorded": sorted(path.parent for path in RECORDINGS if not _counts_bulk_copies(path)),
     "tensor_exports": [path for path in EXPORTS if path.parent == TENSOR],
     "tensor_recorded": sorted(
         path.parent
-        for path in RECORDED.rglob("manifest.json")
+        for path in RECORDINGS
         if _counts_bulk_copies(path) and not path.is_relative_to(RECORDED / "h200-bf16")
     ),
     "tensor_ladder": sorted(

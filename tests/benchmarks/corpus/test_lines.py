@@ -15,7 +15,7 @@ from benchmarks.corpus.score import score
 from benchmarks.corpus.scorecard import Scorecard
 from benchmarks.corpus.stored import by_full, load, measured
 
-from kernelprof.analysis.waiting.blame import BLAMED
+from kernelprof.analysis.stalls.blame import BLAMED
 
 if TYPE_CHECKING:
     from benchmarks.corpus.lines import LineScore

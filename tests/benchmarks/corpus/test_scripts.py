@@ -20,7 +20,7 @@ from tests.conftest import CAPTURES
 from tests.ladder.machine import H200, STAND_IN
 
 from benchmarks.corpus import scripts as scripts_module
-from kernelprof.collect.environment import Machine
+from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch.processes import Interrupts
 from kernelprof.sources.capture_directory import read_manifest, read_stored
@@ -271,8 +271,8 @@ def test_a_side_is_profiled_in_its_range(
     ncu.write_text(NCU.format(python=sys.executable, stand_in=str(STAND_IN)), encoding="utf-8")
     ncu.chmod(0o755)
     monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
-    here = Machine((H200,), "580.159.04", "13.0")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: here)
+    here = LocalMachine((H200,), "580.159.04", "13.0")
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: here)
     fated(python, torch_product_bfloat16="crash")
     pairs, captures = choose(scripts(), [FAST, SLOW]), tmp_path / "captures"
     plan, said = Plan(pairs, captures, python=str(python)), list[str]()

@@ -14,7 +14,7 @@ from tests.benchmarks.ladder.samples import MEASURED
 from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE
 
 from kernelprof.ladder.registry import ladder
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.specification.reader import load_spec
 from kernelprof.report.writers import markdown
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import tomllib
 
 from benchmarks.predict.calibrate import FEWEST, calibrated, to_toml
 
-from kernelprof.predict.spread import Spread
+from kernelprof.prediction.model_error import ModelError
 
 
 def pairs(count: int, seed: int) -> list[tuple[float, float]]:
@@ -18,7 +18,7 @@ def pairs(count: int, seed: int) -> list[tuple[float, float]]:
     return [(each, each * 1.1 * math.exp(lots.gauss(0, 0.3))) for each in predicted]
 
 
-def share_held(spread: Spread, seen: list[tuple[float, float]]) -> float:
+def share_held(spread: ModelError, seen: list[tuple[float, float]]) -> float:
     ends = [(*spread.around(value), measured) for value, measured in seen]
     return sum(low <= measured <= high for low, high, measured in ends) / len(seen)
 
@@ -47,4 +47,6 @@ def test_what_is_never_off_is_exact() -> None:
 
 def test_the_file_has_what_was_found() -> None:
     found = calibrated({"duration": pairs(50, 1), "issue_slots": pairs(60, 2)})
-    assert {name: Spread(**each) for name, each in tomllib.loads(to_toml(found)).items()} == found
+    assert {
+        name: ModelError(**each) for name, each in tomllib.loads(to_toml(found)).items()
+    } == found

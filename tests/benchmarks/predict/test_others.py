@@ -9,7 +9,7 @@ from benchmarks.predict.others.__main__ import document, outcome, row
 from benchmarks.predict.others.kernels import all_kernels, choose
 
 from kernelprof.errors import InputError
-from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.specification.reader import load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.collect.survey import library
+from kernelprof.collect.survey import run as library
 from kernelprof.errors import MissingToolError
 
 if TYPE_CHECKING:

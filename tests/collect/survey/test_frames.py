@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.support.surveys import unpacked
 
-from kernelprof.collect.survey import frames
-from kernelprof.collect.survey.library import SOURCES
+from kernelprof.collect.survey import reader as frames
 from kernelprof.collect.survey.reader import read_survey
+from kernelprof.collect.survey.run import SOURCES
 from kernelprof.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def test_a_whole_file(tmp_path: Path) -> None:
     found = frames.read_frames(file)
     assert found.whole
     assert found.program == ("/tmp/w/bin/jacobi",)
-    assert len(found.of(frames.KERNEL)) == 6064
-    assert len(found.of(frames.END)) == 1
-    kernels = found.of(frames.KERNEL)
+    assert len(found.select(frames.KERNEL)) == 6064
+    assert len(found.select(frames.END)) == 1
+    kernels = found.select(frames.KERNEL)
     assert (kernels["end"] > kernels["start"]).all()
-    assert set(np.unique(kernels["configuration"])) == set(found.of(frames.CONFIGURATION)["id"])
+    assert set(np.unique(kernels["configuration"])) == set(found.select(frames.CONFIGURATION)["id"])
 
 
 def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> No
     for size in np.linspace(200, len(data), 40).astype(int).tolist():
         file.write_bytes(data[:size])
         found = frames.read_frames(file)
-        kernels = len(found.of(frames.KERNEL))
+        kernels = len(found.select(frames.KERNEL))
         assert kernels >= before
         before = kernels
         read_survey(tmp_path)

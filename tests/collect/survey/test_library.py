@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.collect.survey import frames, library
+from kernelprof.collect.survey import reader as frames
+from kernelprof.collect.survey import run as library
 from kernelprof.collect.survey.reader import PLACES, read_survey
 from kernelprof.collect.survey.run import environment
 from kernelprof.errors import MissingToolError
@@ -35,9 +36,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_cupti_of_the_toolkit_that_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cupti_of_the_toolkit_that_is_named(tmp_path, monkeypatch) -> None:
     target = _toolkit(tmp_path).resolve()
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     found = library.find_cupti()
@@ -53,9 +52,7 @@ def test_without_cupti_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_headers_that_do_not_compile_are_an_error_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_headers_that_do_not_compile_are_an_error_that_says_so(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "cupti.h").write_text("#error no such thing\n", encoding="utf-8")
     with pytest.raises(MissingToolError, match="cannot be compiled"):
@@ -105,9 +102,7 @@ int main(void) {
 """
 
 
-def test_ranges_of_nvtx_are_heard_also_after_a_fork(
-    built: tuple[Path, library.Cupti], with_nvtx: list[str], tmp_path: Path
-) -> None:
+def test_ranges_of_nvtx_are_heard_also_after_a_fork(built, with_nvtx, tmp_path) -> None:
     made, cupti = built
     source, program = tmp_path / "ranges.c", tmp_path / "ranges"
     source.write_text(PROGRAM, encoding="utf-8")
@@ -121,7 +116,7 @@ def test_ranges_of_nvtx_are_heard_also_after_a_fork(
     parent = next(each for each in files if "often" in each.texts.values())
     assert {"outer", "own", "registered", "often"} in names
     assert {"child"} in names
-    first = parent.of(frames.RANGE)[0]
+    first = parent.select(frames.RANGE)[0]
     assert parent.texts[int(first["name"])] == "outer"
     assert first["id"] == 6  # PyTorch's number, from 1 on
     # Neither has used a GPU.

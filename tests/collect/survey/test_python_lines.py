@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.collect.survey import frames
-from kernelprof.collect.survey.ranges import paired
+from kernelprof.collect.survey import reader as frames
+from kernelprof.collect.survey.reader import pair_ranges
 from kernelprof.collect.survey.run import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kernelprof.collect.survey import library
+    from kernelprof.collect.survey import run as library
 
 SHIM = """
 #include <nvtx3/nvToolsExt.h>
@@ -190,7 +190,7 @@ def surveyed(
 def _nested(path: Path) -> Ranges:
     """Every range but those that only fill the file, with the names of all around it."""
     found = frames.read_frames(path)
-    rows = paired(found.of(frames.RANGE))
+    rows = pair_ranges(found.select(frames.RANGE))
     nested, open_ = [], dict[int, list[str]]()
     for name, thread, depth in rows[["name", "thread", "depth"]].tolist():
         around = open_.setdefault(thread, [])
@@ -205,9 +205,7 @@ def _line(script: str, text: str, into: Path) -> str:
     return f"kernelprof.line\x1f{into / 'script.py'}:{number}"
 
 
-def test_outermost_operators_have_the_line_that_called_them(
-    surveyed: Callable[[str], tuple[str, Ranges]], tmp_path: Path
-) -> None:
+def test_outermost_operators_have_the_line_that_called_them(surveyed, tmp_path) -> None:
     _, ranges = surveyed(OPERATORS)
     where = {each[-1]: each[:-1] for each in ranges if each[-1] != "aten::inner"}
     assert where["aten::before"] == ()
@@ -223,9 +221,7 @@ def test_outermost_operators_have_the_line_that_called_them(
     assert len(inner) == 6
 
 
-def test_what_ends_the_naming_is_called_between_operators_until_it_has(
-    surveyed: Callable[[str], tuple[str, Ranges]],
-) -> None:
+def test_what_ends_the_naming_is_called_between_operators_until_it_has(surveyed) -> None:
     """It is Python code, called by Python itself: Ctrl-C in it reaches the program."""
     printed, _ = surveyed(ENOUGH)
     called, raised = json.loads(printed)
@@ -235,9 +231,7 @@ def test_what_ends_the_naming_is_called_between_operators_until_it_has(
     assert 9 <= called[0][0] <= 10  # of two ranges each, of 20
 
 
-def test_garbage_is_not_collected_where_an_operator_begins(
-    surveyed: Callable[[str], tuple[str, Ranges]],
-) -> None:
+def test_garbage_is_not_collected_where_an_operator_begins(surveyed) -> None:
     """A finalizer that calls operators would run there, and upset what is open."""
     printed, ranges = surveyed(GARBAGE)
     assert printed.split() == ["0", "True", "False"]

@@ -55,7 +55,8 @@ def _lines() -> Iterator[str]:
         "2026-11-21, made by `tests/kernels/changes/capture.sh`: each kernel five times, each a "
         "process of its own that is checked, timed (20 launches) and profiled. Default policy, no "
         "calibration. The constants of the noise floor were chosen on these captures, which are "
-        "therefore no proof of them: `gate --calibrate` measures what your kernels need. Written by"
+        "therefore no proof of them: `baseline calibrate` measures what your kernels need. Written "
+        "by"
     )
     yield ""
     yield "```sh\nmake gate-report\n```"

@@ -10,12 +10,13 @@ from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
 from tests.comparison.predicted import access, amount, kernel, predicted, side
 
 from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate.baseline import from_text, to_text
-from kernelprof.comparison.gate.changes import (
-    accepted,
-    baseline_of,
-    calibrated,
-    updated,
+from kernelprof.comparison.gate.baseline import (
+    accept,
+    calibrate,
+    from_text,
+    make_baseline,
+    to_text,
+    update,
 )
 from kernelprof.comparison.gate.policy import load_policy
 from kernelprof.errors import InputError
@@ -29,7 +30,7 @@ CONSENT = Acceptance("", NOW, "Ada", "the loop must stay rolled")
 
 
 def test_a_baseline_is_read_as_it_was_written() -> None:
-    made = baseline_of(taken("tile", "1"), NOW)
+    made = make_baseline(taken("tile", "1"), NOW)
     read = from_text(to_text(made), "b.json")
     assert to_text(read) == to_text(made)
     snapshot = read.snapshot("b.json")
@@ -42,7 +43,7 @@ def test_a_baseline_is_read_as_it_was_written() -> None:
 
 
 def test_the_file_is_small_and_a_diff_shows_what_changed() -> None:
-    one = to_text(baseline_of(taken("tile", "1"), NOW)).splitlines()
+    one = to_text(make_baseline(taken("tile", "1"), NOW)).splitlines()
     assert len("\n".join(one)) < 8_000
     assert sum("events_ns" in line for line in one) == 1
     (times,) = (line for line in one if "events_ns" in line)
@@ -53,7 +54,7 @@ def test_the_file_is_small_and_a_diff_shows_what_changed() -> None:
 
 @pytest.mark.parametrize("schema", ["2", "10", None, 1])
 def test_a_schema_that_is_not_known_is_refused(schema: object) -> None:
-    values = json.loads(to_text(baseline_of(taken("tile", "1"), NOW)))
+    values = json.loads(to_text(make_baseline(taken("tile", "1"), NOW)))
     values["schema_version"] = schema
     with pytest.raises(InputError, match="schema version") as caught:
         from_text(json.dumps(values), "b.json")
@@ -78,14 +79,14 @@ def test_a_damaged_file_is_named(text: str, says: str) -> None:
 
 def test_a_capture_that_decides_nothing_is_no_baseline_unless_the_policy_allows_it() -> None:
     with pytest.raises(InputError, match="is inconclusive on 11 of 11 kernels, 100 % of the time"):
-        baseline_of(of(SAME_CODE), NOW)
-    made = baseline_of(of(SAME_CODE), NOW, load_policy({"inconclusive": "allow"}))
+        make_baseline(of(SAME_CODE), NOW)
+    made = make_baseline(of(SAME_CODE), NOW, load_policy({"inconclusive": "allow"}))
     assert len(made.kernels) == 11
     assert to_text(from_text(to_text(made), "b.json")) == to_text(made)
     assert gated(made.snapshot("b"), of(SAME_CODE)).outcome.value == "pass"
     one = load_policy({"kernel": [{"name": "gemm_tiled*", "inconclusive": "allow"}]})
     with pytest.raises(InputError, match="is inconclusive on 4 of 11 kernels"):
-        baseline_of(of(SAME_CODE), NOW, one)
+        make_baseline(of(SAME_CODE), NOW, one)
 
 
 def test_one_undecided_kernel_beside_others_is_held_by_time_and_counters() -> None:
@@ -94,7 +95,7 @@ def test_one_undecided_kernel_beside_others_is_held_by_time_and_counters() -> No
     both = replace(
         tile, kernels=(*tile.kernels, replace(chain.kernels[0], verdict=undecided))
     )  # 37 % of the time
-    made = baseline_of(both, NOW)
+    made = make_baseline(both, NOW)
     assert [each.verdict.status.value for each in made.kernels] == ["inconclusive", "bottleneck"]
     held = from_text(to_text(made), "b.json").snapshot("b")
     assert gated(held, both).outcome.value == "pass"
@@ -106,26 +107,26 @@ def test_one_undecided_kernel_beside_others_is_held_by_time_and_counters() -> No
 def test_a_damaged_capture_is_no_baseline_unless_the_policy_allows_it() -> None:
     cut = replace(taken("tile", "1"), damage=("The input ends in the middle of a row.",))
     with pytest.raises(InputError, match="is not whole, and cannot be a baseline: The input ends"):
-        baseline_of(cut, NOW)
-    assert len(baseline_of(cut, NOW, load_policy({"damaged": "allow"})).kernels) == 1
+        make_baseline(cut, NOW)
+    assert len(make_baseline(cut, NOW, load_policy({"damaged": "allow"})).kernels) == 1
     with pytest.raises(InputError, match="is not whole"):
-        accepted(baseline_of(taken("tile", "2"), NOW), cut, (), CONSENT)
+        accept(make_baseline(taken("tile", "2"), NOW), cut, (), CONSENT)
 
 
 def test_a_wrong_kernel_is_no_baseline() -> None:
     tile = taken("tile", "1")
     wrong = replace(tile, kernels=(replace(tile.kernels[0], passed=False),))
     with pytest.raises(InputError, match="is wrong"):
-        baseline_of(wrong, NOW)
+        make_baseline(wrong, NOW)
     with pytest.raises(InputError, match="is wrong"):
-        accepted(baseline_of(tile, NOW), wrong, (), CONSENT)
+        accept(make_baseline(tile, NOW), wrong, (), CONSENT)
     with pytest.raises(InputError, match="no kernel to record"):
-        baseline_of(replace(tile, kernels=()), NOW)
+        make_baseline(replace(tile, kernels=()), NOW)
 
 
 def test_an_accepted_regression_is_on_record_and_passes_from_then_on() -> None:
     before, after = taken("tile", "1"), taken("tile-rolled", "1")
-    made = accepted(baseline_of(before, NOW), after, (), CONSENT)
+    made = accept(make_baseline(before, NOW), after, (), CONSENT)
     (record,) = made.accepted
     assert (record.kernel, record.who, record.when) == ("sgemm_shared_tile_rolled", "Ada", NOW)
     assert record.reason == "the loop must stay rolled"
@@ -136,7 +137,7 @@ def test_an_accepted_regression_is_on_record_and_passes_from_then_on() -> None:
     assert record.after_ns == pytest.approx(2.665e6, rel=0.001)
     assert gated(made.snapshot("b"), taken("tile-rolled", "2")).outcome.value == "pass"
     # An update keeps the record.
-    assert updated(made, taken("tile-rolled", "3"), NOW).accepted == made.accepted
+    assert update(made, taken("tile-rolled", "3"), NOW).accepted == made.accepted
 
 
 def test_only_the_kernels_that_are_named_are_accepted() -> None:
@@ -145,12 +146,12 @@ def test_only_the_kernels_that_are_named_are_accepted() -> None:
     worse = replace(
         tile, kernels=(*taken("tile-rolled", "1").kernels, *taken("padded-0", "1").kernels)
     )
-    made = accepted(baseline_of(both, NOW), worse, ["sgemm_bank_conflict_free"], CONSENT)
+    made = accept(make_baseline(both, NOW), worse, ["sgemm_bank_conflict_free"], CONSENT)
     assert [each.name for each in made.kernels] == ["sgemm_bank_conflict_free", "sgemm_shared_tile"]
     assert made.kernels[0].metrics["shared_wavefronts"] == 56_623_104
     assert made.kernels[1].metrics["shared_wavefronts"] == 419_430_400
     with pytest.raises(InputError, match="no kernel nobody"):
-        accepted(made, worse, ["nobody"], CONSENT)
+        accept(made, worse, ["nobody"], CONSENT)
 
 
 def test_a_baseline_of_another_gpu_accepts_nothing() -> None:
@@ -158,16 +159,16 @@ def test_a_baseline_of_another_gpu_accepts_nothing() -> None:
     other = replace(tile, machine=replace(tile.machine, gpu="NVIDIA A100"))
     both = replace(tile, kernels=(*tile.kernels, *taken("padded", "1").kernels))
     with pytest.raises(InputError, match="another GPU"):
-        accepted(baseline_of(both, NOW), other, ["sgemm_shared_tile"], CONSENT)
+        accept(make_baseline(both, NOW), other, ["sgemm_shared_tile"], CONSENT)
     # All of its kernels take the machine along, and noise of another one does not stay.
-    made = accepted(baseline_of(tile, NOW), other, (), CONSENT)
+    made = accept(make_baseline(tile, NOW), other, (), CONSENT)
     assert made.machine.gpu == "NVIDIA A100"
 
 
 def test_a_kernel_that_is_gone_can_leave_the_baseline() -> None:
     tile, padded = taken("tile", "1"), taken("padded", "1")
-    both = baseline_of(replace(tile, kernels=(*tile.kernels, *padded.kernels)), NOW)
-    made = accepted(both, tile, ["sgemm_bank_conflict_free"], CONSENT)
+    both = make_baseline(replace(tile, kernels=(*tile.kernels, *padded.kernels)), NOW)
+    made = accept(both, tile, ["sgemm_bank_conflict_free"], CONSENT)
     assert [each.name for each in made.kernels] == ["sgemm_shared_tile"]
     (record,) = made.accepted
     assert (record.kernel, record.after) == ("sgemm_bank_conflict_free", None)
@@ -177,27 +178,27 @@ def test_a_kernel_that_is_gone_can_leave_the_baseline() -> None:
 def test_a_new_kernel_takes_no_other_s_place() -> None:
     tile = taken("tile", "1")
     a, b, ab = (replace(tile.kernels[0], name=name) for name in ("gemm_a", "gemm_b", "gemm_ab"))
-    before = baseline_of(replace(tile, kernels=(a, b)), NOW)
-    made = accepted(before, replace(tile, kernels=(a, b, ab)), ["gemm_ab"], CONSENT)
+    before = make_baseline(replace(tile, kernels=(a, b)), NOW)
+    made = accept(before, replace(tile, kernels=(a, b, ab)), ["gemm_ab"], CONSENT)
     assert [each.name for each in made.kernels] == ["gemm_a", "gemm_ab", "gemm_b"]
 
 
 def test_small_slowdowns_do_not_add_up_over_updates() -> None:
     tile = taken("tile", "1")
-    held = baseline_of(tile, NOW)
+    held = make_baseline(tile, NOW)
     for step in range(1, 6):
         by = 1.004**step
         times = tuple(by * each for each in tile.kernels[0].events_ns)
         slower = replace(tile, kernels=(replace(tile.kernels[0], events_ns=times),))
         if gated(held.snapshot("b"), slower).outcome.value != "pass":
             break
-        held = updated(held, slower, NOW)
+        held = update(held, slower, NOW)
     assert step == 2
 
 
 def test_calibration_measures_the_noise_between_runs() -> None:
-    made, without = calibrated(
-        baseline_of(taken("coalesced", "1"), NOW), [taken("coalesced", run) for run in RUNS[1:]]
+    made, without = calibrate(
+        make_baseline(taken("coalesced", "1"), NOW), [taken("coalesced", run) for run in RUNS[1:]]
     )
     assert without == ()
     assert made.kernels[0].noise == Noise(
@@ -208,8 +209,8 @@ def test_calibration_measures_the_noise_between_runs() -> None:
 
 
 def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
-    quiet, _ = calibrated(
-        baseline_of(taken("chain", "1"), NOW), [taken("chain", run) for run in RUNS[1:]]
+    quiet, _ = calibrate(
+        make_baseline(taken("chain", "1"), NOW), [taken("chain", run) for run in RUNS[1:]]
     )
     (kernel,) = quiet.kernels
     slower = replace(kernel, events_ns=tuple(1.002 * each for each in kernel.events_ns), noise=None)
@@ -224,7 +225,7 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
     tile = taken("tile", "1")
     metrics = dict(tile.kernels[0].metrics, instructions=1.02 * 725_876_736)
     odd = replace(tile, kernels=(replace(tile.kernels[0], metrics=metrics),))
-    made, _ = calibrated(baseline_of(tile, NOW), [odd, taken("tile", "2")])
+    made, _ = calibrate(make_baseline(tile, NOW), [odd, taken("tile", "2")])
     assert made.kernels[0].noise is not None
     assert made.kernels[0].noise.varying == {"instructions": 0.02}
     for instructions, outcome in ((1.015, "pass"), (1.03, "regression")):
@@ -235,26 +236,26 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
 
 
 def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
-    tile = baseline_of(taken("tile", "1"), NOW)
+    tile = make_baseline(taken("tile", "1"), NOW)
     with pytest.raises(InputError, match="1 more capture is too few"):
-        calibrated(tile, [taken("tile", "2")])
+        calibrate(tile, [taken("tile", "2")])
     with pytest.raises(InputError, match="none of the baseline's kernels"):
-        calibrated(tile, [taken("naive", "2"), taken("naive", "3")])
+        calibrate(tile, [taken("naive", "2"), taken("naive", "3")])
     with pytest.raises(InputError, match="another source or in another way"):
-        calibrated(
-            baseline_of(taken("padded", "1"), NOW), [taken("padded-0", "1"), taken("padded", "2")]
+        calibrate(
+            make_baseline(taken("padded", "1"), NOW), [taken("padded-0", "1"), taken("padded", "2")]
         )
     other = taken("tile", "2")
     other = replace(other, machine=replace(other.machine, ncu="2026.1"))
     with pytest.raises(InputError, match="not measured as the baseline was"):
-        calibrated(tile, [other, taken("tile", "3")])
+        calibrate(tile, [other, taken("tile", "3")])
 
 
 def test_a_baseline_of_predictions_is_read_as_it_was_written_with_a_line_a_record() -> None:
     lines = tuple(LineWork("k.cu", at, amount(8 * at, 0.5), amount(256)) for at in range(1, 40))
     known = predicted(("aa", "", "bb"), access(3, sectors=64), access(4, wavefronts=2), lines=lines)
     held = kernel(known, {"instructions": (90.5, 110)}, instructions=100, global_sectors=64)
-    made = baseline_of(side(held), "2026-11-22T00:00:00Z")
+    made = make_baseline(side(held), "2026-11-22T00:00:00Z")
     text = to_text(made)
     assert from_text(text, "k.json") == made
     assert text.count('"line": ') == 2 + 39
@@ -265,6 +266,6 @@ def test_a_baseline_of_predictions_is_read_as_it_was_written_with_a_line_a_recor
 def test_a_prediction_without_a_verdict_may_be_a_baseline() -> None:
     """Of a measurement it may not: little would be held."""
     held = kernel(predicted(("aa",)), instructions=100)
-    assert baseline_of(side(held), "2026-11-22T00:00:00Z").kernels == (held,)
+    assert make_baseline(side(held), "2026-11-22T00:00:00Z").kernels == (held,)
     with pytest.raises(InputError, match="inconclusive on 1 of 1"):
-        baseline_of(side(replace(held, predicted=None)), "2026-11-22T00:00:00Z")
+        make_baseline(side(replace(held, predicted=None)), "2026-11-22T00:00:00Z")

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.comparison.gate.planted import CHANGES, gated, once, taken
+from tests.support.captures import copy_capture
 from tests.support.few import few
 
 import kernelprof as kp
-from kernelprof.comparison import choice
-from kernelprof.comparison.gate.policy import load_policy
+from kernelprof.comparison import pairs
 from kernelprof.comparison.sides import pooled
 from kernelprof.comparison.snapshots import joined
 from kernelprof.errors import InputError
 from kernelprof.model.gate import Code, GateResult, Outcome
-from kernelprof.model.snapshot import KernelSnapshot, Noise, Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from kernelprof.model.snapshot import Snapshot
 
 
 def of_tile(**values: object) -> Snapshot:
@@ -82,7 +83,9 @@ def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
 
 def test_the_baseline_s_own_capture_among_the_candidates_excuses_nothing() -> None:
     before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
-    chains = [choice.only(side, ["fma_chain"]) for side in (before, pooled([before, after]))]
+    chains = [
+        pairs.select_kernels(side, ["fma_chain"]) for side in (before, pooled([before, after]))
+    ]
     assert gated(*chains).exit_code == 3
 
 
@@ -93,7 +96,7 @@ def test_runs_with_unlike_launches_are_damage() -> None:
 
 def test_a_damaged_capture_in_a_folder_is_not_left_out(tmp_path: Path) -> None:
     for run, label in (("1", "walk"), ("2", "walk-far")):
-        shutil.copytree(CHANGES / label / run, tmp_path / run)
+        copy_capture(CHANGES / label / run, tmp_path / run)
     (tmp_path / "notes.txt").write_text("of a meeting", "utf-8")
     with (tmp_path / "2" / "raw.csv.gz").open("ab") as file:
         file.write(b"x")
@@ -106,21 +109,6 @@ def test_a_damaged_capture_in_a_folder_is_not_left_out(tmp_path: Path) -> None:
         kp.gate(CHANGES / "walk" / "2", tmp_path)
 
 
-def test_noise_is_the_baseline_s_and_at_most_what_the_policy_allows() -> None:
-    tile = taken("tile", "1")
-    (kernel,) = tile.kernels
-    wild = Noise(0.6, 5, "CUDA events")
-    slow = of_tile(events_ns=tuple(1.3 * each for each in TIMES))
-    assert gated(tile, slow).exit_code == 1
-    own = replace(slow, kernels=(replace(slow.kernels[0], noise=wild),))
-    assert gated(tile, own).exit_code == 1
-    noisy = replace(tile, kernels=(replace(kernel, noise=wild),))
-    assert gated(noisy, slow).exit_code == 3
-    single = replace(noisy, kernels=(replace(noisy.kernels[0], events_ns=TIMES[:1]),))
-    assert open_codes(gated(single, of_tile(events_ns=(1.3 * TIMES[0],)))) >= {Code.TIME_UNDECIDED}
-    assert gated(noisy, slow, load_policy({"max_noise": 1})).exit_code == 0
-
-
 @pytest.mark.parametrize("lost", ["grid", "block"])
 def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
     before, after = once("before", 1, 2)
@@ -128,12 +116,6 @@ def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
     result = gated(before, blank)
     assert result.exit_code == 3
     assert Code.OTHER_WORK in open_codes(result)
-
-
-def test_events_that_are_gone_are_told() -> None:
-    result = gated(taken("tile", "1"), of_tile(events_ns=()))
-    assert result.exit_code == 3
-    assert Code.TIME_UNKNOWN in open_codes(result)
 
 
 def test_totals_of_more_launches_are_of_one_clock() -> None:
@@ -144,29 +126,6 @@ def test_totals_of_more_launches_are_of_one_clock() -> None:
     )
     twice = of_tile(events_ns=(), profiled_ns=kernel.profiled_ns * 2, launches=2, inputs=None)
     assert Code.LAUNCHED_MORE in open_codes(gated(before, twice))
-
-
-def specified(kernel: KernelSnapshot, **check: object) -> Snapshot:
-    assert kernel.inputs is not None
-    specification = {**(kernel.inputs.specification or {}), "check": check}
-    return of_tile(inputs=replace(kernel.inputs, specification=specification))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "code"),
-    [
-        ({}, {"sizes": {"M": 1, "N": 1, "K": 1}}, 1),
-        ({"sizes": {"M": 256, "N": 512, "K": 128}}, {}, 0),
-        ({"tolerance": 1e-5}, {"tolerance": float("nan")}, 1),
-        ({"tolerance": 1e-5}, {}, 0),
-        ({}, {"tolerance": 1e-4}, 1),
-    ],
-)
-def test_what_a_check_does_not_say_is_the_default(
-    before: dict[str, object], after: dict[str, object], code: int
-) -> None:
-    (kernel,) = taken("tile", "2").kernels
-    assert gated(specified(kernel, **before), specified(kernel, **after)).exit_code == code
 
 
 @pytest.mark.parametrize(
@@ -184,7 +143,7 @@ def test_what_a_check_does_not_say_is_the_default(
 def test_a_specification_of_another_kind_is_refused(
     part: str, value: object, tmp_path: Path
 ) -> None:
-    shutil.copytree(CHANGES / "tile" / "2", tmp_path / "c")
+    copy_capture(CHANGES / "tile" / "2", tmp_path / "c")
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
     manifest["source"]["specification"][part] = value
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
@@ -193,7 +152,7 @@ def test_a_specification_of_another_kind_is_refused(
 
 
 def test_a_result_that_is_off_by_more_than_allowed_is_wrong(tmp_path: Path) -> None:
-    shutil.copytree(CHANGES / "tile" / "2", tmp_path / "c")
+    copy_capture(CHANGES / "tile" / "2", tmp_path / "c")
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
     manifest["correctness"]["largest_error"] = 1.0
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
@@ -204,9 +163,9 @@ def test_a_result_that_is_off_by_more_than_allowed_is_wrong(tmp_path: Path) -> N
 
 def test_instances_of_a_template_that_is_renamed_keep_their_arguments() -> None:
     before, after = once("before", 1, 2)
-    pairs = choice.renames(["scale=scale"], before, after)
-    assert {was for was, _ in pairs} == {now for _, now in pairs}
-    assert all(was == now for was, now in pairs)
+    names = pairs.parse_renames(["scale=scale"], before, after)
+    assert {was for was, _ in names} == {now for _, now in names}
+    assert all(was == now for was, now in names)
 
 
 @pytest.mark.parametrize(

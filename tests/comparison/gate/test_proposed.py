@@ -15,12 +15,12 @@ from tests.support.text import unwrapped
 
 from kernelprof.comparison.gate import proposed
 from kernelprof.comparison.gate.policy import load_policy
-from kernelprof.comparison.gate.policy_changes import policy_changes
+from kernelprof.comparison.gate.proposed import policy_changes
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 from kernelprof.interface import changes as interface
-from kernelprof.model.gate import Code, Finding, Outcome
-from kernelprof.model.snapshot import Acceptance, Machine, Noise, Snapshot
+from kernelprof.model.gate import Code, GateFinding, Outcome
+from kernelprof.model.snapshot import Acceptance, MeasurementSetup, Noise, Snapshot
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli
@@ -128,7 +128,7 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
         "GPU NVIDIA H200 to NVIDIA H100",
         f"driver {old.machine.driver} to not known",
     ]
-    assert found(old, replace(old, machine=Machine()))
+    assert found(old, replace(old, machine=MeasurementSetup()))
 
 
 def test_a_second_kernel_of_the_same_name_hides_nothing() -> None:
@@ -353,7 +353,7 @@ def test_the_settings_of_a_project_are_a_policy_too(files: Path) -> None:
     project.write_text("[tool.kernelprof.gate]\nmax_slowdown = 1\n", encoding="utf-8")
     result = interface.gate(TILE, SAME, policy={}, proposed_policy=project)
     text = "the policy would change: max_slowdown 0 % to 100 %"
-    assert result.general == (Finding(Code.POLICY_CHANGED, Outcome.INCONCLUSIVE, text),)
+    assert result.general == (GateFinding(Code.POLICY_CHANGED, Outcome.INCONCLUSIVE, text),)
 
 
 def test_accepting_nothing_is_a_mistake() -> None:

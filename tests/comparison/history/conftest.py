@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.comparison.gate.planted import CHANGES
+from tests.support.captures import copy_capture
 
 from kernelprof.cli.main import main
 
@@ -51,7 +52,7 @@ def run_history(run_cli: RunCli, cache: Path) -> RunHistory:
 def fill(folder: Path, chosen: tuple[str, ...] = CHOSEN) -> Path:
     """Put captures into a folder."""
     for name in chosen:
-        shutil.copytree(CHANGES / name, folder / name)
+        copy_capture(CHANGES / name, folder / name)
     return folder
 
 

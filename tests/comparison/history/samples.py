@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.comparison.gate.planted import taken
 
-from kernelprof.comparison.history.rows import Wanted, build_history
-from kernelprof.comparison.history.store import Store
+from kernelprof.comparison.history.rows import RowSelection, build_history
+from kernelprof.comparison.history.store import HistoryCache
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.history import HistoryOrigin, Moment, MomentKind
 
@@ -44,10 +44,12 @@ def together(first: Moment, *kernels: KernelSnapshot) -> Moment:
     return replace(first, kernels=(*first.kernels, *kernels))
 
 
-def history(*moments: Moment, wanted: Wanted | None = None, origin: str = "captures") -> History:
+def history(
+    *moments: Moment, wanted: RowSelection | None = None, origin: str = "captures"
+) -> History:
     """The history of some moments."""
-    with Store(None) as store:
-        return build_history(origin, HistoryOrigin.FOLDER, moments, wanted or Wanted(), store)
+    with HistoryCache(None) as store:
+        return build_history(origin, HistoryOrigin.FOLDER, moments, wanted or RowSelection(), store)
 
 
 def eventful() -> History:

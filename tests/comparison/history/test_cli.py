@@ -14,7 +14,6 @@ from kernelprof.collect.recorded import FOLDER as RECORDED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from tests.comparison.history.conftest import RunHistory
 
 
@@ -58,7 +57,7 @@ def test_without_a_cache_nothing_is_kept(run_history: RunHistory, tmp_path: Path
 
 
 def test_a_cache_that_is_broken_or_cannot_be_written_is_not_told(
-    run_history: RunHistory, folder: Path, tmp_path: Path
+    run_history, folder, tmp_path
 ) -> None:
     plain = run_history(str(folder))
     (tmp_path / "file").write_text("", "utf-8")
@@ -97,9 +96,7 @@ def test_files_are_written(run_history: RunHistory, folder: Path, tmp_path: Path
     assert again.read_bytes() == page.read_bytes()
 
 
-def test_damage_and_strangers_are_told_and_left_out(
-    run_history: RunHistory, tmp_path: Path
-) -> None:
+def test_damage_and_strangers_are_told_and_left_out(run_history, tmp_path) -> None:
     folder = fill(tmp_path / "c", ("naive/1", "naive/2"))
     (folder / "naive" / "2" / "raw.csv.gz").write_bytes(b"")
     for number in range(12):
@@ -120,9 +117,7 @@ def test_damage_and_strangers_are_told_and_left_out(
     assert len(told) == 12
 
 
-def test_mistakes_end_with_2_and_say_what_to_do(
-    run_history: RunHistory, folder: Path, tmp_path: Path
-) -> None:
+def test_mistakes_end_with_2_and_say_what_to_do(run_history, folder, tmp_path) -> None:
     empty, broken = tmp_path / "empty", tmp_path / "broken"
     empty.mkdir()
     fill(broken, ("naive/1",))
@@ -148,9 +143,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(
         assert done.stdout == ""
 
 
-def test_the_folder_that_one_stands_in_can_be_named(
-    run_history: RunHistory, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_that_one_stands_in_can_be_named(run_history, folder, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     done = run_history(".", "--kernel", "naive", cwd=folder)
     assert done.returncode == 0

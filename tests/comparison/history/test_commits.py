@@ -12,8 +12,7 @@ from tests.comparison.gate.planted import CHANGES, taken
 from tests.comparison.history.conftest import GIT, REASON, git
 from tests.launch.conftest import stand_in
 
-from kernelprof.comparison.gate.baseline import to_text
-from kernelprof.comparison.gate.changes import baseline_of
+from kernelprof.comparison.gate.baseline import make_baseline, to_text
 from kernelprof.comparison.history.moments import committed
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 
@@ -33,29 +32,29 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_versions_are_read_and_renames_followed(repository: Path) -> None:
     found = committed(repository / FILE, None)
-    assert [(each.date, each.commit and each.commit.subject) for each in found.found] == [
+    assert [(each.date, each.commit and each.commit.subject) for each in found.moments] == [
         ("2026-09-01T08:00:00Z", "Add the warp tile"),
         ("2026-09-05T10:00:00Z", "Measure again"),
         ("2026-09-07T10:00:00Z", "Move the baseline"),
         ("2026-09-20T10:00:00Z", "Keep more in registers"),
         ("2026-10-02T10:00:00Z", "=Spill <b>less</b> | @all"),
     ]
-    paths = [each.origin.partition(":")[2] for each in found.found]
+    paths = [each.origin.partition(":")[2] for each in found.moments]
     assert paths == ["baseline.json", "baseline.json", FILE, FILE, FILE]
     log = git(repository, "log", "--format=%H").split()
-    shas = [each.commit.sha for each in found.found if each.commit is not None]
+    shas = [each.commit.sha for each in found.moments if each.commit is not None]
     # Without the commits that broke and removed it.
     assert shas == [*reversed(log[3:]), log[0]]
     ((name, why),) = found.unread
     assert name == f"{log[2][:7]}:{FILE}"
     assert "it is not JSON" in why
     assert found.notes == ()
-    assert [each.reason for each in found.found[-1].accepted] == [REASON]
+    assert [each.reason for each in found.moments[-1].accepted] == [REASON]
 
 
 def test_only_the_newest_are_read(repository: Path) -> None:
     found = committed(repository / FILE, 1)
-    assert [each.commit and each.commit.subject for each in found.found] == [
+    assert [each.commit and each.commit.subject for each in found.moments] == [
         "=Spill <b>less</b> | @all"
     ]
     assert found.notes == ("only the newest commit is read; --limit reads more",)
@@ -67,14 +66,14 @@ def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monk
     with pytest.raises(InputError, match="its versions have more than 20,000 bytes") as caught:
         committed(repository / FILE, None)
     assert caught.value.hint == "--limit reads fewer of them"
-    assert len(committed(repository / FILE, 1).found) == 1
+    assert len(committed(repository / FILE, 1).moments) == 1
 
 
 def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth", "1", repository.as_uri(), str(clone))
     found = committed(clone / FILE, 200)
-    assert len(found.found) == 1
+    assert len(found.moments) == 1
     assert found.notes == (
         "the clone is shallow: older commits are not in it (git fetch --unshallow)",
     )
@@ -84,7 +83,7 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
 
     def write(label: str, date: str, subject: str) -> None:
-        file.write_text(to_text(baseline_of(taken(label, "1"), "2026-09-01T00:00:00Z")), "utf-8")
+        file.write_text(to_text(make_baseline(taken(label, "1"), "2026-09-01T00:00:00Z")), "utf-8")
         git(tmp_path, "add", "--all")
         git(tmp_path, "commit", "--message", subject, date=date)
 
@@ -98,9 +97,9 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
     git(tmp_path, "commit", "--message", "merged", date="2026-09-04T00:00:00Z")
     write("coalesced", "2026-09-05T00:00:00Z", "last")
     found = committed(file, None)
-    subjects = [each.commit.subject for each in found.found if each.commit is not None]
+    subjects = [each.commit.subject for each in found.moments if each.commit is not None]
     assert subjects == ["first", "theirs", "ours", "last"]
-    assert found.found[-1].kernels[0].name == "sgemm_coalesced"
+    assert found.moments[-1].kernels[0].name == "sgemm_coalesced"
 
 
 def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path) -> None:
@@ -116,24 +115,20 @@ def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path)
         committed(repository / "*.json", None)
 
 
-def test_without_git_it_says_so(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_git_it_says_so(repository, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingToolError, match="git is not here") as caught:
         committed(repository / FILE, None)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
 
 
-def test_a_git_that_lies_in_the_repository_is_not_run(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_git_that_lies_in_the_repository_is_not_run(repository, tmp_path, monkeypatch) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", repository.as_uri(), str(clone))
     stand_in((clone / FILE).with_name("git"), f"touch {tmp_path}/ran", "exit 1")
     monkeypatch.chdir(clone)
     monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
-    assert committed(clone / FILE, 1).found
+    assert committed(clone / FILE, 1).moments
     assert not (tmp_path / "ran").exists()
 
 
@@ -167,9 +162,7 @@ def test_the_command_shows_the_commits(run_history: RunHistory, repository: Path
     )
 
 
-def test_configuration_of_git_changes_nothing(
-    run_history: RunHistory, repository: Path, tmp_path: Path
-) -> None:
+def test_configuration_of_git_changes_nothing(run_history, repository, tmp_path) -> None:
     settings = tmp_path / "gitconfig"
     settings.write_text(
         "[log]\nshowSignature = true\ndate = relative\n[color]\nui = always\n"
@@ -184,9 +177,7 @@ def test_configuration_of_git_changes_nothing(
     assert json.loads(other.stdout) == json.loads(plain.stdout)
 
 
-def test_mistakes_end_with_2_or_4(
-    run_history: RunHistory, repository: Path, tmp_path: Path
-) -> None:
+def test_mistakes_end_with_2_or_4(run_history, repository, tmp_path) -> None:
     (tmp_path / "b.json").write_text("{}", "utf-8")
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", "--all")

@@ -11,11 +11,10 @@ import pytest
 from tests.comparison.gate.planted import CHANGES, taken
 from tests.comparison.history.conftest import fill
 
-from kernelprof.comparison.gate.baseline import to_text
-from kernelprof.comparison.gate.changes import baseline_of
+from kernelprof.comparison.gate.baseline import make_baseline, to_text
 from kernelprof.comparison.history import moments as module
 from kernelprof.comparison.history.moments import DEPTH, find, read_folder, utc
-from kernelprof.comparison.history.store import Store, place_of, state_of
+from kernelprof.comparison.history.store import HistoryCache, cache_path, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,7 @@ CAPTURE = CHANGES / "naive" / "1"
 def mixed(tmp_path: Path) -> Path:
     """A capture, a baseline, and all that is neither."""
     shutil.copytree(CAPTURE, tmp_path / "a" / "one")
-    baseline = to_text(baseline_of(taken("tile", "1"), "2026-11-21T12:00:00Z"))
+    baseline = to_text(make_baseline(taken("tile", "1"), "2026-11-21T12:00:00Z"))
     (tmp_path / "base.json").write_text(baseline, "utf-8")
     (tmp_path / "diagnosis.json").write_text('{"tool": {"name": "kernelprof"}}', "utf-8")
     (tmp_path / "package.json").write_text('{"name": "other"}', "utf-8")
@@ -60,8 +59,8 @@ def test_only_folders_near_enough_are_looked_into(tmp_path: Path) -> None:
 
 
 def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
-    with Store(None) as store:
-        moments = read_folder(mixed, store).found
+    with HistoryCache(None) as store:
+        moments = read_folder(mixed, store).moments
     assert [(each.date, each.origin, each.kind) for each in moments] == [
         ("2026-11-21T15:55:51Z", "a/one", "capture"),
         ("2026-11-21T15:56:05Z", "base.json", "baseline"),
@@ -80,23 +79,21 @@ def test_exports_have_the_date_of_their_file(tmp_path: Path, captures: Path) -> 
         os.utime(file, (1_700_000_000 - 86_400 * days,) * 2)
     (tmp_path / "README.md").write_text("Section: nothing measured\n", "utf-8")
     (tmp_path / "kernel.cu").write_text("", "utf-8")
-    with Store(None) as store:
+    with HistoryCache(None) as store:
         looked = read_folder(tmp_path, store)
-    assert [(each.date, each.origin, len(each.kernels)) for each in looked.found] == [
+    assert [(each.date, each.origin, len(each.kernels)) for each in looked.moments] == [
         ("2023-11-13T22:13:20Z", "runs/1/stdout-no-csv.txt", 3),
         ("2023-11-14T22:13:20Z", "runs/0/gemm_series.eight-metrics.raw.csv", 24),
     ]
-    assert [each.machine.gpu for each in looked.found] == [None, "NVIDIA H200"]
+    assert [each.machine.gpu for each in looked.moments] == [None, "NVIDIA H200"]
     assert looked.notes == ("2 exports at the date of the file, for want of another",)
     assert looked.remark == "1 file left out, neither a capture nor a baseline: README.md"
 
 
-def test_what_is_known_is_not_diagnosed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_known_is_not_diagnosed_again(tmp_path, monkeypatch) -> None:
     folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.json"
-    with Store(place) as store:
-        first = read_folder(folder, store).found
+    with HistoryCache(place) as store:
+        first = read_folder(folder, store).moments
     read: list[str] = []
     real = module.of_capture
 
@@ -105,28 +102,28 @@ def test_what_is_known_is_not_diagnosed_again(
         return real(path, origin)
 
     monkeypatch.setattr(module, "of_capture", counted)
-    with Store(place) as store:
-        assert read_folder(folder, store).found == first
+    with HistoryCache(place) as store:
+        assert read_folder(folder, store).moments == first
     assert read == []
     manifest = folder / "naive" / "2" / "manifest.json"
     changed = json.loads(manifest.read_text("utf-8")) | {"created": "2026-11-23T01:00:00+01:00"}
     manifest.write_text(json.dumps(changed), "utf-8")
-    with Store(place) as store:
-        assert read_folder(folder, store).found[-1].date == "2026-11-23T00:00:00Z"
+    with HistoryCache(place) as store:
+        assert read_folder(folder, store).moments[-1].date == "2026-11-23T00:00:00Z"
     assert read == ["naive/2"]
-    with Store(None) as store:
+    with HistoryCache(None) as store:
         read_folder(folder, store)
     assert read == ["naive/2", "naive/1", "naive/2"]
 
 
 def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
     folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.json"
-    with Store(place) as store:
-        assert len(read_folder(folder, store).found) == 1
+    with HistoryCache(place) as store:
+        assert len(read_folder(folder, store).moments) == 1
     (folder / "naive" / "1" / "raw.csv.gz").write_bytes(b"gone")
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         looked = read_folder(folder, store)
-    assert looked.found == ()
+    assert looked.moments == ()
     ((name, why),) = looked.unread
     assert name == "naive/1"
     assert "does not have the hash that the manifest gives" in why
@@ -151,9 +148,9 @@ def test_damage_is_told_and_never_raised(tmp_path: Path, file: str, content: str
     (tmp_path / "c").mkdir(exist_ok=True)
     if file.startswith("c/"):
         (tmp_path / "c" / "raw.csv.gz").write_bytes(b"")
-    with Store(None) as store:
+    with HistoryCache(None) as store:
         looked = read_folder(tmp_path, store)
-    assert looked.found == ()
+    assert looked.moments == ()
     ((name, told),) = looked.unread
     assert name == file.removesuffix("/manifest.json")
     assert why in told
@@ -164,9 +161,9 @@ def test_a_date_that_is_none_is_damage(tmp_path: Path) -> None:
     manifest = folder / "naive" / "1" / "manifest.json"
     changed = json.loads(manifest.read_text("utf-8")) | {"created": "yesterday"}
     manifest.write_text(json.dumps(changed), "utf-8")
-    with Store(None) as store:
+    with HistoryCache(None) as store:
         looked = read_folder(folder, store)
-    assert looked.found == ()
+    assert looked.moments == ()
     assert looked.unread == (("naive/1", "'yesterday' is not a date"),)
 
 
@@ -183,16 +180,14 @@ def test_dates_are_utc(text: str, date: str) -> None:
     assert utc(text) == date
 
 
-def test_a_folder_s_file_is_found_again_by_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_s_file_is_found_again_by_any_name(tmp_path, monkeypatch) -> None:
     (tmp_path / "captures").mkdir()
     (tmp_path / "link").symlink_to("captures")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    place = place_of(tmp_path / "captures")
+    place = cache_path(tmp_path / "captures")
     assert place.parent == tmp_path / "cache" / "kernelprof" / "history"
-    assert place_of(tmp_path / "link") == place
-    assert place_of(tmp_path) != place
+    assert cache_path(tmp_path / "link") == place
+    assert cache_path(tmp_path) != place
 
 
 def test_a_state_is_of_content_and_time(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.comparison.history.samples import eventful, history, moment, together, with_kernels
 
-from kernelprof.comparison.history.rows import Wanted
+from kernelprof.comparison.history.rows import RowSelection
 from kernelprof.model.history import Commit, MomentKind
 from kernelprof.model.snapshot import Acceptance, Noise
 
@@ -106,15 +106,15 @@ def test_other_sizes_are_another_series() -> None:
 def test_rows_can_be_chosen() -> None:
     moments = [moment(day, "tile", str(day)) for day in (1, 2, 3, 4)]
     moments.append(moment(9, "naive"))
-    newest = history(*moments, wanted=Wanted(re.compile("tile"), limit=2))
+    newest = history(*moments, wanted=RowSelection(re.compile("tile"), limit=2))
     (kernel,) = newest.kernels
     assert (len(kernel.rows), kernel.older) == (2, 2)
     # The first one shown is compared with the one before it all the same.
     assert kernel.rows[0].time is not None
-    since = history(*moments, wanted=Wanted(since="2026-09-04T10:00:00Z"))
+    since = history(*moments, wanted=RowSelection(since="2026-09-04T10:00:00Z"))
     assert [each.name for each in since.kernels] == ["sgemm_naive", "sgemm_shared_tile"]
     assert [row.moment.origin for row in since.kernels[1].rows] == ["tile/4"]
-    assert history(*moments, wanted=Wanted(re.compile("nothing"))).kernels == ()
+    assert history(*moments, wanted=RowSelection(re.compile("nothing"))).kernels == ()
     assert since.moments == 5
 
 

@@ -11,14 +11,15 @@ from tests.comparison.gate.planted import taken
 import kernelprof
 from kernelprof.comparison.history import store as module
 from kernelprof.comparison.history.rows import time_changed
-from kernelprof.comparison.history.store import Store, maker
+from kernelprof.comparison.history.store import HistoryCache, maker
 from kernelprof.comparison.times import time_change
-from kernelprof.model.comparison import InputChange, TimeChange, TimeOutcome
+from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.snapshot import Noise
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEPT, NEW = InputChange("kind", "kept"), InputChange("kind", "new")
+KEPT, NEW = Noise(0.0, 1, "kept"), Noise(0.0, 1, "new")
 
 
 @pytest.fixture
@@ -26,22 +27,22 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "new" / "store.json"
 
 
-def look(store: Store, key: str = "a", state: str = "state") -> bool:
+def look(store: HistoryCache, key: str = "a", state: str = "state") -> bool:
     """Whether something was kept; it is kept now otherwise, as new."""
-    return store.known(InputChange, key, state, lambda: NEW) == KEPT
+    return store.get_or_make(Noise, key, state, lambda: NEW) == KEPT
 
 
 def kept(place: Path | None) -> bool:
     """Keep something and look for it in a new store."""
-    with Store(place) as store:
-        assert store.known(InputChange, "a", "state", lambda: KEPT) == KEPT
-    with Store(place) as store:
+    with HistoryCache(place) as store:
+        assert store.get_or_make(Noise, "a", "state", lambda: KEPT) == KEPT
+    with HistoryCache(place) as store:
         return look(store)
 
 
 def test_what_was_kept_is_found_again(place: Path) -> None:
     assert kept(place)
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         assert not look(store, state="other state")
         assert not look(store, key="b")
 
@@ -51,12 +52,10 @@ def test_without_a_place_nothing_stays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_version_or_other_rules_judge_again(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_or_other_rules_judge_again(place, monkeypatch) -> None:
     assert kept(place)
     monkeypatch.setattr(module, "maker", lambda: "0.0.1 of somebody")
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         assert not look(store)
 
 
@@ -76,9 +75,9 @@ def test_a_broken_file_is_made_again(place: Path, content: bytes) -> None:
 @pytest.mark.parametrize("entry", [None, [], ["state"], ["state", {}], ["state", {"kind": 1}]])
 def test_a_record_that_cannot_be_read_is_made_again(place: Path, entry: object) -> None:
     place.parent.mkdir()
-    values = {"maker": maker(), "kinds": {"InputChange": {"a": entry}}}
+    values = {"maker": maker(), "kinds": {"Noise": {"a": entry}}}
     place.write_text(json.dumps(values), "utf-8")
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         assert not look(store)
 
 
@@ -91,24 +90,24 @@ def test_a_place_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_keeps_what_it_found(place: Path) -> None:
-    def keep() -> InputChange:
+    def keep() -> Noise:
         return KEPT
 
-    def stop() -> InputChange:
+    def stop() -> Noise:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Store(place) as store:
-        [store.known(InputChange, key, "s", make) for key, make in (("a", keep), ("b", stop))]
-    with Store(place) as store:
+    with pytest.raises(KeyboardInterrupt), HistoryCache(place) as store:
+        [store.get_or_make(Noise, key, "s", make) for key, make in (("a", keep), ("b", stop))]
+    with HistoryCache(place) as store:
         assert look(store, state="s")
 
 
 def test_of_two_runs_the_later_one_stays(place: Path) -> None:
-    with Store(place) as one:
-        with Store(place) as other:
-            other.known(InputChange, "b", "state", lambda: KEPT)
-        one.known(InputChange, "a", "state", lambda: KEPT)
-    with Store(place) as store:
+    with HistoryCache(place) as one:
+        with HistoryCache(place) as other:
+            other.get_or_make(Noise, "b", "state", lambda: KEPT)
+        one.get_or_make(Noise, "a", "state", lambda: KEPT)
+    with HistoryCache(place) as store:
         assert look(store, "a")
         assert not look(store, "b")
     assert [each.name for each in place.parent.iterdir()] == [place.name]
@@ -116,16 +115,16 @@ def test_of_two_runs_the_later_one_stays(place: Path) -> None:
 
 def test_what_is_gone_is_forgotten(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = "not unicode \udcff"
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         for key in ("a", "b", odd):
-            store.known(InputChange, key, "state", lambda: KEPT)
-        store.forget(InputChange, {"a", odd})
-    with Store(place) as store:
+            store.get_or_make(Noise, key, "state", lambda: KEPT)
+        store.forget(Noise, {"a", odd})
+    with HistoryCache(place) as store:
         assert [look(store, key) for key in ("a", "b", odd)] == [True, False, True]
     monkeypatch.setattr(module, "MOST", 2)
-    with Store(place) as store:
-        store.known(InputChange, "c", "state", lambda: KEPT)
-    with Store(place) as store:
+    with HistoryCache(place) as store:
+        store.get_or_make(Noise, "c", "state", lambda: KEPT)
+    with HistoryCache(place) as store:
         assert [look(store, key) for key in ("a", odd, "c")] == [False, False, True]
 
 
@@ -133,14 +132,14 @@ def test_a_change_is_worked_out_once(place: Path, monkeypatch: pytest.MonkeyPatc
     before, after = taken("four-blocks", "1").kernels[0], taken("three-blocks", "1").kernels[0]
     expected = time_change(before, after, None)
     assert expected.outcome is TimeOutcome.SLOWER
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         assert time_changed(before, after, None, store) == expected
 
     def refuse(*_: object) -> TimeChange:
         raise AssertionError
 
     monkeypatch.setattr("kernelprof.comparison.history.rows.time_change", refuse)
-    with Store(place) as store:
+    with HistoryCache(place) as store:
         assert time_changed(before, after, None, store) == expected
         apart = time_changed(before, after, "another GPU", store)
         assert (apart.outcome, apart.reason) == (TimeOutcome.NOT_COMPARABLE, "another GPU")

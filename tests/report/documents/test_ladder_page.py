@@ -15,17 +15,8 @@ from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Trouble, from_json
 from kernelprof.model.numbers import share
-from kernelprof.report.document import (
-    Cell,
-    Chart,
-    Document,
-    Facts,
-    Note,
-    Section,
-    Table,
-    plain,
-)
-from kernelprof.report.documents.capture_page import Beside
+from kernelprof.report.document import Cell, Chart, Document, FactList, Note, Section, Table, plain
+from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.documents.ladder import document, headline
 from kernelprof.report.documents.ladder_parts import Card, card, way_up
 from kernelprof.report.writers import html
@@ -65,7 +56,7 @@ def rung_of(page: Document, number: int) -> Section:
 
 
 def facts_of(section: Section) -> dict[str, str]:
-    facts = next(each for each in section.blocks if isinstance(each, Facts))
+    facts = next(each for each in section.blocks if isinstance(each, FactList))
     return {fact.label: "".join(map(plain, fact.lines)) for fact in facts.items}
 
 
@@ -162,7 +153,7 @@ def test_points_are_rates_over_the_bytes_of_device_memory(
 @pytest.fixture(scope="module")
 def naive(climb: Climb) -> Card:
     capture = read_capture(FOLDER / "h200" / "01_naive")
-    return card(capture, diagnose(capture), Beside(), climb.rungs[0])
+    return card(capture, diagnose(capture), CaptureAttachments(), climb.rungs[0])
 
 
 def test_memory_s_limit_and_the_card_come_from_a_capture(climb: Climb, naive: Card) -> None:

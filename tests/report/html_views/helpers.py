@@ -11,8 +11,8 @@ from kernelprof.report.document import (
     Bullets,
     Cell,
     Chart,
-    Code,
-    Facts,
+    CodeBlock,
+    FactList,
     Note,
     Paragraph,
     Section,
@@ -20,12 +20,13 @@ from kernelprof.report.document import (
     plain,
 )
 from kernelprof.report.documents import capture_page
-from kernelprof.report.documents.capture_page import Beside
-from kernelprof.report.figures import flops, multiprocessor
-from kernelprof.report.figures.counted_mix import counted_mix
-from kernelprof.report.figures.measured import Launch, Measured
+from kernelprof.report.documents.capture_page import CaptureAttachments
+from kernelprof.report.figures import multiprocessor
+from kernelprof.report.figures.measured import LaunchFigures, Measured
 from kernelprof.report.figures.memory import Memory, memory
+from kernelprof.report.figures.opcode_mix import counted_mix
 from kernelprof.report.figures.roofline import Roofline, roofline
+from kernelprof.report.figures.roofline import count as count_flops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,8 +44,8 @@ class Card:
     section: Section
     roofline: Roofline | None
     memory: Memory | None
-    warp_states: multiprocessor.WarpStates | None
-    occupancy: multiprocessor.Occupancy | None
+    warp_states: multiprocessor.WarpStateShares | None
+    occupancy: multiprocessor.OccupancyLimits | None
     pipes: tuple[Any, ...]
     instructions: tuple[Any, ...]
 
@@ -131,7 +132,7 @@ class Page:
     def commands(self) -> list[str]:
         last = self.document.blocks[-1]
         assert isinstance(last, Section)
-        return [each.text for each in blocks(last.blocks) if isinstance(each, Code)]
+        return [each.text for each in blocks(last.blocks) if isinstance(each, CodeBlock)]
 
 
 def is_section(block: Block, title: str) -> bool:
@@ -140,7 +141,7 @@ def is_section(block: Block, title: str) -> bool:
 
 def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) -> Page:
     """The page of a capture, without a manifest unless one is given."""
-    beside = Beside(**known)
+    beside = CaptureAttachments(**known)
     found = diagnosis or diagnose(capture)
     document = capture_page.document(capture, found, beside)
     measured = Measured(capture)
@@ -160,13 +161,21 @@ def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) 
 
 
 def _card(
-    kernel: KernelDiagnosis, section: Section, measured: Measured, beside: Beside, kernels: int
+    kernel: KernelDiagnosis,
+    section: Section,
+    measured: Measured,
+    beside: CaptureAttachments,
+    kernels: int,
 ) -> Card:
-    launch = Launch(measured, measured.representative(kernel))
+    launch = LaunchFigures(measured, measured.representative(kernel))
     manifest = beside.manifest
-    own = manifest if manifest is not None and manifest.is_of(kernel.name, kernels) else None
+    own = (
+        manifest
+        if manifest is not None and manifest.describes_kernel(kernel.name, kernels)
+        else None
+    )
     timing = None if own is None else own.timing
-    counted = flops.count(launch, manifest)
+    counted = count_flops(launch, manifest)
     return Card(
         kernel,
         section,
@@ -204,7 +213,7 @@ def facts_of(found: Iterable[Block]) -> dict[str, str]:
     return {
         fact.label: " ".join(plain(line) for line in fact.lines)
         for each in found
-        if isinstance(each, Facts)
+        if isinstance(each, FactList)
         for fact in each.items
     }
 
@@ -220,14 +229,14 @@ def text_of(document: Document) -> str:
                 parts.append(plain(each.text))
             case Bullets():
                 parts += map(plain, each.items)
-            case Facts():
+            case FactList():
                 parts += [part for fact in each.items for part in (fact.label, fact.tip)]
                 parts += [plain(line) for fact in each.items for line in fact.lines]
             case Table():
                 parts += [part for row in each.rows for c in row for part in (plain(c.text), c.tip)]
             case Chart():
                 parts += [each.label, json.dumps(each.rows)]
-            case Code():
+            case CodeBlock():
                 parts += [each.text, each.name]
     return "\n".join(parts)
 
@@ -241,7 +250,7 @@ def check(page: Page) -> None:
             for row in each.rows:
                 _share(row.get("share"))
                 _share(row.get("hits"))
-        elif isinstance(each, Code):
+        elif isinstance(each, CodeBlock):
             for _, share in each.shares:
                 _share(share)
         elif isinstance(each, Table):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.changes import taken
 
-from kernelprof.report.figures.causes import LEAST, MOST, causes
+from kernelprof.report.documents.changed_kernel import LEAST, MOST, causes
 from kernelprof.report.figures.measured import Medians
 from kernelprof.report.figures.multiprocessor import EXPLAINED, IN_WORDS
 
 if TYPE_CHECKING:
-    from kernelprof.report.figures.causes import Causes
+    from kernelprof.report.documents.changed_kernel import Causes
 
 PAIRS = [("tile", "tile-barrier"), ("tile-barrier", "tile"), ("padded", "padded-0")]
 
@@ -32,7 +32,7 @@ def found(before: str, after: str) -> Causes:
 def test_the_parts_add_up_to_the_change(before: str, after: str) -> None:
     known = found(before, after)
     change = known.after_ns - known.before_ns
-    parts = [part for _, part in known.named]
+    parts = [part for _, part in known.largest]
     assert sum(parts) + known.rest_ns == pytest.approx(change)
     assert 1 <= len(parts) <= MOST
     assert all(part * change > 0 and abs(part) >= LEAST * abs(change) for part in parts)
@@ -42,7 +42,7 @@ def test_the_parts_add_up_to_the_change(before: str, after: str) -> None:
 
 def test_conflicts_that_are_gone_are_named() -> None:
     known = found("padded-0", "padded")
-    assert known.named[0][0] == "waiting for shared memory or special functions"
+    assert known.largest[0][0] == "waiting for shared memory or special functions"
 
 
 def test_nothing_is_made_of_no_change() -> None:

@@ -13,7 +13,7 @@ from tests.report.html_views.helpers import blocks, notes, page_of
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.capture import shares
-from kernelprof.report.document import Code, Paragraph, plain
+from kernelprof.report.document import CodeBlock, Paragraph, plain
 from kernelprof.report.documents.source import hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
@@ -66,7 +66,10 @@ def _source(page: Page) -> Section:
 def _shares(source: Section) -> tuple[tuple[int, float], ...]:
     """The marked lines."""
     return tuple(
-        share for each in blocks(source.blocks) if isinstance(each, Code) for share in each.shares
+        share
+        for each in blocks(source.blocks)
+        if isinstance(each, CodeBlock)
+        for share in each.shares
     )
 
 
@@ -156,7 +159,7 @@ def test_samples_that_are_elsewhere_are_no_marks(
 
 def test_a_source_without_its_text_has_no_marks(tile_hot: dict[str, dict[int, float]]) -> None:
     source = _source(_page(None, tile_hot))
-    assert not any(isinstance(each, Code) for each in blocks(source.blocks))
+    assert not any(isinstance(each, CodeBlock) for each in blocks(source.blocks))
     assert (_shares(source), _hottest(source)) == ((), [])
 
 

@@ -5,27 +5,32 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.report.html_views.helpers import blocks, page_of
-from tests.support.captures import CAPTURES
+from tests.support.captures import CAPTURES, PAIRS, RECORDED
 
 from kernelprof.model.sampled import from_bytes
 from kernelprof.report.document import Chart, Paragraph
-from kernelprof.report.figures.counted_mix import MOST_UNKNOWN, counted_mix, in_words
-from kernelprof.report.figures.measured import Launch, Measured
-from kernelprof.report.figures.opcode_mix import KINDS, kind_of, opcode_mix
+from kernelprof.report.figures.measured import LaunchFigures, Measured
+from kernelprof.report.figures.opcode_mix import (
+    MOST_UNKNOWN,
+    counted_mix,
+    in_words,
+    kind_of,
+    opcode_mix,
+)
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernelprof.model.sampled import SampledCode
     from kernelprof.report.charts.bars import Share
 
-RECORDED = Path(__file__).parents[3] / "src" / "kernelprof" / "recorded"
 LINES = CAPTURES / "h200_lines"
-PAIRS = sorted(each.name.removesuffix(".json.gz") for each in LINES.glob("*.json.gz"))
+SAMPLED_PAIRS = sorted(each.name.removesuffix(".json.gz") for each in LINES.glob("*.json.gz"))
 
 
 @cache
@@ -48,7 +53,7 @@ def _parts(mix: tuple[Share, ...]) -> dict[str, float]:
     return {each.name: each.share for each in mix}
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", SAMPLED_PAIRS)
 def test_the_machine_code_tells_all_instructions_apart(pair: str) -> None:
     for code in _codes(pair):
         mix = _parts(opcode_mix(code))
@@ -102,11 +107,6 @@ def test_the_kind_of_an_instruction(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
-def test_each_opcode_is_of_one_kind() -> None:
-    known = Counter(opcode for opcodes in KINDS.values() for opcode in opcodes)
-    assert [opcode for opcode, kinds in known.items() if kinds > 1] == []
-
-
 def test_samples_alone_make_no_mix() -> None:
     capture = read_capture(CAPTURES / "source_page" / "shared_tile.samples.csv.gz")
     (code,) = capture.code
@@ -134,7 +134,7 @@ def test_a_page_takes_the_mix_of_the_machine_code() -> None:
 
 
 def _counted(folder: Path) -> dict[str, float]:
-    return _parts(counted_mix(Launch(Measured(read_capture(folder)), 0)))
+    return _parts(counted_mix(LaunchFigures(Measured(read_capture(folder)), 0)))
 
 
 def test_counters_tell_shared_memory_apart_in_a_tiled_product() -> None:
@@ -167,13 +167,13 @@ PIPES = {
 }
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", SAMPLED_PAIRS)
 def test_what_follows_from_pipes_is_what_the_machine_code_has(pair: str) -> None:
-    folder = RECORDED / "h200-pairs" / pair / "before"
+    folder = PAIRS / pair / "before"
     if not folder.exists():
         pytest.skip("its counters are not recorded")
     capture = read_capture(folder)
-    (code, *more), launch = _codes(pair), Launch(Measured(capture), 0)
+    (code, *more), launch = _codes(pair), LaunchFigures(Measured(capture), 0)
     executed = sum(each.counts.executed or 0 for each in code.instructions)
     if more or executed != pytest.approx(launch.value("instructions"), rel=0.01):
         pytest.skip("the counters are of another launch")
@@ -187,8 +187,8 @@ def test_what_follows_from_pipes_is_what_the_machine_code_has(pair: str) -> None
 
 
 def test_words_say_what_is_not_told_apart() -> None:
-    folder = RECORDED / "h200-pairs" / "markov-powers-one-by-one" / "before"
-    mix = counted_mix(Launch(Measured(read_capture(folder)), 0))
+    folder = PAIRS / "markov-powers-one-by-one" / "before"
+    mix = counted_mix(LaunchFigures(Measured(read_capture(folder)), 0))
     assert mix[-1].name == "everything else"
     assert mix[-1].share > MOST_UNKNOWN
     text = in_words(mix)
@@ -200,4 +200,4 @@ def test_words_say_what_is_not_told_apart() -> None:
     _, paragraphs = _chart(folder)
     assert text in paragraphs
     tile = RECORDED / "h200" / "03_shared_tile"
-    assert in_words(counted_mix(Launch(Measured(read_capture(tile)), 0))) == ""
+    assert in_words(counted_mix(LaunchFigures(Measured(read_capture(tile)), 0))) == ""

@@ -20,9 +20,9 @@ from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.model.manifest import CompilerWarning
-from kernelprof.report.document import Chart, Code, plain
+from kernelprof.report.document import Chart, CodeBlock, plain
 from kernelprof.report.documents import capture_page
-from kernelprof.report.documents.evidence import headline
+from kernelprof.report.documents.verdict import summarize
 from kernelprof.report.figures.multiprocessor import EXPLAINED
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -108,7 +108,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
         command, _ = (
             each
             for each in blocks(card.part("What would settle it").blocks)
-            if isinstance(each, Code)
+            if isinstance(each, CodeBlock)
         )
         assert command.copy
         assert "--set full" in command.text
@@ -193,7 +193,7 @@ def test_the_source_has_its_specification_and_hot_lines(
     )
     source = page.kernels[0].source
     assert source is not None
-    (listing,) = (each for each in blocks(source.blocks) if isinstance(each, Code))
+    (listing,) = (each for each in blocks(source.blocks) if isinstance(each, CodeBlock))
     assert listing.shares == ((2, 0.25), (3, 0.75))
     assert "differs" in plain(notes(source)[0].text)
     facts = facts_of(blocks(source.blocks))
@@ -286,7 +286,7 @@ def test_every_verdict_and_every_state_has_its_sentence() -> None:
 @pytest.mark.parametrize("status", [Status.BOTTLENECK, Status.AT_LIMIT])
 @pytest.mark.parametrize("slug", sorted(registry()))
 def test_a_headline_needs_no_evidence(slug: str, status: Status) -> None:
-    text = headline(Verdict(status, slug, Confidence.LOW))
+    text = summarize(Verdict(status, slug, Confidence.LOW))
     assert text.endswith(".")
     assert "{" not in text
 
@@ -295,11 +295,11 @@ def test_an_open_verdict_names_its_candidates() -> None:
     also = tuple(Candidate(slug, 1.0, 2.0) for slug in ("l1-throughput", "memory-latency"))
     missing = (MissingMetric("duration", "gpu__time_duration.sum", "It weighs."),)
     open_ = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW, also=also, missing=missing)
-    text = headline(open_)
+    text = summarize(open_)
     assert text == (
         "This capture does not show what limits the kernel: it could be L1 throughput or "
         "memory latency."
     )
-    assert "do not explain" in headline(replace(open_, missing=()))
-    text = headline(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
+    assert "do not explain" in summarize(replace(open_, missing=()))
+    text = summarize(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
     assert text == "The counters show nothing that costs this kernel notable time."

@@ -11,9 +11,9 @@ from tests.report.html_views.helpers import card_of, check, notes, page_of
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.diagnosis import Confidence
 from kernelprof.report.document import Bar, Bullets, plain
-from kernelprof.report.documents.evidence import headline
-from kernelprof.report.figures import counted_mix
-from kernelprof.report.figures.ceilings import L1_LABEL
+from kernelprof.report.documents.verdict import summarize
+from kernelprof.report.figures import opcode_mix
+from kernelprof.report.figures.roofline import L1_LABEL
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -242,7 +242,7 @@ def test_integer_work_is_shown_where_pipes_tell_of_it(series: Page) -> None:
     assert copied["everything else"] < 0.01
     for card in series.kernels:
         whole = sum(each.share for each in card.instructions)
-        assert whole <= 1.0 + counted_mix.TOLERANCE
+        assert whole <= 1.0 + opcode_mix.TOLERANCE
 
 
 def test_tensor_cores_have_a_ceiling_on_recorded_captures() -> None:
@@ -321,8 +321,8 @@ def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
 
 def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series: Page) -> None:
     verdict = card_of(series, "14").kernel.verdict
-    assert headline(verdict).endswith("about as fast as this GPU runs such a kernel.")
-    unsure = headline(replace(verdict, confidence=Confidence.LOW))
+    assert summarize(verdict).endswith("about as fast as this GPU runs such a kernel.")
+    unsure = summarize(replace(verdict, confidence=Confidence.LOW))
     assert unsure == (
         "Device memory moves data about as fast as it can, and this capture does not show for "
         "certain that all of that work is needed."

@@ -1,8 +1,8 @@
-"""What to do about a bottleneck, each line with its condition on the launch that it is said of.
+"""Advice on a bottleneck, each line with the condition on the launch that it is given for.
 
-A line without a condition is right of every kernel with that bottleneck. One with ``when`` is said
-where its condition is known to hold; one with ``unless`` wherever it is not known to hold. So a
-capture of few metrics gets the lines that are always right, and none that its numbers contradict.
+A line without a condition fits every kernel with that bottleneck. One with ``when`` is given where
+its condition is known to hold; one with ``unless`` wherever it is not known to hold. So a capture
+of few metrics gets the lines that always fit, and none that its numbers contradict.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval
-    from kernelprof.analysis.metrics.machine import Machine
-    from kernelprof.analysis.metrics.pipelines import Pipeline
+    from kernelprof.analysis.metrics.pipelines import TensorPipeline
+    from kernelprof.analysis.metrics.units import UnitUtilization
     from kernelprof.model.capture import Launch
     from kernelprof.model.library_kernel import Library
 
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 class Seen:
     """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
 
-    def __init__(self, facts: Facts, machine: Machine, pipeline: Pipeline, row: int) -> None:
+    def __init__(
+        self, facts: Facts, units: UnitUtilization, pipeline: TensorPipeline, row: int
+    ) -> None:
         self._facts = facts
-        self._machine = machine
+        self._units = units
         self._pipeline = pipeline
         self._row = row
 
@@ -39,7 +41,7 @@ class Seen:
         return float(self._facts.values(metric)[self._row])
 
     def raw(self, ncu_name: str) -> float:
-        """A column that has no canonical name."""
+        """Return a column that has no canonical name."""
         return float(self._facts.raw(ncu_name)[self._row])
 
     @property
@@ -53,17 +55,16 @@ class Seen:
     @property
     def arithmetic(self) -> tuple[float, float]:
         """The least and the most that floating-point work can be of all instructions, 0 to 1."""
-        return self._bounds(self._machine.arithmetic_share)
+        return self._bounds(self._units.arithmetic_share)
 
     def stall(self, *names: str) -> float:
-        """The share of a warp's time that it waits for these reasons, where that is known."""
-        return self._exactly(self._machine.warps.stall_share(*names))
+        """Return the share of a warp's time that it waits for these reasons."""
+        return self._exactly(self._units.warps.stall_share(*names))
 
     def _bounds(self, interval: Interval) -> tuple[float, float]:
         return float(interval.low[self._row]), float(interval.high[self._row])
 
     def _exactly(self, interval: Interval) -> float:
-        """The value, NaN where it is not known exactly."""
         low, high = self._bounds(interval)
         return low if low == high else math.nan
 
@@ -99,15 +100,15 @@ class Seen:
         return self._exactly(self._pipeline.late_copies)
 
     def sectors(self, kind: str) -> float:
-        """The sectors of a request of global loads (``load``) or stores (``store``)."""
+        """Return the sectors of a request of global loads (``load``) or stores (``store``)."""
         return _ratio(self[f"global_{kind}_sectors"], self[f"global_{kind}_requests"])
 
     def used(self, kind: str) -> float:
-        """The bytes that a sector's request uses of it, 32 at most."""
+        """Return the bytes that a sector's request uses of it, 32 at most."""
         return self[f"global_{kind}_bytes_per_sector"] or math.nan
 
     def width(self, kind: str) -> float:
-        """The bytes that a thread of a full warp moves with one access, at most.
+        """Return the bytes that a thread of a full warp moves with one access, at most.
 
         A value that several threads share counts once, so that broadcasts make it smaller.
         """
@@ -125,7 +126,7 @@ class Seen:
         return self["shared_memory_static"] + self["shared_memory_dynamic"]
 
     def rates(self, *operations: str) -> float:
-        """Instructions of these operations per cycle, by thread."""
+        """Return instructions of these operations per cycle, by thread."""
         return sum(self[f"{each}_rate"] for each in operations)
 
     @cached_property
@@ -136,7 +137,7 @@ class Seen:
         return {} if any(math.isnan(each) for each in limits.values()) else limits
 
     def limited_by(self, resource: str) -> bool:
-        """Whether this resource decides how many blocks an SM holds.
+        """Return whether this resource decides how many blocks an SM holds.
 
         Registers and shared memory do only below what the SM itself has room for.
         """
@@ -178,8 +179,8 @@ class Advice:
     unless: Condition | None = None
     number: Callable[[Seen], float] | None = None
 
-    def said(self, seen: Seen) -> str | None:
-        """The line for this launch, ``None`` where it does not fit."""
+    def text_for(self, seen: Seen) -> str | None:
+        """Return the line for this launch, ``None`` where it does not fit."""
         if self.when is not None and not self.when.holds(seen):
             return None
         if self.unless is not None and self.unless.holds(seen):
@@ -196,3 +197,19 @@ class Advice:
         words = [f"if {self.when.words}"] if self.when else []
         words += [f"unless {self.unless.words}"] if self.unless else []
         return f"{text.removesuffix('.')} ({'; '.join(words)})." if words else text
+
+
+def when(
+    words: str,
+    holds: Callable[[Seen], bool],
+    text: str,
+    *,
+    number: Callable[[Seen], float] | None = None,
+) -> Advice:
+    """Return a line that is given where a condition is known to hold."""
+    return Advice(text, when=Condition(words, holds), number=number)
+
+
+def unless(words: str, holds: Callable[[Seen], bool], text: str) -> Advice:
+    """Return a line that is given where a condition is not known to hold."""
+    return Advice(text, unless=Condition(words, holds))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.advice import Condition, Seen
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
-from kernelprof.analysis.metrics.ceilings import TENSOR_WORK
+from kernelprof.analysis.metrics.groups import TENSOR_WORK
 
 if TYPE_CHECKING:
-    from kernelprof.model.library_kernel import Kind
+    from kernelprof.model.library_kernel import KernelRole
 
 FULL_SECTORS: Final = 25.6
 """Bytes of a sector from which its accesses lie side by side: four fifths of 32."""
@@ -60,7 +60,7 @@ ONE_WARP_BLOCKS: Final = Condition(
 
 
 def passes(seen: Seen) -> float:
-    """How often the kernel loads each byte that device memory delivers, on whichever path."""
+    """Return how often the kernel loads each byte that device memory delivers."""
     by_threads = seen["global_load_sectors"]
     if by_threads:
         by_threads *= seen.used("load")
@@ -110,17 +110,17 @@ OLDER_ON_BLACKWELL: Final = Condition(
 
 
 def uses_fp64(seen: Seen) -> bool:
-    """Whether the kernel computes in FP64."""
+    """Return whether the kernel computes in FP64."""
     return seen.rates("dfma", "dadd", "dmul") > 0
 
 
 def uses_fp32(seen: Seen) -> bool:
-    """Whether the kernel computes in FP32."""
+    """Return whether the kernel computes in FP32."""
     return seen.rates("ffma", "fadd", "fmul") > 0
 
 
-def of(kind: Kind) -> Condition:
-    """The kernel of a library does this."""
+def is_library_kernel(kind: KernelRole) -> Condition:
+    """Return the kernel of a library does this."""
     return Condition(
         f"it is {kind.value}",
         lambda seen: seen.library is not None and seen.library.kind is kind,
@@ -128,7 +128,7 @@ def of(kind: Kind) -> Condition:
 
 
 def since(major: int, minor: int, what: str) -> Condition:
-    """The GPU is of this compute capability or a newer one."""
+    """Return the GPU is of this compute capability or a newer one."""
 
     def holds(seen: Seen) -> bool:
         capability = seen.launch.compute_capability

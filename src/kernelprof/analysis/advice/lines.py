@@ -12,10 +12,10 @@ from kernelprof.analysis.advice.conditions import (
     ONE_WARP_BLOCKS,
     RELOADS,
     REREAD,
-    of,
+    is_library_kernel,
     passes,
 )
-from kernelprof.model.library_kernel import Kind
+from kernelprof.model.library_kernel import KernelRole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +35,8 @@ WIDER_STORES: Final = Advice(
 )
 INTEGER_DIVISION: Final = Advice(
     "Replace integer division and modulo by shifts, masks or multiplication: the special-function "
-    "pipe is {x} % busy without floating-point work, and they use it (bit counts such as __popc "
-    "do as well).",
+    "pipe is {x} % busy without floating-point work, and they use it (bit counts such as __popc do "
+    "as well).",
     when=BUSY_XU,
     number=lambda seen: seen["xu_pipe"],
 )
@@ -59,39 +59,10 @@ RESTRICT: Final = Advice(
     number=lambda seen: seen["l1_hit_rate"],
 )
 
-OTHER_PRODUCT: Final = Advice(
-    "Let the library choose another kernel for this shape: cublasLtMatmulAlgoGetHeuristic with a "
-    'larger workspace, torch.backends.cudnn.benchmark, or torch.compile(mode="max-autotune").',
-    when=of(Kind.PRODUCT),
-)
 FITTING_SHAPE: Final = Advice(
     "Choose sizes that are multiples of the tile in the kernel's name: padding costs less than "
     "part of a tile.",
-    when=of(Kind.PRODUCT),
-)
-OTHER_ATTENTION: Final = Advice(
-    "Try another implementation: torch.nn.attention.sdpa_kernel chooses between FlashAttention, "
-    "cuDNN and the memory-efficient one.",
-    when=of(Kind.ATTENTION),
-)
-OTHER_OPERATION: Final = Advice(
-    "Change what it is called with: contiguous tensors, channels_last, another type; or let "
-    "torch.compile generate the operation together with its neighbours.",
-    when=of(Kind.OPERATION),
-)
-OTHER_GENERATED: Final = Advice(
-    "Tune the tile sizes, num_warps and num_stages: triton.autotune for a kernel of your own, "
-    'mode="max-autotune" of torch.compile for a generated one.',
-    when=of(Kind.GENERATED),
-)
-OTHER_PRIMITIVE: Final = Advice(
-    "Give it less to do: narrower keys and values, fewer bits to sort, one call for several "
-    "arrays; newer versions of the library know this GPU better.",
-    when=of(Kind.PRIMITIVE),
-)
-OTHER_MESSAGE: Final = Advice(
-    "Send fewer and larger messages, and let them overlap with computation.",
-    when=of(Kind.MESSAGE),
+    when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(
     "Fuse it with the operations around it, so that what they pass on stays on the chip: "
@@ -100,12 +71,36 @@ FUSE: Final = Advice(
 SMALLER_TYPE: Final = Advice("Pass a smaller type: half, bfloat16, int8.")
 
 CALLER: Final = (
-    OTHER_PRODUCT,
-    OTHER_ATTENTION,
-    OTHER_OPERATION,
-    OTHER_GENERATED,
-    OTHER_PRIMITIVE,
-    OTHER_MESSAGE,
+    Advice(
+        "Let the library choose another kernel for this shape: cublasLtMatmulAlgoGetHeuristic with "
+        "a larger workspace, torch.backends.cudnn.benchmark, or "
+        'torch.compile(mode="max-autotune").',
+        when=is_library_kernel(KernelRole.PRODUCT),
+    ),
+    Advice(
+        "Try another implementation: torch.nn.attention.sdpa_kernel chooses between "
+        "FlashAttention, cuDNN and the memory-efficient one.",
+        when=is_library_kernel(KernelRole.ATTENTION),
+    ),
+    Advice(
+        "Change what it is called with: contiguous tensors, channels_last, another type; or let "
+        "torch.compile generate the operation together with its neighbours.",
+        when=is_library_kernel(KernelRole.OPERATION),
+    ),
+    Advice(
+        "Tune the tile sizes, num_warps and num_stages: triton.autotune for a kernel of your own, "
+        'mode="max-autotune" of torch.compile for a generated one.',
+        when=is_library_kernel(KernelRole.GENERATED),
+    ),
+    Advice(
+        "Give it less to do: narrower keys and values, fewer bits to sort, one call for several "
+        "arrays; newer versions of the library know this GPU better.",
+        when=is_library_kernel(KernelRole.PRIMITIVE),
+    ),
+    Advice(
+        "Send fewer and larger messages, and let them overlap with computation.",
+        when=is_library_kernel(KernelRole.MESSAGE),
+    ),
 )
 """What the caller of any library's kernel can try."""
 
@@ -113,15 +108,15 @@ CALLER: Final = (
 def advise(
     fixes: Iterable[Advice], caller: Iterable[Advice], seen: Seen, *, at_limit: bool
 ) -> tuple[str, ...]:
-    """What to do about this launch: by its code, or by the caller where that is a library's.
+    """Return what to do about this launch: by its code, or by the caller where that is a library's.
 
     Another kernel is no way out where a unit does needed work as fast as it can.
     """
     if seen.library is None:
-        return _said(fixes, seen)
-    lines = _said(caller, seen)
-    return lines if lines and at_limit else lines + _said(CALLER, seen)
+        return _texts(fixes, seen)
+    lines = _texts(caller, seen)
+    return lines if lines and at_limit else lines + _texts(CALLER, seen)
 
 
-def _said(lines: Iterable[Advice], seen: Seen) -> tuple[str, ...]:
-    return tuple(text for line in lines if (text := line.said(seen)) is not None)
+def _texts(lines: Iterable[Advice], seen: Seen) -> tuple[str, ...]:
+    return tuple(text for line in lines if (text := line.text_for(seen)) is not None)

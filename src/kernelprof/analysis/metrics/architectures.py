@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from sassim.gpu import SmLimits
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,15 +17,6 @@ Capability = tuple[int, int]
 """A compute capability, major and minor."""
 
 FLOPS_OF_FMA: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Residency:
-    """What an SM holds at once: warps, blocks, and KiB of shared memory."""
-
-    warps: int
-    blocks: int
-    shared_kib: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +33,7 @@ class Architecture:
     fp32_lanes: int | None = None
     fp64_lanes: int | None = None
     l1_bytes: int | None = None
-    residency: Residency | None = None
+    residency: SmLimits | None = None
     l1_and_shared_kib: int | None = None
     shared_kib_steps: tuple[int, ...] = ()
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
@@ -87,7 +80,7 @@ def _architecture(table: dict[str, Any]) -> Architecture:
     residency = table.pop("residency", None)
     return Architecture(
         _capability(table.pop("compute_capability")),
-        residency=None if residency is None else Residency(**residency),
+        residency=None if residency is None else SmLimits(**residency),
         shared_kib_steps=tuple(table.pop("shared_kib_steps", ())),
         **table,
     )
@@ -97,6 +90,9 @@ _FILE = Path(__file__).parents[2] / "data" / "architectures.toml"
 _TABLES = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 EVERY: Final = Every(**_TABLES["every"])
+
+THREADS_ISSUED: Final = EVERY.schedulers * EVERY.warp_size
+"""Threads for which an SM issues an instruction per cycle."""
 
 ARCHITECTURES: Final[Mapping[Capability, Architecture]] = MappingProxyType(
     {each.capability: each for each in map(_architecture, _TABLES["architecture"])}
@@ -109,7 +105,7 @@ DROPPED: Final = tuple(
 
 CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
     {
-        chip: tuple(each for each, known in ARCHITECTURES.items() if known.chip == chip)
+        chip: tuple(each for each, model in ARCHITECTURES.items() if model.chip == chip)
         for chip in dict.fromkeys(each.chip for each in ARCHITECTURES.values())
         if chip is not None
     }
@@ -118,7 +114,7 @@ CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
 
 
 def architecture(capability: Capability | str | None) -> Architecture | None:
-    """The architecture of a compute capability, ``(9, 0)`` or ``"9.0"``, if it is known."""
+    """Return the architecture of a compute capability, ``(9, 0)`` or ``"9.0"``, if it is known."""
     if isinstance(capability, str):
         major, _, minor = capability.partition(".")
         if not (major.isdecimal() and minor.isdecimal()):
@@ -128,29 +124,29 @@ def architecture(capability: Capability | str | None) -> Architecture | None:
 
 
 def dropped(capability: Capability | None) -> Dropped | None:
-    """Since when Nsight Compute does not profile a GPU; ``None`` for one that it still does."""
+    """Return since when Nsight Compute does not profile a GPU; ``None`` if it still does."""
     return next((each for each in DROPPED if capability and capability < each.below), None)
 
 
 def chip_of(capability: Capability | None) -> str | None:
-    """The chip whose metrics a device has, ``None`` where that is not known."""
-    found = architecture(capability)
-    return None if found is None else found.chip
+    """Return the chip whose metrics a device has, ``None`` where that is not known."""
+    match = architecture(capability)
+    return None if match is None else match.chip
 
 
 def fp32_lanes(capability: Capability | str | None) -> int | None:
-    """FP32 multiply-adds of an SM per cycle, if they are known."""
-    found = architecture(capability)
-    return None if found is None else found.fp32_lanes
+    """Return the FP32 multiply-adds of an SM per cycle, if they are known."""
+    match = architecture(capability)
+    return None if match is None else match.fp32_lanes
 
 
 def tensor_fmas(capability: Capability | str | None, precision: str) -> int | None:
-    """Dense multiply-adds of the tensor cores of an SM per cycle, if they are known."""
-    found = architecture(capability)
-    return None if found is None else found.tensor_fmas.get(precision)
+    """Return the dense multiply-adds of an SM's tensor cores per cycle, if they are known."""
+    match = architecture(capability)
+    return None if match is None else match.tensor_fmas.get(precision)
 
 
 def pipe_instructions(capability: Capability | str | None) -> Mapping[str, float]:
-    """Instructions of warps that the pipes of an SM take per cycle, as far as they are known."""
-    found = architecture(capability)
-    return {} if found is None else found.pipe_instructions
+    """Return warp instructions per cycle of an SM's pipes, as far as they are known."""
+    match = architecture(capability)
+    return {} if match is None else match.pipe_instructions

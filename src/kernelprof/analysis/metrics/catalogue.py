@@ -55,7 +55,7 @@ _PRESET_NAME = re.compile(r"[a-z][a-z0-9-]*")
 _NCU_NAME = re.compile(r"[a-z][A-Za-z0-9_]*(\.[a-z_]+)*")
 _SECTION_NAME = re.compile(r"[A-Za-z0-9_]+")
 _ARCHITECTURE = re.compile("|".join((*CHIPS, r"[0-9]+\.[0-9]")))
-_KNOWN = f"{', '.join(CHIPS)} and compute capabilities such as 12.1"
+_ARCHITECTURE_NAMES = f"{', '.join(CHIPS)} and compute capabilities such as 12.1"
 
 
 def _keys(compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Metric:
         object.__setattr__(self, "_all", tuple(names))
 
     def ncu_names(self, compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
-        """The names on this architecture; empty where it has no such metric.
+        """Return the names on this architecture; empty where it has no such metric.
 
         An architecture that is not known is taken to have the default names.
         """
@@ -111,14 +111,14 @@ class Metric:
         return self.ncu
 
     def is_zero_on(self, compute_capability: tuple[int, int] | None) -> bool:
-        """Whether the hardware has no such thing, so that the value is zero and not unknown."""
+        """Return whether the hardware has no such unit, so that the value is zero."""
         keys = _keys(compute_capability)
         if self.only_on and chip_of(compute_capability) is not None:
             return not any(key in self.only_on for key in keys)
         return any(key in self.not_on for key in keys)
 
     def all_ncu_names(self) -> tuple[str, ...]:
-        """Every name that the metric has on any architecture, the default ones first."""
+        """Return every name that the metric has on any architecture, the default ones first."""
         return self._all
 
 
@@ -138,25 +138,25 @@ class Preset:
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """All presets by name."""
+    """Return all presets by name."""
     return MappingProxyType(load_presets(data_folder("metric_presets")))
 
 
 @cache
 def catalogue() -> Mapping[str, Metric]:
-    """All metrics by canonical name."""
+    """Return all metrics by canonical name."""
     metrics = {metric.name: metric for each in presets().values() for metric in each.metrics}
     return MappingProxyType(dict(sorted(metrics.items())))
 
 
 def names_known() -> frozenset[str]:
-    """Every ``ncu`` name of a metric of a preset."""
+    """Return every ``ncu`` name of a metric of a preset."""
     return _names(catalogue().values())
 
 
 @cache
 def names_read() -> frozenset[str]:
-    """Every ``ncu`` name under which a diagnosis may look at a raw page."""
+    """Return every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
     return _names(read) | {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME}
 
@@ -166,34 +166,34 @@ def _names(metrics: Iterable[Metric]) -> frozenset[str]:
 
 
 def preset(name: str) -> Preset:
-    """One preset; :class:`UsageError` where there is none of that name."""
-    known = presets()
-    if name not in known:
-        raise UsageError(f"no preset is called {name!r}", hint=_suggestion(name, known))
-    return known[name]
+    """Return one preset; :class:`UsageError` where there is none of that name."""
+    shipped = presets()
+    if name not in shipped:
+        raise UsageError(f"no preset is called {name!r}", hint=_suggestion(name, shipped))
+    return shipped[name]
 
 
 def metrics_for(
     names: Iterable[str], compute_capability: tuple[int, int] | None = None
 ) -> tuple[Metric, ...]:
-    """Metrics by canonical name, without those that the architecture lacks, each once."""
-    known = catalogue()
-    found: dict[str, Metric] = {}
+    """Return metrics by canonical name, without those that the architecture lacks."""
+    metrics = catalogue()
+    existing: dict[str, Metric] = {}
     for name in names:
-        if name not in known:
-            raise UsageError(f"no metric is called {name!r}", hint=_suggestion(name, known))
-        if known[name].ncu_names(compute_capability):
-            found[name] = known[name]
-    return tuple(found.values())
+        if name not in metrics:
+            raise UsageError(f"no metric is called {name!r}", hint=_suggestion(name, metrics))
+        if metrics[name].ncu_names(compute_capability):
+            existing[name] = metrics[name]
+    return tuple(existing.values())
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=3)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(known)}"
+def _suggestion(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), n=3)
+    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
 
 
 def load_presets(folder: Path) -> dict[str, Preset]:
-    """All presets of a folder by name; :class:`InputError` names the file and key of a mistake."""
+    """Return all presets of a folder by name; :class:`InputError` names file and key."""
     drafts = [_Draft.read(path) for path in sorted(folder.glob("*.toml"))]
     homes: dict[str, Metric] = {}
     for draft in drafts:
@@ -209,24 +209,22 @@ def load_presets(folder: Path) -> dict[str, Preset]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A TOML table that knows where it stands, so that a mistake in it can be found."""
-
     path: Path
-    place: str
+    key_path: str
     values: Mapping[str, object]
 
     def error(self, what: str, key: str = "") -> InputError:
-        place = ".".join(part for part in (self.place, key) if part)
+        position = ".".join(part for part in (self.key_path, key) if part)
         return InputError(
             f"preset {self.path.stem}: {what}",
-            where=f"{self.path}: {place}" if place else str(self.path),
+            where=f"{self.path}: {position}" if position else str(self.path),
             hint="see the other files in that folder for the form of a preset",
         )
 
-    def refuse_other_keys(self, *known: str) -> None:
+    def refuse_other_keys(self, *accepted: str) -> None:
         for key in self.values:
-            if key not in known:
-                raise self.error(f"unknown key {key!r}; known are {', '.join(known)}", key)
+            if key not in accepted:
+                raise self.error(f"unknown key {key!r}; known are {', '.join(accepted)}", key)
 
     def text(self, key: str) -> str:
         value = self.values.get(key)
@@ -271,7 +269,7 @@ class _Table:
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.error(f"{key!r} must be a table", key)
-        return _Table(self.path, f"{self.place}.{key}", value)
+        return _Table(self.path, f"{self.key_path}.{key}", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +350,9 @@ def _metric(table: _Table, preset: str) -> Metric:
     special = table.table("architectures")
     for key in special.values:
         if not _ARCHITECTURE.fullmatch(key):
-            raise special.error(f"unknown architecture {key!r}; known are {_KNOWN}", key)
+            raise special.error(
+                f"unknown architecture {key!r}; known are {_ARCHITECTURE_NAMES}", key
+            )
     return Metric(
         name=table.name("name", _CANONICAL_NAME),
         ncu=table.names("ncu", _NCU_NAME, empty=False),

@@ -1,44 +1,34 @@
-"""What a capture says about its launches, as intervals, by canonical metric name.
+"""What a capture contains about its launches, as intervals, by canonical metric name.
 
 :class:`Facts` looks a metric up under each of its ``ncu`` names, takes the first that a launch has,
 and answers with the range that physics allows where it has none. Values that cannot be (a hit rate
-far above 100 %, sectors without requests) count as missing; :attr:`Facts.doubts` says so. What can
-be is data: ranges of units (:data:`BOUNDS`) and relations between metrics (``implications``).
-Their margins leave room for what real captures show: counters of one launch come from several
-replay passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
+far above 100 %, sectors without requests) count as missing; :attr:`Facts.doubts` lists them. What
+can be is data (``relations``). Its margins leave room for what real captures show: counters of one
+launch come from several replay passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
-from kernelprof.analysis.metrics.consistency import CONSISTENCIES, Consistency
-from kernelprof.analysis.metrics.groups import STALLS
-from kernelprof.analysis.metrics.implications import IMPLICATIONS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
-from kernelprof.analysis.metrics.ruled_out import RULED_OUT
+from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, Doubt
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
+    from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
+    from kernelprof.analysis.metrics.relations import Relation
     from kernelprof.model.capture import MetricColumn
 
-    FloatArray = npt.NDArray[np.float64]
-    BoolArray = npt.NDArray[np.bool_]
-
-
-PERCENT_MARGIN = 110.0
-"""Largest percentage taken for real. Passes of one launch differ by a few percent; the largest in
-our captures is 103.1 % (a maximum over SMs); a value beyond this is broken."""
+T = TypeVar("T")
 
 _UPPER_BOUNDS = {
     "%": 100.0,
@@ -50,66 +40,15 @@ _UPPER_BOUNDS = {
 
 
 def upper_bound(unit: str) -> float:
-    """The largest value that a metric of this unit can have; ``inf`` where there is none."""
+    """Return the largest value that a metric of this unit can have; ``inf`` if there is none."""
     return _UPPER_BOUNDS.get(unit, float("inf"))
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A range that every metric of a unit keeps (``unit`` of ``None``: any unit)."""
-
-    unit: str | None
-    low: float
-    high: float
-    reason: str
-
-    def applies_to(self, metric: Metric) -> bool:
-        return self.unit is None or metric.unit == self.unit
-
-    def violated(self, values: FloatArray) -> BoolArray:
-        with np.errstate(invalid="ignore"):
-            return (values < self.low) | (values > self.high)
-
-
-BOUNDS = (
-    Bound(None, 0.0, float("inf"), "a count, time or share cannot be negative"),
-    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage above {PERCENT_MARGIN:g} cannot be"),
-    Bound("byte/sector", 0.0, 32.5, "a sector holds 32 bytes"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A value that cannot be, and in which launches: it is treated as missing.
-
-    Where several ``metrics`` contradict each other, one of them is wrong and nobody knows which:
-    they are taken as they are, and the launch is judged with low confidence.
-    """
-
-    metric: str
-    reason: str
-    rows: BoolArray = field(compare=False)
-    metrics: tuple[str, ...] = ()
-
-    @property
-    def anywhere(self) -> Doubt:
-        """The same without the launches, to count them by."""
-        return replace(self, rows=np.empty(0, dtype=np.bool_))
-
-    @property
-    def names(self) -> str:
-        """The metrics that it is about, for a message."""
-        return ", ".join(self.metrics[:4]) or self.metric
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
     values: FloatArray
-    reported: BoolArray
-
-
-_OPTIONAL = frozenset(f"stall_{name}" for name in STALLS)
-"""Metrics that count as nothing where a relation holds without them."""
+    largest: float = float("inf")
+    reported: BoolArray | None = None
 
 
 class Facts:
@@ -121,20 +60,21 @@ class Facts:
         self.read: dict[str, None] = {}
         """Metrics that were looked at, in that order."""
         self._catalogue = catalogue()
+        self._missing = _Column(np.full(self.count, np.nan))
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
         self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
         self._settled: dict[str, BoolArray] = {}
         self._launches = Launches.of(capture.launches)
-        self._noted: list[Doubt] = []
+        self._impossible_values: list[Doubt] = []
         self._substituted = np.zeros(self.count, dtype=np.bool_)
-        self._check_implications()
+        self._clear_broken_relations()
 
     @property
     def doubts(self) -> list[Doubt]:
         """Values that cannot be, and metrics that contradict each other."""
-        contradictions = self._contradictions  # Looking for them may note more of the others.
-        return [*self._noted, *contradictions]
+        contradictions = self._contradictions  # Looking for them may find more of the others.
+        return [*self._impossible_values, *contradictions]
 
     @property
     def substituted(self) -> BoolArray:
@@ -146,62 +86,62 @@ class Facts:
         return self._substituted
 
     def metric(self, name: str) -> Interval:
-        """The metric in its canonical unit; where it is missing, all that it could be."""
+        """Return the metric in its canonical unit; where it is missing, all that it could be."""
         self.read[name] = None
-        found = self._intervals.get(name)
-        if found is None:
-            found = self._intervals[name] = self._interval(name)
-        return found
+        interval = self._intervals.get(name)
+        if interval is None:
+            interval = self._intervals[name] = self._interval(name)
+        return interval
 
     def _interval(self, name: str) -> Interval:
-        values = self._column(name).values
+        column = self._column(name)
         highest = upper_bound(self._catalogue[name].unit)
-        clipped = np.minimum(values, highest) if np.isfinite(highest) else values
-        if is_complete(values):
+        fits = column.largest <= highest
+        clipped = column.values if fits else np.minimum(column.values, highest)
+        if is_complete(clipped):
             return Interval.exactly(clipped)
-        missing = np.isnan(values)
-        at_most = np.where(self._known_to_be_zero(name), 0.0, highest)
+        missing = np.isnan(clipped)
+        at_most = np.where(self._is_known_zero(name), 0.0, highest)
         return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
 
     def fraction(self, name: str) -> Interval:
-        """A percentage as a fraction of one."""
+        """Return a percentage as a fraction of one."""
         return self.metric(name) * 0.01
 
     def values(self, name: str) -> FloatArray:
-        """The raw numbers, NaN where missing."""
+        """Return the raw numbers, NaN where missing."""
         self.read[name] = None
         return self._column(name).values
 
     def has(self, name: str) -> BoolArray:
-        """In which launches the metric has a value."""
-        self.read[name] = None
-        return ~np.isnan(self._column(name).values)
+        """Return the launches in which the metric has a value."""
+        return ~np.isnan(self.values(name))
 
     def settled(self, name: str) -> BoolArray:
-        """In which launches the metric has a value, or is known to be zero without one."""
-        known = self._settled.get(name)
-        if known is None:
-            known = self._settled[name] = self.has(name) | self._known_to_be_zero(name)
-        return known
+        """Return the launches in which the metric has a value, or is zero for certain."""
+        settled = self._settled.get(name)
+        if settled is None:
+            settled = self._settled[name] = self.has(name) | self._is_known_zero(name)
+        return settled
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
-        """Whether the architecture has the metric at all."""
+        """Return whether the architecture has the metric at all."""
         return bool(self._catalogue[name].ncu_names(compute_capability))
 
     def source(self, name: str, row: int) -> Origin:
-        """Where the value in a launch comes from."""
-        if self._column(name).reported[row]:
+        """Return where the value in a launch comes from."""
+        reported = self._column(name).reported
+        if reported is not None and reported[row]:
             return Origin.REPORTED
         column = self._read_from(name, row)
         return Origin.MEASURED if column is None else column.source
 
     def ends(self, name: str, row: int) -> tuple[float, float] | None:
-        """Where a predicted value lies that is not known exactly."""
+        """Return the interval of a predicted value that is not known exactly."""
         column = self._read_from(name, row)
         return None if column is None else column.ends
 
     def _read_from(self, name: str, row: int) -> MetricColumn | None:
-        """The column that the value of a launch is read from."""
         for ncu_name in self._catalogue[name].all_ncu_names():
             column = self.capture.columns.get(ncu_name)
             if column is not None and not np.isnan(column.values[row]):
@@ -209,54 +149,51 @@ class Facts:
         return None
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
-        """What holds for each launch, by the compute capability of its device."""
-        found = {each: holds(each) for each in self._capabilities}
-        if len(found) == 1:
-            return np.full(self.count, next(iter(found.values())))
-        return self.by_launch(lambda launch: found[launch.compute_capability])
+        """Evaluate a condition on the compute capability of each launch's device."""
+        values = {each: holds(each) for each in self._capabilities}
+        if len(values) == 1:
+            return np.full(self.count, next(iter(values.values())))
+        return self.by_launch(lambda launch: values[launch.compute_capability])
 
     @cached_property
     def _capabilities(self) -> set[tuple[int, int] | None]:
         return {kind.compute_capability for kind in self._launches.kinds}
 
     def by_launch(self, holds: Callable[[Launch], bool]) -> BoolArray:
-        """What holds for each launch, by its kernel, device and configuration."""
-        known = np.array([holds(kind) for kind in self._launches.kinds], dtype=np.bool_)
-        return known[self._launches.codes]
+        """Evaluate a condition on the kernel, device and configuration of each launch."""
+        values = np.array([holds(kind) for kind in self._launches.kinds], dtype=np.bool_)
+        return values[self._launches.codes]
 
     def exact(self, value: float) -> Interval:
-        """A constant for all launches."""
+        """Return a constant for all launches."""
         return Interval.exactly(np.full(self.count, value))
 
     def raw(self, ncu_name: str) -> FloatArray:
-        """A column by its ``ncu`` name, NaN where the capture has none."""
+        """Return a column by its ``ncu`` name, NaN where the capture has none."""
         column = self.capture.columns.get(ncu_name)
-        return np.full(self.count, np.nan) if column is None else column.values
+        return self._missing.values if column is None else column.values
 
-    def _known_to_be_zero(self, name: str) -> BoolArray:
-        """Launches on chips without such a unit or warp state, or that show not to use it.
-
-        There a metric that is missing is truly zero.
-        """
+    def _is_known_zero(self, name: str) -> BoolArray:
+        """Launches on chips without such a unit or warp state, or that show not to use it."""
         zero = self.by_capability(self._catalogue[name].is_zero_on)
         rule = RULED_OUT.get(name)
         if rule is None:
             return zero
         if rule not in self._ruled_out:
-            # Looked at in the place of the metric, and never asked for instead of it.
+            # These metrics stand in for the missing one, and are never asked for in its place.
             self._ruled_out[rule] = rule(lambda other: self._column(other).values)
         return zero | self._ruled_out[rule]
 
     def _column(self, name: str) -> _Column:
-        found = self._columns.get(name)
-        if found is None:
-            found = self._columns[name] = self._coalesce(self._catalogue[name])
-        return found
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = self._coalesce(self._catalogue[name])
+        return column
 
     def _coalesce(self, metric: Metric) -> _Column:
         """The first value that a launch has under one of the metric's names, if it can be."""
         values: FloatArray | None = None
-        reported = np.zeros(self.count, dtype=np.bool_)
+        reported: BoolArray | None = None
         for ncu_name in metric.all_ncu_names():
             column = self.capture.columns.get(ncu_name)
             if column is None:
@@ -270,43 +207,44 @@ class Facts:
                 self._substituted |= fill
             values = column.values if values is None else np.where(fill, column.values, values)
             if column.source is Origin.REPORTED:
-                reported = reported | fill
+                reported = fill if reported is None else reported | fill
         if values is None:
-            return _Column(np.full(self.count, np.nan), reported)
-        impossible = self._impossible(metric, values)
-        if impossible is not None:
-            values = np.where(impossible, np.nan, values)
-        return _Column(values, reported)
-
-    def _impossible(self, metric: Metric, values: FloatArray) -> BoolArray | None:
-        """In which launches the value cannot be, if in any."""
-        found: BoolArray | None = None
+            return self._missing
         least, most = (
             np.fmin.reduce(values, initial=np.inf),
             np.fmax.reduce(values, initial=-np.inf),
         )
         for bound in BOUNDS:
-            if not bound.applies_to(metric) or (bound.low <= least and most <= bound.high):
+            if bound.unit not in (None, metric.unit) or bound.low <= least <= most <= bound.high:
                 continue
-            outside = bound.violated(values)
-            if found is not None:
-                outside &= ~found
+            with np.errstate(invalid="ignore"):
+                outside = (values < bound.low) | (values > bound.high)
             if outside.any():
-                self._noted.append(Doubt(metric.name, bound.reason, outside))
-                found = outside if found is None else found | outside
-        return found
+                self._impossible_values.append(Doubt(metric.name, bound.reason, outside))
+                values = np.where(outside, np.nan, values)
+        return _Column(values, float(most), reported)
 
-    def _check_implications(self) -> None:
-        """Take values away that cannot be beside each other, before anything is worked out."""
-        for implication in IMPLICATIONS:
-            known = [self._column(name).values for name in implication.metrics]
-            broken = implication.broken(*known)
-            if not broken.any():
+    @cached_property
+    def _present(self) -> frozenset[str]:
+        columns = self.capture.columns
+        return frozenset(
+            name
+            for name, metric in self._catalogue.items()
+            if any(each in columns for each in metric.all_ncu_names())
+        )
+
+    def _clear_broken_relations(self) -> None:
+        for relation in RELATIONS:
+            if not relation.clears or self._present.isdisjoint(relation.metrics):
                 continue
-            for name, values in zip(implication.metrics, known, strict=True):
-                cleared = np.where(broken, np.nan, values)
-                self._columns[name] = _Column(cleared, self._columns[name].reported)
-            self._noted.append(Doubt(implication.metrics[0], implication.reason, broken))
+            doubt = self._check(relation)
+            if doubt is None:
+                continue
+            for name in relation.metrics:
+                column = self._columns[name]
+                values = np.where(doubt.rows, np.nan, column.values)
+                self._columns[name] = _Column(values, column.largest, column.reported)
+            self._impossible_values.append(doubt)
 
     @cached_property
     def _contradictions(self) -> tuple[Doubt, ...]:
@@ -314,23 +252,55 @@ class Facts:
 
         They change no value, so the search for what to measure next does without.
         """
-        columns = self.capture.columns
-        there = {
-            name
-            for name, metric in self._catalogue.items()
-            if any(each in columns for each in metric.all_ncu_names())
-        }
-        checked = (
-            each
-            for each in CONSISTENCIES
-            if all(name in there for name in each.metrics if name not in _OPTIONAL)
+        doubts = (
+            self._check(relation)
+            for relation in RELATIONS
+            if not relation.clears
+            and self._present.issuperset(set(relation.metrics) - relation.optional)
         )
-        return tuple(doubt for each in checked if (doubt := self._check(each)) is not None)
+        return tuple(doubt for doubt in doubts if doubt is not None)
 
-    def _check(self, relation: Consistency) -> Doubt | None:
-        known = [self._column(name).values for name in relation.metrics]
+    def _check(self, relation: Relation) -> Doubt | None:
+        columns = [self._column(name).values for name in relation.metrics]
         with np.errstate(all="ignore"):
-            broken = relation.broken(*known)
+            broken = relation.broken(*columns)
         if not broken.any():
             return None
-        return Doubt(relation.metrics[0], relation.reason, broken, relation.metrics)
+        contradicting = () if relation.clears else relation.metrics
+        return Doubt(relation.metrics[0], relation.reason, broken, contradicting)
+
+
+class Quantities:
+    """Intervals derived from the facts, each computed once for all launches.
+
+    A remembered value keeps the metrics that it was computed from: :attr:`Facts.read` has them
+    whether it was computed for this reader or for an earlier one.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._remembered: dict[tuple[object, ...], tuple[Any, dict[str, None]]] = {}
+
+    def remember(self, compute: Callable[..., T], *arguments: str) -> T:
+        """Return ``compute(self, *arguments)``, computed the first time only."""
+        facts, key = self.facts, (compute, *arguments)
+        if key not in self._remembered:
+            before, facts.read = facts.read, {}
+            self._remembered[key] = compute(self, *arguments), facts.read
+            facts.read = before
+        value: T
+        value, read = self._remembered[key]
+        facts.read.update(read)
+        return value
+
+
+class quantity(Generic[T]):  # noqa: N801 - a decorator, as functools.cached_property is
+    """A property of :class:`Quantities` that is computed once."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, owner: Quantities, kind: object = None) -> T:
+        """Return the value of an instance."""
+        return owner.remember(self.compute)

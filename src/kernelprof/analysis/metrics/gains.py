@@ -6,18 +6,18 @@ that is the next to be full.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.interval import Interval, Truth
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.machine import Machine
-    from kernelprof.analysis.metrics.pipelines import Pipeline
+    from kernelprof.analysis.metrics.pipelines import TensorPipeline
+    from kernelprof.analysis.metrics.units import UnitUtilization
     from kernelprof.analysis.metrics.waste import Waste
 
 EVENLY_BUSY = 0.9
@@ -51,25 +51,25 @@ NO_ATOMICS = 0.05
 IDLE_MEMORY = 0.5
 """Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
 
-SLOWEST_L2_TURN_NS = 1.5
+SLOWEST_L2_ATOMIC_NS = 1.5
 """Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
 ``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
 
 
-class Waiting:
+class MemoryWaits(Quantities):
     """Time that warps wait for global memory, by cause."""
 
-    def __init__(self, facts: Facts, machine: Machine, waste: Waste) -> None:
-        self.facts = facts
-        self.machine = machine
+    def __init__(self, facts: Facts, units: UnitUtilization, waste: Waste) -> None:
+        super().__init__(facts)
+        self.units = units
         self.waste = waste
 
-    @cached_property
-    def for_memory(self) -> Interval:
+    @quantity
+    def memory_share(self) -> Interval:
         """Share of a warp's time that it waits for global or local memory or its queue."""
-        return self.machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
+        return self.units.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
 
-    @cached_property
+    @quantity
     def atomic_part(self) -> Interval:
         """Part of the waiting that atomics cause: at least their part of the requests.
 
@@ -81,15 +81,15 @@ class Waiting:
         by_requests = self.waste.atomic_part
         plain = self.waste.plain_requests
         waited = (
-            self.for_memory
-            * self.machine.warps.cycles_per_instruction
+            self.memory_share
+            * self.units.warps.cycles_per_instruction
             * facts.metric("instructions")
         )
         explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
-        idle = self.machine.top <= IDLE_MEMORY
+        idle = self.units.top <= IDLE_MEMORY
         part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
-        if not self.machine.reported.speaks:
+        if not self.units.shipped.is_available:
             return part
         return part.or_else(part.within_bounds(self._atomic_part_by_latency(idle)))
 
@@ -100,34 +100,34 @@ class Waiting:
         memory system is idle, wait for each other at an address. Where they wait less than a fast
         access takes there is nothing that atomics would have to explain.
         """
-        waited = self.for_memory * self.machine.warps.cycles_per_instruction
-        details = self.machine.reported.is_details_page
+        waited = self.memory_share * self.units.warps.cycles_per_instruction
+        details = self.units.shipped.is_details_page
         other = (self.waste.excess_sectors > 0.25).maybe | (self.waste.local_part > 0.25).maybe
         contended = details & idle.sure & ~other & (waited > PLAIN_ACCESS_CYCLES).sure
         plain = details & (waited < FAST_ACCESS_CYCLES).sure
-        busy = details & (self.machine.top > IDLE_MEMORY).sure
+        busy = details & (self.units.top > IDLE_MEMORY).sure
         return Interval(
             np.where(contended, 0.9, 0.0),
             np.where(plain | busy | (details & other), NO_ATOMICS, 1.0),
         )
 
-    @cached_property
-    def that_atomics_can_cause(self) -> Interval:
+    @quantity
+    def possible_atomic_share(self) -> Interval:
         """Share of a warp's time that it waits for memory, none of it where nothing is an atomic.
 
         A details page has no count of atomics, but what waiting times leave open for them.
         """
         some = self.waste.atomic_part > 0.0
-        return self.for_memory.where(some, 0.0) * Interval.exactly(
+        return self.memory_share.where(some, 0.0) * Interval.exactly(
             np.where(self.atomic_part.high > NO_ATOMICS, 1.0, 0.0)
         )
 
-    @cached_property
-    def for_atomics(self) -> Interval:
+    @quantity
+    def atomic_share(self) -> Interval:
         """Share of a warp's time that it waits for atomics."""
-        return self.for_memory * self.atomic_part
+        return self.memory_share * self.atomic_part
 
-    @cached_property
+    @quantity
     def plain_part(self) -> Interval:
         """Part of the waiting that neither atomics nor needless sectors nor local memory cause."""
         return (
@@ -136,7 +136,7 @@ class Waiting:
             * (1.0 - self.waste.local_part)
         )
 
-    @cached_property
+    @quantity
     def hottest_atomic_unit(self) -> Interval:
         """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
 
@@ -150,29 +150,29 @@ class Waiting:
         )
         sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
         mean = facts.fraction("l2_atomic_unit")
-        turns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
-        by_turns = turns / facts.metric("duration").at_least(1.0)
+        busy_ns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_ATOMIC_NS
+        by_turns = busy_ns / facts.metric("duration").at_least(1.0)
         bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(by_turns.high_only())
         return own.or_else(bounded.at_most(1.0))
 
 
-class Gains:
+class Gains(Quantities):
     """Gains of the ways out of a bottleneck, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts, machine: Machine, pipeline: Pipeline) -> None:
-        self.facts = facts
-        self.machine = machine
+    def __init__(self, facts: Facts, units: UnitUtilization, pipeline: TensorPipeline) -> None:
+        super().__init__(facts)
+        self.units = units
         self.pipeline = pipeline
 
     # --- less work, less waiting ---------------------------------------------------------------
 
-    @cached_property
+    @quantity
     def _while_active(self) -> Interval:
         """The active share of the SMs where it is notably less than the launch, else 1."""
-        return self.machine.active_share.where(self.machine.active_share < EVENLY_BUSY, 1.0)
+        return self.units.active_share.where(self.units.active_share < EVENLY_BUSY, 1.0)
 
     def by_latency(self, share: Interval, notable: float = 0.0) -> Interval:
-        """Factor of run time won at most if this share of warps' waiting went away.
+        """Return the factor of run time won at most if this share of warps' waiting went away.
 
         A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
         gain, as busy as it is while SMs have work: ``min(1 / (1 - share), active share of the SMs /
@@ -180,96 +180,96 @@ class Gains:
         warps wait for that unit in many ways, so there only a ``notable`` share counts.
         """
         by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
-        full = self._while_active / self.machine.top.at_least(1e-3)
+        full = self._while_active / self.units.top.at_least(1e-3)
         gain = by_waiting.at_most(full).at_least(1.0)
-        return gain.where(~self.machine.saturated | (share >= notable), 1.0)
+        return gain.where(~self.units.saturated | (share >= notable), 1.0)
 
     def by_relief(self, remaining: Interval) -> Interval:
-        """Factor won at most if the busiest unit fell to this saturation: ``1 / remaining``."""
+        """Return the factor won at most if the busiest unit fell to this: ``1 / remaining``."""
         return (1.0 / remaining.at_least(1e-3)).at_least(1.0)
 
     def by_waste(self, share: Interval, remaining: Interval, waiting: Interval) -> Interval:
-        """Factor won at most if a share of needless work went away.
+        """Return the factor won at most if a share of needless work went away.
 
         Near a unit's limit the time follows the busiest unit: its saturation now over what remains.
         Away from it warps wait for the needless work, so the share of their time that they do
         bounds the gain as well.
         """
-        by_relief = (self.machine.top / remaining.at_least(1e-3)).at_least(1.0)
+        by_relief = (self.units.top / remaining.at_least(1e-3)).at_least(1.0)
         by_waiting = (1.0 / (1.0 - waiting).at_least(1e-3)).at_least(1.0)
-        gain = by_relief.where(self.machine.saturated, by_relief.at_most(by_waiting))
+        gain = by_relief.where(self.units.saturated, by_relief.at_most(by_waiting))
         return gain.where(share > 0.0, 1.0)
 
     # --- a grid that fills the GPU -------------------------------------------------------------
 
-    @cached_property
+    @quantity
     def waves(self) -> Interval:
         """Blocks of the grid against the blocks that the GPU holds at once."""
         return self.facts.metric("waves_per_sm")
 
-    @cached_property
+    @quantity
     def at_least_one_wave(self) -> Truth:
         return self.waves >= 1.0
 
-    @cached_property
+    @quantity
     def sms_with_blocks(self) -> Interval:
         """Share of the SMs that get at least one block."""
         grid = self.facts.metric("grid_size")
         return (grid / self.facts.metric("sm_count").at_least(1.0)).at_most(1.0)
 
-    @cached_property
+    @quantity
     def full_waves_share(self) -> Interval:
         """Share of the block slots that equal blocks fill over all waves: ``waves / ceil``."""
-        return _filled(self.waves)
+        return _fill(self.waves)
 
-    @cached_property
+    @quantity
     def even_share(self) -> Interval:
         """Part of the launch in which an average SM has work if all blocks are equal.
 
         Below one wave all blocks run at once and only their number per SM differs.
         """
         per_sm = self.facts.metric("grid_size") / self.facts.metric("sm_count").at_least(1.0)
-        return self.full_waves_share.where(self.at_least_one_wave, 1.0).at_most(_filled(per_sm))
+        return self.full_waves_share.where(self.at_least_one_wave, 1.0).at_most(_fill(per_sm))
 
-    @cached_property
+    @quantity
     def by_filling_sms(self) -> Interval:
         """Factor won at most if every SM had a block: SMs over blocks, up to the busiest unit."""
         empty = 1.0 - self.sms_with_blocks
         return self._bounded(1.0 / (1.0 - empty).at_least(1e-3))
 
-    @cached_property
+    @quantity
     def by_more_blocks(self) -> Interval:
         """Factor won at most if blocks filled every slot, by hiding more of warps' waiting."""
-        filled = self.waves.at_most(1.0).at_least(1e-3)
-        return self._bounded((1.0 / filled).at_most(1.0 / (1.0 - self.machine.warps.latency_share)))
+        fill = self.waves.at_most(1.0).at_least(1e-3)
+        return self._bounded((1.0 / fill).at_most(1.0 / (1.0 - self.units.warps.latency_share)))
 
-    @cached_property
+    @quantity
     def by_filling(self) -> Interval:
         """The larger of the two: what a grid for the whole GPU would bring."""
         return self.by_filling_sms.at_least(self.by_more_blocks)
 
-    @cached_property
+    @quantity
     def by_longer_launch(self) -> Interval:
         """Factor won at most if the fixed cost of the launch were spread over more work."""
-        return self._bounded(1.0 / self.machine.warps.working_share.at_least(1e-2))
+        return self._bounded(1.0 / self.units.warps.working_share.at_least(1e-2))
 
-    @cached_property
+    @quantity
     def by_full_waves(self) -> Interval:
         """Factor won at most if the last wave were full, as far as SMs were seen idle."""
-        idle = 1.0 / self.machine.active_share.at_least(1e-3)
+        idle = 1.0 / self.units.active_share.at_least(1e-3)
         tail = 1.0 / self.full_waves_share.at_least(1e-3)
         return self._bounded(tail.at_most(idle)).where(self.at_least_one_wave, 1.0)
 
-    @cached_property
+    @quantity
     def by_balance(self) -> Interval:
         """Factor won at most if all SMs ended together, for launches with a block for each."""
-        expected = self.even_share * self.machine.warps.working_share
-        idle = (expected / self.machine.active_share.at_least(1e-3)).at_least(1.0)
+        expected = self.even_share * self.units.warps.working_share
+        idle = (expected / self.units.active_share.at_least(1e-3)).at_least(1.0)
         return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 
     # --- more warps ----------------------------------------------------------------------------
 
-    @cached_property
+    @quantity
     def occupancy(self) -> Interval:
         """Share of the warp slots that the kernel can use, or does where its blocks are too short.
 
@@ -284,19 +284,19 @@ class Gains:
         )
         return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
 
-    @cached_property
+    @quantity
     def _hidden_by_warps(self) -> Interval:
         """Share of a warp's time in waits that are for more warps to hide.
 
         Where a warp waits for hardly anything but its own arithmetic or shared memory, independent
         work per thread does the same without room for more warps, and the wait is the name.
         """
-        warps = self.machine.warps
+        warps = self.units.warps
         waits = warps.latency_share
         own = warps.stall_share("wait", "short_scoreboard", "branch_resolving", "misc")
         return waits.where(~(own > waits * NEARLY_ALL), waits - own)
 
-    @cached_property
+    @quantity
     def by_occupancy(self) -> Interval:
         """Factor won at most if warps filled every slot: the slots, until a unit is full.
 
@@ -307,8 +307,8 @@ class Gains:
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
         return gain.where(low & ~self.pipeline.works_on_tensor_cores, 1.0)
 
-    def beside_more_warps(self, share: Interval, notable: float) -> Interval:
-        """Factor won by less waiting of a kind once more warps hide what they can.
+    def by_latency_with_full_slots(self, share: Interval, notable: float) -> Interval:
+        """Return the factor won by less waiting of a kind once more warps hide what they can.
 
         Latency that shows because there are few warps is the grid's or the occupancy's; only what
         full slots would not hide is left for the wait itself.
@@ -318,12 +318,12 @@ class Gains:
         return (gain / by_warps.at_least(1.0)).at_least(1.0)
 
     def _bounded(self, gain: Interval) -> Interval:
-        return gain.at_most(1.0 / self.machine.top.at_least(1e-3)).at_least(1.0)
+        return gain.at_most(1.0 / self.units.top.at_least(1e-3)).at_least(1.0)
 
 
-def _filled(rounds: Interval) -> Interval:
+def _fill(rounds: Interval) -> Interval:
     """``x / ceil(x)``: the part of its last round's slots that a number of rounds fills."""
-    known = rounds.known & (rounds.low > 0) & np.isfinite(rounds.low)
+    exact = rounds.is_exact & (rounds.low > 0) & np.isfinite(rounds.low)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num(rounds.low / np.ceil(rounds.low), nan=0.0)
-    return Interval(np.where(known, share, 0.0), np.where(known, share, 1.0))
+    return Interval(np.where(exact, share, 0.0), np.where(exact, share, 1.0))

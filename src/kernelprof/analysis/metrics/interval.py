@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
+    IntArray = npt.NDArray[np.intp]
 
 Operand = Union["Interval", float]
 
@@ -59,14 +60,14 @@ class Interval:
         return Interval(values, values)
 
     @property
-    def known(self) -> BoolArray:
+    def is_exact(self) -> BoolArray:
         """Where the interval is a single number."""
         return np.equal(self.low, self.high)
 
     @property
     def middle(self) -> FloatArray:
         """The number itself where it is known; the lower bound elsewhere (never ``inf``)."""
-        return np.where(self.known, self.high, self.low)
+        return np.where(self.is_exact, self.high, self.low)
 
     def __add__(self, other: Operand) -> Interval:
         o = _as_interval(other)
@@ -112,43 +113,43 @@ class Interval:
         return _as_interval(other) / self
 
     def at_most(self, other: Operand) -> Interval:
-        """The smaller of the two."""
+        """Return the smaller of the two."""
         o = _as_interval(other)
         low = np.minimum(self.low, o.low)
         return Interval(low, low if _same(self, o) else np.minimum(self.high, o.high))
 
     def at_least(self, other: Operand) -> Interval:
-        """The larger of the two."""
+        """Return the larger of the two."""
         o = _as_interval(other)
         low = np.maximum(self.low, o.low)
         return Interval(low, low if _same(self, o) else np.maximum(self.high, o.high))
 
     def low_only(self) -> Interval:
-        """The lower bound as a number."""
+        """Return the lower bound as a number."""
         return Interval.exactly(self.low)
 
     def within_bounds(self, other: Interval) -> Interval:
-        """Narrowed to what both say; see :meth:`within`."""
+        """Return this narrowed to what both allow; see :meth:`within`."""
         return self.within(other.low_only(), other.high_only())
 
     def within(self, low: Operand, high: Operand) -> Interval:
-        """Narrowed by an independent fact; where the two contradict, the measured side stays."""
+        """Return this narrowed by an independent fact; a contradiction leaves it as it is."""
         lo, hi = _as_interval(low), _as_interval(high)
         new_low = np.minimum(np.maximum(self.low, lo.low), self.high)
         new_high = np.maximum(np.minimum(self.high, hi.high), self.low)
         return Interval(np.minimum(new_low, new_high), np.maximum(new_low, new_high))
 
     def high_only(self) -> Interval:
-        """The upper bound as a number, for use as a bound of something else."""
+        """Return the upper bound as a number, for use as a bound of something else."""
         return Interval.exactly(self.high)
 
     def or_else(self, other: Interval) -> Interval:
-        """This where it is known, ``other`` where it is not."""
-        known = self.known
-        if known.all():
+        """Return this where it is exact, ``other`` elsewhere."""
+        exact = self.is_exact
+        if exact.all():
             return self
         return Interval(
-            np.where(known, self.low, other.low), np.where(known, self.high, other.high)
+            np.where(exact, self.low, other.low), np.where(exact, self.high, other.high)
         )
 
     def __gt__(self, other: Operand) -> Truth:
@@ -166,7 +167,7 @@ class Interval:
         return ~(self > other)
 
     def where(self, condition: Truth, otherwise: Operand) -> Interval:
-        """This where the condition holds, ``otherwise`` where not, the hull where unknown."""
+        """Return this where the condition holds, ``otherwise`` where not, the hull where open."""
         o = _as_interval(otherwise)
         open_ = condition.maybe & ~condition.sure
         low = np.where(condition.sure, self.low, o.low)
@@ -180,12 +181,12 @@ class Interval:
 
 
 def is_complete(values: FloatArray) -> bool:
-    """Whether no value is missing: a sum has what any of its parts has, and is worked out fast."""
+    """Return whether no value is NaN, by their sum, which is fast."""
     return not np.isnan(values.sum())
 
 
 def largest(*intervals: Interval) -> Interval:
-    """The elementwise maximum."""
+    """Return the elementwise maximum."""
     low = _maximum([each.low for each in intervals])
     if all(each.low is each.high for each in intervals):
         return Interval(low, low)
@@ -208,7 +209,6 @@ def _same(one: Interval, other: Interval) -> bool:
 
 
 def _as_interval(value: Operand) -> Interval:
-    """A number as an interval that stands for every launch."""
     if isinstance(value, Interval):
         return value
     point = np.asarray(value, dtype=np.float64)
@@ -216,7 +216,6 @@ def _as_interval(value: Operand) -> Interval:
 
 
 def _open_where_undefined(low: FloatArray, high: FloatArray) -> Interval:
-    """Bounds whose undefined parts are the widest possible."""
     if is_complete(low) and (low is high or is_complete(high)):
         return Interval(low, high)
     return Interval(np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high))

@@ -13,23 +13,24 @@ an mbarrier counts as ``long_scoreboard``, one that waits for its ``wgmma`` as `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY, chip_of
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING, TENSOR_WORK
+from kernelprof.analysis.metrics.facts import Quantities, quantity
+from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.analysis.metrics.interval import Interval, Truth
-from kernelprof.analysis.metrics.ruled_out import OPERANDS
+from kernelprof.analysis.metrics.relations import OPERANDS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.library_kernel import library_of
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.machine import Machine
+    from kernelprof.analysis.metrics.units import UnitUtilization
 
 SOME_TENSOR_WORK: Final = 0.02
 """Use of the tensor pipe below which it does not matter how the little is done: the FP16 moves of
@@ -71,7 +72,7 @@ one at 89 % 1.9x by a larger tile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stalls:
+class PipelineStalls:
     """Shares of warps' time by what such a kernel waits for, 0 to 1.
 
     ``copies`` are waits for tiles and at mbarriers, ``products`` for matrix instructions under way
@@ -85,44 +86,44 @@ class Stalls:
     around: Interval
 
 
-class Pipeline:
+class TensorPipeline(Quantities):
     """Quantities of matrix products and their copies, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts, machine: Machine) -> None:
-        self.facts = facts
-        self.machine = machine
+    def __init__(self, facts: Facts, units: UnitUtilization) -> None:
+        super().__init__(facts)
+        self.units = units
 
-    @cached_property
+    @quantity
     def tensor(self) -> Interval:
         """Use of the tensor pipe by matrix instructions, 0 to 1."""
         facts = self.facts
         lanes = facts.metric("sm_count") * EVERY.fp16_lanes_of_tensor_pipe
         fp16 = facts.metric("hfma_rate") / lanes.at_least(1.0)
-        pipe = self.machine.pipe("tensor_pipe")
+        pipe = self.units.pipe("tensor_pipe")
         return (pipe - fp16).at_least(facts.fraction("matrix_pipe")).at_most(pipe)
 
-    @cached_property
+    @quantity
     def works_on_tensor_cores(self) -> Truth:
         """Whether matrix products carry the work; their tiles make occupancy low by design.
 
         On a details page a sentence names the pipe of such a kernel.
         """
-        return self._believed(self.tensor >= TENSOR_WORK)
+        return self._unless_details_page(self.tensor >= TENSOR_WORK)
 
-    def _believed(self, statement: Truth) -> Truth:
+    def _unless_details_page(self, statement: Truth) -> Truth:
         """A statement on the new units, which a details page makes only where it is so."""
-        if self.machine.reported.speaks:
+        if self.units.shipped.is_available:
             return Truth(statement.sure, statement.sure)
         return statement
 
-    @cached_property
+    @quantity
     def uses_wgmma(self) -> Truth:
         """Whether matrix instructions run apart from the warps that start them."""
         facts = self.facts
         apart = (facts.metric("wgmma_pipe") > 0.0) | (facts.metric("tcgen05_pipe") > 0.0)
-        return apart & self._believed(self.tensor >= SOME_TENSOR_WORK) & self._fed
+        return apart & self._unless_details_page(self.tensor >= SOME_TENSOR_WORK) & self._is_fed
 
-    @cached_property
+    @quantity
     def by_older_instructions(self) -> Interval:
         """Use of the tensor pipe by ``mma.sync`` on a GPU that has faster instructions, 0 to 1.
 
@@ -131,20 +132,20 @@ class Pipeline:
         facts = self.facts
         apart = facts.by_capability(_has_asynchronous_products)
         perhaps = apart | ~facts.by_capability(_is_known)
-        counted = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
+        has_counter = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
         matrix = facts.fraction("matrix_pipe")
         matrix = matrix.or_else(matrix.at_most(self.tensor))
         own = Interval(
-            np.where(counted, matrix.low, self.tensor.low),
-            np.where(counted, matrix.high, self.tensor.high),
+            np.where(has_counter, matrix.low, self.tensor.low),
+            np.where(has_counter, matrix.high, self.tensor.high),
         )
-        if self.machine.reported.speaks:
+        if self.units.shipped.is_available:
             # A details page does not tell the instructions apart.
             own = own.low_only()
         own = own.where(~self.uses_wgmma, 0.0)
         return Interval(np.where(apart, own.low, 0.0), np.where(perhaps, own.high, 0.0))
 
-    @cached_property
+    @quantity
     def asynchronous_part(self) -> Interval:
         """Share of what is loaded from global memory that asynchronous copies load, 0 to 1.
 
@@ -161,19 +162,19 @@ class Pipeline:
         none = (copies.high == 0) & (bulk.high == 0)
         return Interval(np.where(none, 0.0, part.low), np.where(none, 0.0, part.high))
 
-    @cached_property
+    @quantity
     def by_design(self) -> Truth:
         """Whether matrix products run in a pipeline of asynchronous copies or instructions."""
         apart = self.uses_wgmma | (self.asynchronous_part >= MOSTLY)
-        return self.works_on_tensor_cores & apart & self._fed
+        return self.works_on_tensor_cores & apart & self._is_fed
 
-    @cached_property
-    def _fed(self) -> Truth:
+    @quantity
+    def _is_fed(self) -> Truth:
         """Whether L1 does enough to bring operands from shared memory to the tensor cores."""
-        return self.machine.l1 >= OPERANDS * TENSOR_WORK
+        return self.units.l1 >= OPERANDS * TENSOR_WORK
 
-    @cached_property
-    def copies_in_bulk(self) -> Truth:
+    @quantity
+    def is_fed_by_bulk_copies(self) -> Truth:
         """Whether bulk copies bring what a kernel without matrix products computes with.
 
         Waits are for them then, and one block on an SM is by design.
@@ -181,63 +182,63 @@ class Pipeline:
         facts = self.facts
         bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
         mostly = (bulk > 0.0) & (bulk >= facts.metric("global_load_requests"))
-        return self._believed(mostly) & ~self.works_on_tensor_cores
+        return self._unless_details_page(mostly) & ~self.works_on_tensor_cores
 
-    @cached_property
+    @quantity
     def late_copies(self) -> Interval:
         """Share of warps' time that others than a producer wait for copies, 0 to 1."""
         return self.stalls.copies - self.producers
 
-    @cached_property
+    @quantity
     def while_active(self) -> Interval:
         """Use of the tensor pipe while SMs have work, 0 to 1.
 
         Where SMs are empty the tensor cores wait for blocks: that is the grid's. Power moves the
         clock from pass to pass, so cycles of another pass only bound it.
         """
-        pipe = self.machine.pipe("tensor_pipe")
+        pipe = self.units.pipe("tensor_pipe")
         own = self.facts.fraction("tensor_pipe_active")
-        most = (pipe / self.machine.active_share.at_least(1e-3) * PASSES_DIFFER).at_most(1.0)
+        most = (pipe / self.units.active_share.at_least(1e-3) * PASSES_DIFFER).at_most(1.0)
         return own.or_else(own.at_most(most.high_only())).at_least(pipe)
 
-    @cached_property
+    @quantity
     def room(self) -> Interval:
         """Factor until the tensor cores are full while SMs have work, or another unit is."""
         full = PRACTICAL_CEILING["pipe"] / self.while_active.at_least(1e-3)
         return full.at_most(1.0 / self.others.at_least(1e-3)).at_least(1.0)
 
-    @cached_property
+    @quantity
     def not_full(self) -> Truth:
         """Whether it is such a pipeline, and the tensor cores have time left."""
         of_library = self.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
-        full = Truth(of_library, of_library) & (self.machine.pipe("tensor_pipe") >= OF_A_LIBRARY)
+        full = Truth(of_library, of_library) & (self.units.pipe("tensor_pipe") >= OF_A_LIBRARY)
         by_threads = ~(self.facts.metric("tma_load_sectors") > 0.0)
-        full = full | (by_threads & (self.machine.saturations["tensor_pipe"] >= FED_BY_THREADS))
+        full = full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))
         return self.by_design & (self.room >= LEAST_ROOM) & ~full
 
-    @cached_property
+    @quantity
     def others(self) -> Interval:
         """Saturation of the busiest unit beside the tensor cores and what brings their operands.
 
         Operands of ``wgmma`` come through shared memory: L1 is as busy with them as the tensor
         cores are.
         """
-        beside = self.machine.others("tensor_pipe", "sm", "l1")
-        l1 = self.machine.saturations["l1"]
-        return beside.at_least(l1.where(~self.uses_wgmma, 0.0))
+        busiest = self.units.others("tensor_pipe", "sm", "l1")
+        l1 = self.units.saturations["l1"]
+        return busiest.at_least(l1.where(~self.uses_wgmma, 0.0))
 
-    @cached_property
-    def stalls(self) -> Stalls:
+    @quantity
+    def stalls(self) -> PipelineStalls:
         """What the warps wait for."""
-        share = self.machine.warps.stall_share
-        return Stalls(
+        share = self.units.warps.stall_share
+        return PipelineStalls(
             copies=share("long_scoreboard"),
             products=share("barrier", "gmma", "math_pipe_throttle", "mio_throttle"),
             stores=share("lg_throttle", "drain"),
             around=share(*AROUND),
         )
 
-    @cached_property
+    @quantity
     def producers(self) -> Interval:
         """Share of the warps that do nothing but start tiles' copies, one a block, 0 to 1.
 
@@ -254,7 +255,7 @@ class Pipeline:
         )
         return part.at_most(1.0).where(specialized, 0.0)
 
-    @cached_property
+    @quantity
     def stages(self) -> Interval:
         """Pairs of tiles that fit into a block's shared memory; unknown without bulk copies."""
         facts = self.facts
@@ -263,14 +264,13 @@ class Pipeline:
         return held / (tile * 2.0)
 
     def limits_copies(self, unit: str) -> Truth:
-        """Whether a unit below L1 is full enough to be what copies wait for."""
-        return ~self.by_design | (self.machine.saturations[unit] >= BUSY_WITH_COPIES)
+        """Return whether a unit below L1 is full enough to be what copies wait for."""
+        return ~self.by_design | (self.units.saturations[unit] >= BUSY_WITH_COPIES)
 
 
 def _has_asynchronous_products(capability: Capability | None) -> bool:
-    """Whether a GPU has matrix instructions that run apart from warps: wgmma or tcgen05."""
-    known = catalogue()
-    kinds = (known["wgmma_pipe"], known["tcgen05_pipe"])
+    metrics = catalogue()
+    kinds = (metrics["wgmma_pipe"], metrics["tcgen05_pipe"])
     return _is_known(capability) and not all(kind.is_zero_on(capability) for kind in kinds)
 
 

@@ -45,7 +45,7 @@ class Traffic:
 
 
 def traffic_at(facts: Facts, row: int) -> Traffic:
-    """The traffic of one launch; what a counter is missing for is ``None``."""
+    """Return the traffic of one launch; what a counter is missing for is ``None``."""
 
     def counter(name: str) -> float | None:
         value = float(facts.values(name)[row])
@@ -57,7 +57,7 @@ def traffic_at(facts: Facts, row: int) -> Traffic:
 def traffic_of(
     counter: Callable[[str], float | None], compute_capability: Capability | None
 ) -> Traffic:
-    """The traffic that counters tell, which are asked for by canonical name."""
+    """Return the traffic that counters tell, which are asked for by canonical name."""
     bulk = _bulk(counter, compute_capability)
     in_bulk = None if bulk is None else bulk * SECTOR
     ways = (_global(counter, "load"), _global(counter, "store"), (in_bulk, in_bulk, bulk))
@@ -75,18 +75,17 @@ def traffic_of(
 def _bulk(
     counter: Callable[[str], float | None], compute_capability: Capability | None
 ) -> float | None:
-    """Sectors of bulk copies, not known where they are not counted and nothing rules them out."""
-    found = [counter(name) for name in BULK_COPIES]
-    if None not in found:
-        return _sum(*found)
+    sectors = [counter(name) for name in BULK_COPIES]
+    if None not in sectors:
+        return _sum(*sectors)
     # These need numpy, which listing the rungs of a ladder does without.
     import numpy as np
 
-    from kernelprof.analysis.metrics.ruled_out import without_bulk_copies
+    from kernelprof.analysis.metrics.relations import without_bulk_copies
 
     def value(name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        known = counter(name)
-        return np.array([np.nan if known is None else known])
+        count = counter(name)
+        return np.array([np.nan if count is None else count])
 
     without = all(catalogue()[name].is_zero_on(compute_capability) for name in BULK_COPIES)
     return 0.0 if without or without_bulk_copies(value).all() else None
@@ -95,7 +94,6 @@ def _bulk(
 def _global(
     counter: Callable[[str], float | None], way: str
 ) -> tuple[float | None, float | None, float | None]:
-    """Bytes asked for, different bytes, and sectors of all global loads or all stores."""
     requests = counter(f"global_{way}_requests")
     sectors = counter(f"global_{way}_sectors")
     used = counter(f"global_{way}_bytes_per_sector")
@@ -108,6 +106,5 @@ def _global(
 
 
 def _sum(*parts: float | None) -> float | None:
-    """The sum, not known where a part is not."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+    values = [part for part in parts if part is not None]
+    return sum(values) if len(values) == len(parts) else None

@@ -5,24 +5,20 @@ Each is a share between 0 (none) and 1, as an interval per launch.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import BULK_COPIES
 from kernelprof.analysis.metrics.interval import Interval, Truth
-from kernelprof.analysis.metrics.ruled_out import without_shared_memory
+from kernelprof.analysis.metrics.relations import without_shared_memory
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.reported import Reported
-
-    FloatArray = npt.NDArray[np.float64]
-    BoolArray = npt.NDArray[np.bool_]
+    from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
+    from kernelprof.analysis.metrics.shipped_rules import ShippedRules
 
 WARP_SIZE = float(EVERY.warp_size)
 SECTOR_BYTES = float(EVERY.sector_bytes)
@@ -42,14 +38,14 @@ BUSY_L1 = 0.8
 """Nsight Compute's SOLBottleneck rule (2025.3) calls a unit above 80 % of its peak the limit."""
 
 
-class Waste:
+class Waste(Quantities):
     """Shares of needless work, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts, reported: Reported) -> None:
-        self.facts = facts
-        self.reported = reported
+    def __init__(self, facts: Facts, shipped: ShippedRules) -> None:
+        super().__init__(facts)
+        self.shipped = shipped
 
-    @cached_property
+    @quantity
     def bulk_sectors(self) -> Interval:
         """Sectors of bulk copies (TMA): past the load/store path, and all of them needed."""
         sectors = self.facts.exact(0.0)
@@ -57,7 +53,7 @@ class Waste:
             sectors = sectors + self.facts.metric(name)
         return sectors
 
-    @cached_property
+    @quantity
     def _part_of_accesses(self) -> Interval:
         """Share of global sectors that loads, stores and atomics move, the others being bulk's."""
         accesses, bulk = self.facts.metric("global_sectors"), self.bulk_sectors
@@ -66,14 +62,14 @@ class Waste:
             np.where(bulk.high == 0, 1.0, part.low), np.where(bulk.high == 0, 1.0, part.high)
         )
 
-    @cached_property
+    @quantity
     def excess_sectors(self) -> Interval:
         """Share of all global sectors, on whichever path, that better addresses would not move."""
         facts = self.facts
         actual = facts.metric("global_sectors")
         share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
         share = _zero_where(share, actual.high == 0)
-        most = np.minimum(self._excess_at_most(), self.reported.excess_at_most)
+        most = np.minimum(self._excess_at_most(), self.shipped.excess_at_most)
         share = share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
         return share * self._part_of_accesses
 
@@ -100,7 +96,7 @@ class Waste:
         least = np.minimum(*used)
         return np.where(no_atomics, np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0), 1.0)
 
-    @cached_property
+    @quantity
     def global_part_of_dram(self) -> Interval:
         """Share of the device-memory traffic that the fewest global sectors have to be, at most 1.
 
@@ -112,7 +108,7 @@ class Waste:
         fewest = self._fewest_sectors * SECTOR_BYTES
         return (fewest / moved.at_least(1.0)).at_most(1.0)
 
-    @cached_property
+    @quantity
     def global_part_of_l2(self) -> Interval:
         """Share of the sectors that L1 passes on that the fewest global ones are, at most 1."""
         facts = self.facts
@@ -121,15 +117,15 @@ class Waste:
         # What device memory moved came by way of L2.
         return part.or_else(part.at_most(self.global_part_of_dram.high_only()))
 
-    @cached_property
+    @quantity
     def _fewest_sectors(self) -> Interval:
         """Global sectors that the same bytes take at best; no more than there were."""
         fewest = self.facts.metric("global_sectors_ideal")
         fewest = fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
         return fewest + self.bulk_sectors
 
-    @cached_property
-    def needed_dram_share(self) -> Interval:
+    @quantity
+    def useful_dram_share(self) -> Interval:
         """Share of the device-memory traffic that would stay without excess sectors.
 
         Sectors that a cache serves never reach device memory: where the fewest sectors already hold
@@ -137,22 +133,22 @@ class Waste:
         """
         return self.global_part_of_dram.at_least(1.0 - self.excess_sectors)
 
-    @cached_property
-    def needed_l2_share(self) -> Interval:
+    @quantity
+    def useful_l2_share(self) -> Interval:
         """Share of the L2 traffic that would stay: what L1 serves never gets there.
 
         Where the capture has no count of that traffic, the hit rate of L1 says how much of the
         sectors can reach L2 at most.
         """
         facts = self.facts
-        kept = 1.0 - self.excess_sectors
+        useful = 1.0 - self.excess_sectors
         by_count = self.global_part_of_l2
         misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
-        by_hits = (kept / misses).at_most(1.0)
+        by_hits = (useful / misses).at_most(1.0)
         # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.
-        return by_count.or_else(by_count.at_most(by_hits.high_only())).at_least(kept)
+        return by_count.or_else(by_count.at_most(by_hits.high_only())).at_least(useful)
 
-    @cached_property
+    @quantity
     def bank_conflicts(self) -> Interval:
         """Share of shared-memory wavefronts that conflict-free addresses would not take."""
         facts = self.facts
@@ -167,16 +163,16 @@ class Waste:
         return share.or_else(
             share.within(
                 Interval.exactly(lower),
-                Interval.exactly(np.minimum(measured.high, self.reported.conflicts_at_most)),
+                Interval.exactly(np.minimum(measured.high, self.shipped.conflicts_at_most)),
             )
         )
 
-    @cached_property
+    @quantity
     def no_shared_memory(self) -> BoolArray:
         """Launches whose kernel has no shared memory at all."""
         return without_shared_memory(self.facts.values)
 
-    @cached_property
+    @quantity
     def shared_part_of_l1(self) -> Interval:
         """Share of the L1 data stage's wavefronts that come from shared memory."""
         facts = self.facts
@@ -184,10 +180,10 @@ class Waste:
         stage = stage.or_else(stage.at_most(facts.metric("l1_throughput")))
         part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
         part = _zero_where(part, stage.high == 0)
-        if self.reported.speaks:
+        if self.shipped.is_available:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
             # that warps do not wait for the MIO queue, and where loads do hit in L1.
-            quiet = self.reported.stall_at_most("mio_throttle") < 1.0
+            quiet = self.shipped.stall_at_most("mio_throttle") < 1.0
             quiet = quiet & (facts.fraction("l1_hit_rate") >= 0.5).sure
             part = part.or_else(_zero_where(part, self.no_shared_memory & quiet))
         part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
@@ -213,30 +209,30 @@ class Waste:
         ).sure
         return Interval.exactly(np.where(busy & misses & has_shared, 0.5, 0.0))
 
-    @cached_property
+    @quantity
     def local_part(self) -> Interval:
         """Share of local-memory sectors in all local and global sectors, on whichever path."""
         facts = self.facts
         local = facts.metric("local_sectors")
-        counted = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
-        local = local.or_else(counted)
+        loads_and_stores = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
+        local = local.or_else(loads_and_stores)
         others = facts.metric("global_sectors") + self.bulk_sectors
         part = _zero_where(_share(local, others), local.high == 0)
         return part.or_else(
-            part.within(self._local_at_least(), Interval.exactly(self.reported.local_at_most))
+            part.within(self._local_at_least(), Interval.exactly(self.shipped.local_at_most))
         )
 
     def _local_at_least(self) -> Interval:
         """Where a sentence speaks of local memory: bytes that global sectors cannot have moved."""
         facts = self.facts
-        if not self.reported.speaks:
+        if not self.shipped.is_available:
             return facts.exact(0.0)
         moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
         of_global = (facts.metric("global_sectors") + self.bulk_sectors) * SECTOR_BYTES
         least = (1.0 - of_global / moved.at_least(1.0)).low
-        return Interval.exactly(np.where(self.reported.speaks_of_local, least, 0.0))
+        return Interval.exactly(np.where(self.shipped.mentions_local_memory, least, 0.0))
 
-    @cached_property
+    @quantity
     def atomic_part(self) -> Interval:
         """Share of atomics in all global memory requests, bulk reductions among them."""
         facts = self.facts
@@ -248,7 +244,7 @@ class Waste:
         )
         return _zero_where(_share(atomics, self.plain_requests), atomics.high == 0)
 
-    @cached_property
+    @quantity
     def plain_requests(self) -> Interval:
         """Requests to global memory without atomics.
 
@@ -262,24 +258,24 @@ class Waste:
             + bulk * (1 / WIDEST_REQUEST_SECTORS)
         )
 
-    @cached_property
+    @quantity
     def needless_part_of_l1(self) -> Interval:
         """Share of the L1 data stage's work that is excess sectors, conflicts or local memory."""
         shared = self.shared_part_of_l1
         plain = (self.excess_sectors + self.local_part).at_most(1.0) * (1.0 - shared)
         return (plain + self.bank_conflicts * shared).at_most(1.0)
 
-    @cached_property
+    @quantity
     def needless_part_of_l2(self) -> Interval:
         """Share of the L2 traffic that is excess sectors or local memory."""
-        return ((1.0 - self.needed_l2_share) + self.local_part).at_most(1.0)
+        return ((1.0 - self.useful_l2_share) + self.local_part).at_most(1.0)
 
-    @cached_property
+    @quantity
     def needless_part_of_dram(self) -> Interval:
         """Share of the device-memory traffic that is excess sectors or local memory."""
-        return ((1.0 - self.needed_dram_share) + self.local_part).at_most(1.0)
+        return ((1.0 - self.useful_dram_share) + self.local_part).at_most(1.0)
 
-    @cached_property
+    @quantity
     def full_warps(self) -> Truth:
         """Whether nearly all threads of a warp take part in its instructions.
 
@@ -287,7 +283,7 @@ class Waste:
         """
         return self.idle_threads < NOTABLE_WASTE
 
-    @cached_property
+    @quantity
     def shared_atomic_part(self) -> Interval:
         """Share of the shared-memory wavefronts that atomics take."""
         facts = self.facts
@@ -296,10 +292,10 @@ class Waste:
         part = _zero_where(part, shared.high == 0)
         part = _zero_where(part, self.no_shared_memory)
         plain = facts.metric("shared_load_wavefronts") + facts.metric("shared_store_wavefronts")
-        rest = 1.0 - plain / facts.metric("shared_wavefronts")
-        return part.or_else(part.at_most(rest.high_only()))
+        unexplained = 1.0 - plain / facts.metric("shared_wavefronts")
+        return part.or_else(part.at_most(unexplained.high_only()))
 
-    @cached_property
+    @quantity
     def idle_threads(self) -> Interval:
         """Share of a warp's threads that do nothing in an average instruction.
 
@@ -310,9 +306,10 @@ class Waste:
         return 1.0 - threads * (1 / WARP_SIZE)
 
 
-def _share(part: Interval, rest: Interval) -> Interval:
-    """What the one is of both."""
-    return Interval(_ratio(part.low, part.low + rest.high), _ratio(part.high, part.high + rest.low))
+def _share(part: Interval, others: Interval) -> Interval:
+    return Interval(
+        _ratio(part.low, part.low + others.high), _ratio(part.high, part.high + others.low)
+    )
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:

@@ -16,18 +16,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import Seen
-from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.metrics.catalogue import catalogue, preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kernelprof.analysis.advice import Advice
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.highest import Named
     from kernelprof.analysis.metrics.interval import Interval, Truth
+    from kernelprof.analysis.metrics.units import NamePerLaunch
 
 
-class Place(StrEnum):
+class Subsystem(StrEnum):
     """Where on the GPU a bottleneck is: a path of the memory, or what the SMs do."""
 
     DRAM = "device memory"
@@ -48,23 +48,6 @@ class Threshold:
     value: float
     unit: str
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Docs:
-    """A rule's page: what it detects, why that matters, what to do, and when it is wrong.
-
-    ``fixes`` is for who can change the kernel. ``caller`` is for who calls that of a library, which
-    :data:`~kernelprof.analysis.advice.lines.CALLER` has more lines for.
-    """
-
-    detects: str
-    matters: str
-    example: str
-    fixes: tuple[Advice, ...]
-    wrong_when: str
-    references: tuple[str, ...]
-    caller: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +73,23 @@ class RuleContext:
 
     def __init__(self, facts: Facts) -> None:
         # These need numpy, which listing and explaining rules do without.
-        from kernelprof.analysis.metrics.gains import Gains, Waiting
-        from kernelprof.analysis.metrics.machine import Machine
-        from kernelprof.analysis.metrics.pipelines import Pipeline
-        from kernelprof.analysis.metrics.reported import Reported
+        from kernelprof.analysis.metrics.gains import Gains, MemoryWaits
+        from kernelprof.analysis.metrics.pipelines import TensorPipeline
+        from kernelprof.analysis.metrics.shipped_rules import ShippedRules
+        from kernelprof.analysis.metrics.units import UnitUtilization
         from kernelprof.analysis.metrics.waste import Waste
 
         self.facts = facts
-        reported = Reported(facts)
-        self.machine = Machine(facts, reported)
-        self.waste = Waste(facts, reported)
-        self.waiting = Waiting(facts, self.machine, self.waste)
-        self.pipeline = Pipeline(facts, self.machine)
-        self.gains = Gains(facts, self.machine, self.pipeline)
+        shipped = ShippedRules(facts)
+        self.units = UnitUtilization(facts, shipped)
+        self.waste = Waste(facts, shipped)
+        self.waits = MemoryWaits(facts, self.units, self.waste)
+        self.pipeline = TensorPipeline(facts, self.units)
+        self.gains = Gains(facts, self.units, self.pipeline)
 
     def seen(self, row: int) -> Seen:
-        """One launch, for the conditions of advice."""
-        return Seen(self.facts, self.machine, self.pipeline, row)
+        """Return one launch, for the conditions of advice."""
+        return Seen(self.facts, self.units, self.pipeline, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +100,8 @@ class EvidenceItem:
     differ); with one it is worked out from that and others.
     """
 
-    metric: str | Named
-    label: str | Named
+    metric: str | NamePerLaunch
+    label: str | NamePerLaunch
     value: Interval
     unit: str
     op: str = "="
@@ -127,7 +110,7 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """What a rule says about every launch.
 
     ``gain`` is the factor of run time that removing this bottleneck brings at most; 1 where it is
@@ -136,7 +119,7 @@ class Finding:
     """
 
     gain: Interval
-    evidence: tuple[EvidenceItem, ...] = ()
+    evidence: Callable[[], tuple[EvidenceItem, ...]] = tuple
     saturation: Interval | None = None
     gain_reason: str = ""
     overrules: Truth | None = None
@@ -144,25 +127,38 @@ class Finding:
     promise: Interval | None = None
     """What is said of the gain where it is less than what rules are compared by."""
 
+    @cached_property
+    def evidence_items(self) -> tuple[EvidenceItem, ...]:
+        """The evidence, computed for launches whose verdict shows it."""
+        return self.evidence()
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """One bottleneck. ``order`` settles exact ties: the lower one is named first.
 
+    From ``detects`` to ``references`` it is the rule's page: what it finds, why that matters, what
+    to do, and when it is wrong. ``fixes`` are for who can change the kernel, ``caller`` for who
+    calls that of a library, which :data:`~kernelprof.analysis.advice.lines.CALLER` has more for.
     A capture without one of the metrics that a rule ``requires`` lowers the confidence in it. What
-    else it looks at is found out by running it.
-    ``detail`` adds a sentence about one launch.
+    else it looks at is found out by running it. ``detail`` adds a sentence about one launch.
     """
 
     slug: str
     title: str
     order: int
-    place: Place
+    subsystem: Subsystem
     headline: Headline
-    docs: Docs
+    detects: str
+    matters: str
+    example: str
+    fixes: tuple[Advice, ...]
+    wrong_when: str
+    references: tuple[str, ...]
+    caller: tuple[Advice, ...] = ()
     requires: tuple[str, ...]
-    evaluate: Callable[[RuleContext], Finding]
     thresholds: tuple[Threshold, ...] = ()
+    evaluate: Callable[[RuleContext], RuleFinding]
     detail: Callable[[RuleContext, int], str | None] | None = None
 
     @cached_property
@@ -173,21 +169,26 @@ class Rule:
         return tuple(dict.fromkeys((*self.requires, *others)))
 
     def reads(self) -> tuple[str, ...]:
-        """What the rule looks at, found out by running it on a launch without any metric."""
-        from kernelprof.analysis.metrics.facts import Facts
-        from kernelprof.model.capture import Capture, Launch
-
-        facts = Facts(Capture((Launch("0", "kernel"),), {}))
-        context = RuleContext(facts)
-        self.evaluate(context)
+        """Return what the rule looks at, found out by running it on a launch without any metric."""
+        context = _empty_context()
+        context.facts.read = {}
+        self.evaluate(context).evidence()
         if self.detail is not None:
             self.detail(context, 0)
-        return tuple(facts.read)
+        return tuple(context.facts.read)
+
+
+@cache
+def _empty_context() -> RuleContext:
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.model.capture import Capture, Launch
+
+    return RuleContext(Facts(Capture((Launch("0", "kernel"),), {})))
 
 
 @cache
 def registry() -> Mapping[str, Rule]:
-    """All rules by slug, in the order that settles exact ties."""
+    """Return all rules by slug, in the order that settles exact ties."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     rules: list[Rule] = [module.RULE for module in modules]
     return MappingProxyType({rule.slug: rule for rule in sorted(rules, key=lambda r: r.order)})
@@ -202,10 +203,39 @@ def percent(
     *,
     formula: str = "",
 ) -> EvidenceItem:
-    """A fraction of one, and the one that it is compared with, shown in percent."""
+    """Return a fraction of one, and the one that it is compared with, in percent."""
     limit = threshold.value if isinstance(threshold, Threshold) else threshold
     shown = None if limit is None else limit * 100
     return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown, formula)
+
+
+def measured(
+    context: RuleContext, metric: str, label: str, op: str = "=", threshold: float | None = None
+) -> EvidenceItem:
+    """Return a metric as the capture has it."""
+    unit = "wave" if metric == "waves_per_sm" else catalogue()[metric].unit
+    return EvidenceItem(metric, label, context.facts.metric(metric), unit, op, threshold)
+
+
+def issue_slots(
+    context: RuleContext, op: str = "=", threshold: Threshold | None = None
+) -> EvidenceItem:
+    """Return the share of issue slots that are used."""
+    return percent("issue_slots", "issue slots used", context.units.issue, op, threshold)
+
+
+def dram_utilization(
+    context: RuleContext, op: str = "=", threshold: Threshold | None = None
+) -> EvidenceItem:
+    """Return the utilization of device memory."""
+    return percent("dram_throughput", "device memory throughput", context.units.dram, op, threshold)
+
+
+def l1_utilization(
+    context: RuleContext, op: str = "=", threshold: Threshold | None = None
+) -> EvidenceItem:
+    """Return the utilization of L1."""
+    return percent("l1_throughput", "L1 throughput", context.units.l1, op, threshold)
 
 
 PARTS: Final = {
@@ -233,8 +263,8 @@ PARTS: Final = {
 
 
 def busiest_unit(context: RuleContext) -> EvidenceItem:
-    """The unit that is nearest to its limit, by its own metric."""
-    names, values = context.machine.busiest_unit
+    """Return the unit that is nearest to its limit, by its own metric."""
+    names, values = context.units.busiest_unit
     labels = names.called(lambda each: f"busiest unit: {PARTS.get(each, each)}")
     return EvidenceItem(names, labels, values, "%")
 
@@ -242,8 +272,8 @@ def busiest_unit(context: RuleContext) -> EvidenceItem:
 def l2_stage(
     context: RuleContext, op: str = "=", threshold: Threshold | None = None
 ) -> EvidenceItem:
-    """The stage of L2 that is busiest: tags, data or a link to the SMs, by its own metric."""
-    names, values = context.machine.busiest_l2_stage
+    """Return the busiest stage of L2: tags, data or a link to the SMs, by its own metric."""
+    names, values = context.units.busiest_l2_stage
     limit = None if threshold is None else threshold.value * 100
     labels = names.called(
         lambda each: (
@@ -256,7 +286,7 @@ def l2_stage(
 
 
 def near_limit(seen: str) -> Threshold:
-    """The saturation from which a rule names its unit; ``seen`` is what captures show there."""
+    """Return the saturation from which a rule names its unit; ``seen`` in captures."""
     return Threshold(
         "saturation",
         0.70,
@@ -266,60 +296,69 @@ def near_limit(seen: str) -> Threshold:
     )
 
 
+def stall_finding(
+    context: RuleContext,
+    gain: Interval,
+    stall: str,
+    label: str,
+    share: Interval,
+    *,
+    notable: Threshold,
+    formula: str = "",
+) -> RuleFinding:
+    """Return the finding of a stall that takes a share of warps' time."""
+    return RuleFinding(
+        gain=gain,
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
+        evidence=lambda: (
+            percent(
+                f"stall_{stall}",
+                label,
+                share,
+                ">",
+                notable,
+                formula=formula or f"stall_{stall} / cycles per instruction",
+            ),
+            issue_slots(context),
+            busiest_unit(context),
+        ),
+    )
+
+
 def pipe_finding(
     context: RuleContext,
     saturation: Interval,
     full: Truth,
     others: Interval,
-    *evidence: EvidenceItem,
-    beside: str = "that pipe",
-) -> Finding:
-    """An arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
+    evidence: Callable[[], tuple[EvidenceItem, ...]],
+    *,
+    pipe: str = "that pipe",
+) -> RuleFinding:
+    """Return an arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
     Where warps are not full, the instructions that fill a pipe are not all needed.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
-    return Finding(gain, evidence, saturation, f"the busiest unit other than {beside}")
+    return RuleFinding(gain, evidence, saturation, f"the busiest unit other than {pipe}")
 
 
-def pipe_rule(
-    slug: str,
-    title: str,
-    order: int,
-    headline: Headline,
-    docs: Docs,
-    *,
-    pipe: str,
-    label: str,
-    limit: Threshold,
-) -> Rule:
-    """The rule of an arithmetic pipe that has no other limit than its own utilization."""
+def pipe_evaluation(
+    pipe: str, label: str, limit: Threshold
+) -> Callable[[RuleContext], RuleFinding]:
+    """Return the function of a pipe that has no other limit than its own utilization."""
 
-    def evaluate(context: RuleContext) -> Finding:
-        machine = context.machine
+    def evaluate(context: RuleContext) -> RuleFinding:
+        units = context.units
         return pipe_finding(
             context,
-            machine.saturations[pipe],
-            machine.is_near_limit(pipe),
-            machine.others("sm", pipe),
-            percent(pipe, label, machine.pipe(pipe), ">", limit),
-            percent("issue_slots", "issue slots used", machine.issue),
-            EvidenceItem(
-                "memory_throughput",
-                "memory throughput",
-                context.facts.metric("memory_throughput"),
-                "%",
+            units.saturations[pipe],
+            units.is_near_limit(pipe),
+            units.others("sm", pipe),
+            lambda: (
+                percent(pipe, label, units.pipe(pipe), ">", limit),
+                issue_slots(context),
+                measured(context, "memory_throughput", "memory throughput"),
             ),
         )
 
-    return Rule(
-        slug=slug,
-        title=title,
-        order=order,
-        place=Place.PIPES,
-        headline=headline,
-        docs=docs,
-        requires=(pipe,),
-        thresholds=(limit,),
-        evaluate=evaluate,
-    )
+    return evaluate

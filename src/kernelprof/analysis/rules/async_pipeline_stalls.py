@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, Condition, when
 from kernelprof.analysis.advice.conditions import WARP_GROUPS
-from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING, TENSOR_WORK
-from kernelprof.analysis.rules import (
-    Docs,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    l2_stage,
-    percent,
-)
+from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import number
 
-FULL = Threshold(
+FULL = rules.Threshold(
     "tensor pipe of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
@@ -29,42 +19,44 @@ FULL = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, pipeline = context.machine, context.pipeline
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, pipeline = context.units, context.pipeline
     stalls = pipeline.stalls
-    return Finding(
+    return rules.RuleFinding(
         gain=pipeline.room.where(pipeline.not_full, 1.0).at_least(
-            context.gains.by_latency(pipeline.late_copies).where(pipeline.copies_in_bulk, 1.0)
+            context.gains.by_latency(pipeline.late_copies).where(
+                pipeline.is_fed_by_bulk_copies, 1.0
+            )
         ),
         gain_reason="tensor cores that are busy all the time, or copies that nobody waits for, "
         "until another unit is full",
-        evidence=(
-            percent("tensor_pipe", "tensor pipe", machine.pipe("tensor_pipe"), "<", FULL),
-            percent(
+        evidence=lambda: (
+            rules.percent("tensor_pipe", "tensor pipe", units.pipe("tensor_pipe"), "<", FULL),
+            rules.percent(
                 "stall_long_scoreboard",
                 "warp time waiting for copies",
                 stalls.copies,
                 formula="long_scoreboard (waits at mbarriers among it) / cycles per instruction",
             ),
-            percent(
+            rules.percent(
                 "stall_barrier",
                 "warp time waiting for products and at barriers",
                 stalls.products,
                 formula="(barrier, gmma, full queues) / cycles per instruction",
             ),
-            percent(
+            rules.percent(
                 "stall_wait",
                 "warp time in instructions and fences between them",
                 stalls.around,
                 formula="(wait, short_scoreboard, membar, issue) / cycles per instruction",
             ),
-            percent(
+            rules.percent(
                 "stall_lg_throttle",
                 "warp time waiting to store results",
                 stalls.stores,
                 formula="(lg_throttle + drain) / cycles per instruction",
             ),
-            l2_stage(context),
+            rules.l2_stage(context),
         ),
     )
 
@@ -79,37 +71,37 @@ meet at each tile, 0 and less in others (``passage-search-product-by-product`` a
 ``largest-logit-meeting-at-each-tile`` of ``cuda/pairs``, H200)."""
 
 
-def detail(context: RuleContext, row: int) -> str | None:
-    """Which part of the pipeline it is, with the share of warps' time that says so."""
+def detail(context: rules.RuleContext, row: int) -> str | None:
+    """Return which part of the pipeline it is, with the share of warps' time that says so."""
     seen, pipeline = context.seen(row), context.pipeline
     stalls, late, fences = pipeline.stalls, seen.late_copies, seen.stall("membar")
     around, stores, products, tensor = (
-        float(share.low[row]) if share.known[row] else math.nan
+        float(share.low[row]) if share.is_exact[row] else math.nan
         for share in (stalls.around, stalls.stores, stalls.products, pipeline.tensor)
     )
     others = [each for each in (NOTABLE, around, stores, products - tensor) if not math.isnan(each)]
-    if pipeline.copies_in_bulk.sure[row]:
-        said = _copies(2 * seen.stages, late)
+    if pipeline.is_fed_by_bulk_copies.sure[row]:
+        part = _copies(2 * seen.stages, late)
     elif late >= max(others):
-        said = _tiles(seen.stages, late)
+        part = _tiles(seen.stages, late)
     elif fences >= NOTABLE:
-        said = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
+        part = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
     elif products - tensor >= NOTABLE:
-        said = (
+        part = (
             "barriers that all warps meet at, or products one by one: warps wait for them "
             f"{_percent(products)} of their time, and the tensor cores are {_percent(tensor)} busy "
             "(the compiler says by its warning C7510 where it serializes wgmma)"
         )
     elif stores >= max(others):
-        said = f"an exposed epilogue: warps wait {_percent(stores)} of their time to store"
+        part = f"an exposed epilogue: warps wait {_percent(stores)} of their time to store"
     elif around >= NOTABLE:
-        said = (
+        part = (
             f"barriers and instructions between the products: warps spend {_percent(around)} of "
             "their time on them"
         )
     else:
         return None
-    return f"It is {said}."
+    return f"It is {part}."
 
 
 def _tiles(stages: float, late: float) -> str:
@@ -141,88 +133,77 @@ _OF_PAIRS = Condition(
     "tiles are the operands of products, and shared memory has room for a pair",
     lambda seen: seen.stages >= 1.0 and seen["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
-RULE = Rule(
+RULE = rules.Rule(
     slug="async-pipeline-stalls",
     title="Stalls of an asynchronous pipeline",
     order=205,
-    place=Place.WAITING,
-    headline=Headline(
+    subsystem=rules.Subsystem.WAITING,
+    headline=rules.Headline(
         plain="Copies and computation hardly overlap: while data is on its way, or a barrier or an "
         "epilogue holds up the next step, the arithmetic waits.",
     ),
-    docs=Docs(
-        detects="Matrix products of wgmma, or fed by asynchronous copies (cp.async, TMA), whose "
-        "tensor cores are not full while no other unit is: warps wait for tiles, at barriers, for "
-        "products one by one, or to write results. And other kernels that wait for bulk copies.",
-        matters="Such kernels hide latency by what is under way, not by many warps: one block on "
-        "an SM is by design. A cycle in which no product is under way is lost, and no unit shows "
-        "it.",
-        example="One stage: copy a tile, wait, multiply, wait, copy the next. A ring of four "
-        "stages with a producer warp keeps copies and products under way all the time.",
-        fixes=(
-            Advice(
-                "Start copies earlier, into more stages: warps wait for tiles, and shared memory "
-                "has room for {x} pairs of them.",
-                when=_LATE & _OF_PAIRS,
-                number=lambda seen: round(seen.stages, 1),
-            ),
-            Advice(
-                "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
-                when=_LATE,
-                unless=_OF_PAIRS,
-                number=lambda seen: 100 * seen.late_copies,
-            ),
-            Advice(
-                "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "
-                "setmaxnreg): each byte that is copied is used more often.",
-                when=Condition(
-                    "a block has up to two warp groups", lambda seen: seen["block_size"] <= 256
-                )
-                & WARP_GROUPS,
-            ),
-            Advice(
-                "Take fences out of the loop (fence.proxy, acquire and release for a cluster): "
-                "warps spend {x} % of their time at them.",
-                when=Condition(
-                    "warps spend a twentieth of their time at fences",
-                    lambda seen: seen.stall("membar") >= NOTABLE,
-                ),
-                number=lambda seen: 100 * seen.stall("membar"),
-            ),
-            Advice(
-                "Store results by TMA from shared memory, while the next tile is multiplied: warps "
-                "wait {x} % of their time to store them.",
-                when=Condition(
-                    "warps wait to store results, and no TMA does it",
-                    lambda seen: (
-                        seen.stall("lg_throttle", "drain") >= 0.02
-                        and seen["tma_store_sectors"] == 0
-                    ),
-                ),
-                number=lambda seen: 100 * seen.stall("lg_throttle", "drain"),
-            ),
-            Advice(
-                "Let blocks stay for several tiles (persistent), in an order that suits L2, so "
-                "that the copies of the next one start while results are written: the grid has "
-                "{x} waves.",
-                when=Condition(
-                    "there are two waves or more", lambda seen: seen["waves_per_sm"] >= 2
-                ),
-                number=lambda seen: seen["waves_per_sm"],
-            ),
-            Advice(
-                "Make barriers lean: one thread of a warp group arrives, mbarriers in PTX instead "
-                "of cuda::barrier; keep a product under way while the next tile is waited for."
-            ),
+    detects="Matrix products of wgmma, or fed by asynchronous copies (cp.async, TMA), whose tensor "
+    "cores are not full while no other unit is: warps wait for tiles, at barriers, for products "
+    "one by one, or to write results. And other kernels that wait for bulk copies.",
+    matters="Such kernels hide latency by what is under way, not by many warps: one block on an SM "
+    "is by design. A cycle in which no product is under way is lost, and no unit shows it.",
+    example="One stage: copy a tile, wait, multiply, wait, copy the next. A ring of four stages "
+    "with a producer warp keeps copies and products under way all the time.",
+    fixes=(
+        Advice(
+            "Start copies earlier, into more stages: warps wait for tiles, and shared memory has "
+            "room for {x} pairs of them.",
+            when=_LATE & _OF_PAIRS,
+            number=lambda seen: round(seen.stages, 1),
         ),
-        wrong_when="With several blocks on an SM one multiplies while another waits, and waits say "
-        "little; the idle tensor cores remain. A product that is too small to fill the GPU is "
-        "small-grid, and L2 or device memory near their limit are named themselves.",
-        references=(
-            "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
-            "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory "
-            "Accelerator",
+        Advice(
+            "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
+            when=_LATE,
+            unless=_OF_PAIRS,
+            number=lambda seen: 100 * seen.late_copies,
         ),
+        Advice(
+            "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "
+            "setmaxnreg): each byte that is copied is used more often.",
+            when=Condition(
+                "a block has up to two warp groups", lambda seen: seen["block_size"] <= 256
+            )
+            & WARP_GROUPS,
+        ),
+        when(
+            "warps spend a twentieth of their time at fences",
+            lambda seen: seen.stall("membar") >= NOTABLE,
+            "Take fences out of the loop (fence.proxy, acquire and release for a cluster): warps "
+            "spend {x} % of their time at them.",
+            number=lambda seen: 100 * seen.stall("membar"),
+        ),
+        when(
+            "warps wait to store results, and no TMA does it",
+            lambda seen: (
+                seen.stall("lg_throttle", "drain") >= 0.02 and seen["tma_store_sectors"] == 0
+            ),
+            "Store results by TMA from shared memory, while the next tile is multiplied: warps "
+            "wait {x} % of their time to store them.",
+            number=lambda seen: 100 * seen.stall("lg_throttle", "drain"),
+        ),
+        when(
+            "there are two waves or more",
+            lambda seen: seen["waves_per_sm"] >= 2,
+            "Let blocks stay for several tiles (persistent), in an order that suits L2, so that "
+            "the copies of the next one start while results are written: the grid has {x} waves.",
+            number=lambda seen: seen["waves_per_sm"],
+        ),
+        Advice(
+            "Make barriers lean: one thread of a warp group arrives, mbarriers in PTX instead of "
+            "cuda::barrier; keep a product under way while the next tile is waited for."
+        ),
+    ),
+    wrong_when="With several blocks on an SM one multiplies while another waits, and waits say "
+    "little; the idle tensor cores remain. A product that is too small to fill the GPU is "
+    "small-grid, and L2 or device memory near their limit are named themselves.",
+    references=(
+        "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
+        "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory Accelerator",
     ),
     requires=("tensor_pipe", "stall_long_scoreboard", "stall_barrier"),
     thresholds=(FULL,),

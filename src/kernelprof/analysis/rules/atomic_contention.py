@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.rules import (
-    Docs,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    l2_stage,
-    percent,
-)
 
-NOTABLE_ATOMICS = Threshold(
+NOTABLE_ATOMICS = rules.Threshold(
     "notable atomics",
     0.05,
     "share of global requests",
@@ -24,7 +14,7 @@ NOTABLE_ATOMICS = Threshold(
 )
 
 
-HOT_SLICE = Threshold(
+HOT_SLICE = rules.Threshold(
     "busy atomic unit of one L2 slice",
     0.50,
     "share of cycles",
@@ -33,7 +23,7 @@ HOT_SLICE = Threshold(
     "things are the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
-FULL_SLICE = Threshold(
+FULL_SLICE = rules.Threshold(
     "full atomic unit of one L2 slice",
     0.80,
     "share of cycles",
@@ -41,31 +31,31 @@ FULL_SLICE = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, waste, waiting = context.machine, context.waste, context.waiting
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, waste, waiting = context.units, context.waste, context.waits
     part = waste.bank_conflicts * waste.shared_atomic_part
     in_shared = context.gains.by_waste(
         part,
-        machine.busiest(
-            machine.others("l1"),
-            machine.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
+        units.busiest(
+            units.others("l1"),
+            units.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
         ),
-        machine.warps.stall_share("short_scoreboard", "mio_throttle") * part,
+        units.warps.stall_share("short_scoreboard", "mio_throttle") * part,
     )
     hottest = waiting.hottest_atomic_unit
     saturation = (hottest * (1 / FULL_SLICE.value)).at_most(1.0)
     # Whoever waits for a slice waits for memory: without that there is nothing to win.
     one_slice = (
-        (saturation / machine.top.at_least(1e-3))
-        .at_most(1.0 / (1.0 - waiting.that_atomics_can_cause).at_least(1e-3))
+        (saturation / units.top.at_least(1e-3))
+        .at_most(1.0 / (1.0 - waiting.possible_atomic_share).at_least(1e-3))
         .at_least(1.0)
         .where(hottest >= HOT_SLICE.value, 1.0)
     )
-    return Finding(
-        gain=context.gains.by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
+    return rules.RuleFinding(
+        gain=context.gains.by_latency(waiting.atomic_share).at_least(in_shared).at_least(one_slice),
         gain_reason="warps that no longer wait for atomics",
-        evidence=(
-            percent(
+        evidence=lambda: (
+            rules.percent(
                 "global_reduction_requests",
                 "global requests that are atomics",
                 waste.atomic_part,
@@ -73,26 +63,26 @@ def evaluate(context: RuleContext) -> Finding:
                 NOTABLE_ATOMICS,
                 formula="(atomics + reductions) / all requests to global memory",
             ),
-            percent(
+            rules.percent(
                 "l2_atomic_unit_hottest",
                 "atomic unit of the busiest L2 slice",
                 hottest,
                 ">=",
                 HOT_SLICE,
             ),
-            percent(
+            rules.percent(
                 "shared_atomic_wavefronts_share",
                 "shared-memory wavefronts that are atomics",
                 waste.shared_atomic_part,
                 formula="atomic wavefronts / all of shared memory",
             ),
-            percent(
+            rules.percent(
                 "stall_lg_throttle",
                 "warp time waiting for atomics",
-                waiting.for_atomics,
+                waiting.atomic_share,
                 formula="waits for memory x share of atomics / cycles per instruction",
             ),
-            l2_stage(context),
+            rules.l2_stage(context),
         ),
     )
 
@@ -107,55 +97,53 @@ _IN_SHARED = Condition(
 )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="atomic-contention",
     title="Contended atomics",
     order=40,
-    place=Place.L2,
-    headline=Headline(
+    subsystem=rules.Subsystem.L2,
+    headline=rules.Headline(
         plain="Many threads update the same few addresses and have to wait for each other.",
         numbered="Many threads update the same few addresses and spend {x} of their time waiting "
         "for each other.",
         metric="stall_lg_throttle",
     ),
-    docs=Docs(
-        detects="Atomics that serialize on few addresses: warps wait for memory although no part "
-        "of the memory system is busy, and atomics are what they wait for.",
-        matters="L2 performs atomics on one address one after the other. A million threads that "
-        "add to one counter take a million turns, whatever the bandwidth is.",
-        example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, "
-        "then in the block through shared memory, then add once per block.",
-        fixes=(
-            Advice(
-                "Reduce within the warp and the block first and use one atomic per block.",
-                unless=_IN_SHARED,
-            ),
-            Advice(
-                "Give each block its own copy (privatized histogram) and merge at the end.",
-                unless=_IN_SHARED,
-            ),
-            Advice("Spread hot counters over several addresses."),
-            Advice(
-                "Give each warp its own counters in shared memory, or sort values within the warp "
-                "first: {x} % of the work of shared memory is atomics.",
-                when=_IN_SHARED,
-                number=lambda seen: (
-                    100 * seen["shared_atomic_wavefronts_share"] / seen["shared_wavefronts_share"]
-                ),
+    detects="Atomics that serialize on few addresses: warps wait for memory although no part of "
+    "the memory system is busy, and atomics are what they wait for.",
+    matters="L2 performs atomics on one address one after the other. A million threads that add to "
+    "one counter take a million turns, whatever the bandwidth is.",
+    example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, then in "
+    "the block through shared memory, then add once per block.",
+    fixes=(
+        Advice(
+            "Reduce within the warp and the block first and use one atomic per block.",
+            unless=_IN_SHARED,
+        ),
+        Advice(
+            "Give each block its own copy (privatized histogram) and merge at the end.",
+            unless=_IN_SHARED,
+        ),
+        Advice("Spread hot counters over several addresses."),
+        Advice(
+            "Give each warp its own counters in shared memory, or sort values within the warp "
+            "first: {x} % of the work of shared memory is atomics.",
+            when=_IN_SHARED,
+            number=lambda seen: (
+                100 * seen["shared_atomic_wavefronts_share"] / seen["shared_wavefronts_share"]
             ),
         ),
-        caller=(
-            Advice(
-                "Let fewer updates meet at one address: sort or combine equal indices first, or "
-                "use a segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
-            ),
+    ),
+    caller=(
+        Advice(
+            "Let fewer updates meet at one address: sort or combine equal indices first, or use a "
+            "segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
         ),
-        wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is "
-        "busy and l2-bandwidth is named.",
-        references=(
-            "CUDA C++ Programming Guide, Atomic Functions",
-            "Nsight Compute, Memory Workload Analysis: L2 atomics",
-        ),
+    ),
+    wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is busy "
+    "and l2-bandwidth is named.",
+    references=(
+        "CUDA C++ Programming Guide, Atomic Functions",
+        "Nsight Compute, Memory Workload Analysis: L2 atomics",
     ),
     requires=("global_atomic_requests", "global_reduction_requests"),
     thresholds=(NOTABLE_ATOMICS, HOT_SLICE, FULL_SLICE),

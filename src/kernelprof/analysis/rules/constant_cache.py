@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
-from kernelprof.analysis.rules import (
-    Docs,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    percent,
-)
 
-BUSY = Threshold(
+BUSY = rules.Threshold(
     "cache of indexed constants",
     0.50,
     "share of cycles",
@@ -22,7 +13,7 @@ BUSY = Threshold(
     "memory makes 184x faster; up to 53 % where warps do not queue for it",
 )
 
-QUEUE = Threshold(
+QUEUE = rules.Threshold(
     "warp time in the MIO queue",
     0.30,
     "share",
@@ -31,25 +22,25 @@ QUEUE = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine = context.machine
-    waiting = machine.constant_queue
-    others = machine.others("constant_cache", "adu_pipe", "sm")
-    gone = (waiting + machine.warps.queue_share("short_scoreboard")).at_most(1.0)
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units = context.units
+    waiting = units.constant_queue
+    others = units.others("constant_cache", "adu_pipe", "sm")
+    gone = (waiting + units.warps.queue_share("short_scoreboard")).at_most(1.0)
     relief = context.gains.by_relief(others).at_most(1.0 / (1.0 - gone).at_least(1e-3))
-    return Finding(
-        gain=relief.at_least(1.0).where(machine.constant_unit > 0.0, 1.0),
+    return rules.RuleFinding(
+        gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         gain_reason="warps that no longer queue for constants or wait for them, until the busiest "
         "other unit is full",
-        evidence=(
-            percent(
+        evidence=lambda: (
+            rules.percent(
                 "constant_cache",
                 "cache of indexed constants",
-                machine.constant_cache,
+                units.constant_cache,
                 ">=",
                 BUSY,
             ),
-            percent(
+            rules.percent(
                 "stall_mio_throttle",
                 "warp time queueing for it",
                 waiting,
@@ -57,47 +48,45 @@ def evaluate(context: RuleContext) -> Finding:
                 QUEUE,
                 formula="mio_throttle / cycles per instruction",
             ),
-            percent("issue_slots", "issue slots used", machine.issue),
-            percent("l1_throughput", "L1 throughput", machine.l1),
+            rules.issue_slots(context),
+            rules.l1_utilization(context),
         ),
     )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="constant-cache",
     title="Constant cache",
     order=25,
-    place=Place.INSTRUCTIONS,
-    headline=Headline(
+    subsystem=rules.Subsystem.INSTRUCTIONS,
+    headline=rules.Headline(
         plain="Threads of a warp read different constants, which are served one after the other.",
         numbered="Threads of a warp read different constants, which are served one after the "
         "other: warps spend {x} of their time queueing for them.",
         metric="stall_mio_throttle",
     ),
-    docs=Docs(
-        detects="Reads of __constant__ memory with an index that differs between the threads of a "
-        "warp.",
-        matters="The constant cache delivers one address a cycle to a whole warp. 32 different "
-        "addresses take 32 turns, and more where the table does not fit into the 2 KB of the SM's "
-        "own cache.",
-        example="__constant__ float table[4096]; table[hash & 4095] in every thread; the same table"
-        " copied to shared memory is 184x faster on an H200.",
-        fixes=(
-            Advice(
-                "Copy the table to shared memory, where 32 banks serve different addresses at once."
-            ),
-            Advice("Read it from global memory through L1 (const __restrict__, __ldg)."),
-            Advice(
-                "Let all threads of a warp use the same index, and keep what a thread needs again "
-                "in a register."
-            ),
+    detects="Reads of __constant__ memory with an index that differs between the threads of a "
+    "warp.",
+    matters="The constant cache delivers one address a cycle to a whole warp. 32 different "
+    "addresses take 32 turns, and more where the table does not fit into the 2 KB of the SM's own "
+    "cache.",
+    example="__constant__ float table[4096]; table[hash & 4095] in every thread; the same table "
+    "copied to shared memory is 184x faster on an H200.",
+    fixes=(
+        Advice(
+            "Copy the table to shared memory, where 32 banks serve different addresses at once."
         ),
-        wrong_when="Constants that all threads read at one address are as fast as registers, "
-        "however many there are.",
-        references=(
-            "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
-            "Nsight Compute, Memory Tables: IDC, indexed constant cache",
+        Advice("Read it from global memory through L1 (const __restrict__, __ldg)."),
+        Advice(
+            "Let all threads of a warp use the same index, and keep what a thread needs again in a "
+            "register."
         ),
+    ),
+    wrong_when="Constants that all threads read at one address are as fast as registers, however "
+    "many there are.",
+    references=(
+        "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
+        "Nsight Compute, Memory Tables: IDC, indexed constant cache",
     ),
     requires=("constant_cache",),
     thresholds=(BUSY, QUEUE),

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-)
 
-FIXED_WAIT = Threshold(
+FIXED_WAIT = rules.Threshold(
     "cycles of a warp in the state wait, per instruction",
     11.0,
     "cycle",
@@ -22,7 +13,7 @@ FIXED_WAIT = Threshold(
     "of optimized code in our captures the longest waits 8.3 (steps_of_chains in cuda/pairs)",
 )
 
-LEAST_SHARE = Threshold(
+LEAST_SHARE = rules.Threshold(
     "share of a warp's time in the state wait",
     0.2,
     "share",
@@ -31,18 +22,18 @@ LEAST_SHARE = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     wait = context.facts.metric("stall_wait")
-    cycles = context.machine.warps.cycles_per_instruction
+    cycles = context.units.warps.cycles_per_instruction
     built_so = (wait >= FIXED_WAIT.value) & (wait >= cycles * LEAST_SHARE.value)
     gain = (cycles / (cycles - wait).at_least(1.0)).at_least(1.0)
-    return Finding(
+    return rules.RuleFinding(
         # What is not known to be so does not stand against other rules.
         gain=gain.where(built_so, 1.0).low_only(),
         gain_reason="instructions that no longer wait for the one before",
         overrules=built_so,
-        evidence=(
-            EvidenceItem(
+        evidence=lambda: (
+            rules.EvidenceItem(
                 "stall_wait",
                 "cycles that each instruction waits for the one before",
                 wait,
@@ -59,33 +50,31 @@ FIXES = (
     Advice("In CMake, build RelWithDebInfo or Release instead of Debug."),
 )
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="debug-build",
     title="Built for debugging",
     order=5,
-    place=Place.INSTRUCTIONS,
-    headline=Headline(
+    subsystem=rules.Subsystem.INSTRUCTIONS,
+    headline=rules.Headline(
         plain="The kernel was compiled for debugging, so nothing else about it means anything.",
         numbered="The kernel was compiled for debugging: each instruction waits {x} for the one "
         "before it. Nothing else about it means anything.",
         metric="stall_wait",
         unit="cycle",
     ),
-    docs=Docs(
-        detects="Device code that was compiled with -G: without optimization, every instruction "
-        "waits for the one before it.",
-        matters="Such code is several times slower than what users get, and slower for other "
-        "reasons. A bottleneck of it says nothing of the optimized kernel.",
-        example="nvcc -G -o app app.cu, as debuggers and some editors' build tasks do; the "
-        "profile then shows 13 to 15 cycles of the state wait for each instruction.",
-        fixes=FIXES,
-        caller=FIXES,
-        wrong_when="Optimized code in which nearly every instruction has a fixed latency of eleven "
-        "cycles or more has not been seen.",
-        references=(
-            "CUDA Compiler Driver NVCC: --device-debug (-G)",
-            "Nsight Compute, Warp State Statistics: Stall Wait",
-        ),
+    detects="Device code that was compiled with -G: without optimization, every instruction waits "
+    "for the one before it.",
+    matters="Such code is several times slower than what users get, and slower for other reasons. "
+    "A bottleneck of it says nothing of the optimized kernel.",
+    example="nvcc -G -o app app.cu, as debuggers and some editors' build tasks do; the profile "
+    "then shows 13 to 15 cycles of the state wait for each instruction.",
+    fixes=FIXES,
+    caller=FIXES,
+    wrong_when="Optimized code in which nearly every instruction has a fixed latency of eleven "
+    "cycles or more has not been seen.",
+    references=(
+        "CUDA Compiler Driver NVCC: --device-debug (-G)",
+        "Nsight Compute, Warp State Statistics: Stall Wait",
     ),
     requires=("stall_wait",),
     thresholds=(FIXED_WAIT, LEAST_SHARE),

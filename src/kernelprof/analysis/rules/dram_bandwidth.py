@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.conditions import FULL_SECTORS, uses_fp64
 from kernelprof.analysis.advice.lines import FUSE, SMALLER_TYPE
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    near_limit,
-    percent,
+
+NEAR_LIMIT = rules.near_limit(
+    "copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu"
 )
 
-NEAR_LIMIT = near_limit("copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu")
 
-
-def evaluate(context: RuleContext) -> Finding:
-    machine, waste = context.machine, context.waste
-    saturation = machine.saturations["dram"]
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, waste = context.units, context.waste
+    saturation = units.saturations["dram"]
     full = (
-        machine.is_near_limit("dram")
+        units.is_near_limit("dram")
         & (waste.needless_part_of_dram < 0.25)
         & context.pipeline.limits_copies("dram")
     )
-    return Finding(
-        gain=context.gains.by_relief(machine.others("dram", "l2")).where(full, 1.0),
+    return rules.RuleFinding(
+        gain=context.gains.by_relief(units.others("dram", "l2")).where(full, 1.0),
         saturation=saturation,
         promise=1.0 / saturation.at_least(1e-3),
         gain_reason="the busiest unit other than the memory system, if the bytes could be avoided",
-        evidence=(
-            percent("dram_throughput", "device memory throughput", machine.dram, ">", NEAR_LIMIT),
-            percent(
+        evidence=lambda: (
+            rules.dram_utilization(context, ">", NEAR_LIMIT),
+            rules.percent(
                 "global_sectors",
                 "needless share of its traffic",
                 waste.needless_part_of_dram,
                 formula="excess and local sectors / all that reach device memory",
             ),
-            EvidenceItem(
-                "sm_throughput", "SM throughput", context.facts.metric("sm_throughput"), "%"
-            ),
+            rules.measured(context, "sm_throughput", "SM throughput"),
         ),
     )
 
@@ -56,53 +46,49 @@ _WRITES = Condition(
     ),
 )
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="dram-bandwidth",
     title="Device memory bandwidth",
     order=170,
-    place=Place.DRAM,
-    headline=Headline(
+    subsystem=rules.Subsystem.DRAM,
+    headline=rules.Headline(
         plain="Device memory is what everything else waits for: it moves too much data.",
         numbered="Device memory is what everything else waits for: it runs at {x} of its peak.",
         metric="dram_throughput",
         at_limit="Device memory moves data about as fast as it can",
     ),
-    docs=Docs(
-        detects="Device memory that moves bytes near the rate it can sustain, with all of them "
-        "needed.",
-        matters="Nothing that happens on the SMs can make the kernel faster while it moves the "
-        "same bytes: only moving fewer does.",
-        example="copy, saxpy and other streams. Fusing a following element-wise kernel into "
-        "this one saves writing and reading its input.",
-        fixes=(
-            Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
-            Advice(
-                "Store float in place of double.",
-                when=Condition("the kernel computes in FP64", uses_fp64),
-            ),
-            Advice(
-                "Use a smaller type: half, bfloat16, int8.",
-                unless=Condition(
-                    "a thread loads 1 or 2 bytes at a time, side by side",
-                    lambda seen: seen.used("load") >= FULL_SECTORS and seen.width("load") <= 2.2,
-                ),
-            ),
-            Advice(
-                "Read each input once: tile, or keep partial results.",
-                unless=_WRITES,
-            ),
-            Advice(
-                "Write less: leave to the reader what can be computed again.",
-                when=_WRITES,
-            ),
+    detects="Device memory that moves bytes near the rate it can sustain, with all of them needed.",
+    matters="Nothing that happens on the SMs can make the kernel faster while it moves the same "
+    "bytes: only moving fewer does.",
+    example="copy, saxpy and other streams. Fusing a following element-wise kernel into this one "
+    "saves writing and reading its input.",
+    fixes=(
+        Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
+        when(
+            "the kernel computes in FP64",
+            uses_fp64,
+            "Store float in place of double.",
         ),
-        caller=(FUSE, SMALLER_TYPE),
-        wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 "
-        "of 4.8 TB/s on an H200); 100 % cannot be reached.",
-        references=(
-            "Nsight Compute, Memory Workload Analysis: Device Memory",
-            "Williams, Waterman, Patterson, Roofline, 2009",
+        unless(
+            "a thread loads 1 or 2 bytes at a time, side by side",
+            lambda seen: seen.used("load") >= FULL_SECTORS and seen.width("load") <= 2.2,
+            "Use a smaller type: half, bfloat16, int8.",
         ),
+        Advice(
+            "Read each input once: tile, or keep partial results.",
+            unless=_WRITES,
+        ),
+        Advice(
+            "Write less: leave to the reader what can be computed again.",
+            when=_WRITES,
+        ),
+    ),
+    caller=(FUSE, SMALLER_TYPE),
+    wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 of 4.8 "
+    "TB/s on an H200); 100 % cannot be reached.",
+    references=(
+        "Nsight Compute, Memory Workload Analysis: Device Memory",
+        "Williams, Waterman, Patterson, Roofline, 2009",
     ),
     requires=("dram_throughput", "global_sectors", "global_sectors_ideal"),
     thresholds=(NEAR_LIMIT,),

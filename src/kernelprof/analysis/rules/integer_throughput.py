@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.rules import (
-    Docs,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    near_limit,
-    percent,
-    pipe_finding,
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, Condition, when
+
+NEAR_LIMIT = rules.near_limit(
+    "ALU at 60 % in gemm_tiled without unrolling is overhead, not the limit"
 )
 
-NEAR_LIMIT = near_limit("ALU at 60 % in gemm_tiled without unrolling is overhead, not the limit")
 
-
-def evaluate(context: RuleContext) -> Finding:
-    machine = context.machine
-    heavy = machine.saturations["fma_heavy_pipe"].where(machine.multiplies_integers, 0.0)
-    saturation = machine.busiest(machine.saturations["alu_pipe"], heavy)
-    alu, multiply = machine.pipe("alu_pipe"), machine.pipe("fma_heavy_pipe")
-    return pipe_finding(
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units = context.units
+    heavy = units.saturations["fma_heavy_pipe"].where(units.multiplies_integers, 0.0)
+    saturation = units.busiest(units.saturations["alu_pipe"], heavy)
+    alu, multiply = units.pipe("alu_pipe"), units.pipe("fma_heavy_pipe")
+    return rules.pipe_finding(
         context,
         saturation,
         saturation >= NEAR_LIMIT.value,
-        machine.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
-        percent("alu_pipe", "integer and logic pipe (ALU)", alu, ">", NEAR_LIMIT),
-        percent("fma_heavy_pipe", "integer multiply pipe", multiply),
-        percent("issue_slots", "issue slots used", machine.issue),
-        beside="the integer pipes",
+        units.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
+        lambda: (
+            rules.percent("alu_pipe", "integer and logic pipe (ALU)", alu, ">", NEAR_LIMIT),
+            rules.percent("fma_heavy_pipe", "integer multiply pipe", multiply),
+            rules.issue_slots(context),
+        ),
+        pipe="the integer pipes",
     )
 
 
@@ -41,47 +35,42 @@ _MULTIPLIES = Condition(
 )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="integer-throughput",
     title="Integer throughput",
     order=145,
-    place=Place.PIPES,
-    headline=Headline(
+    subsystem=rules.Subsystem.PIPES,
+    headline=rules.Headline(
         plain="Integer arithmetic keeps its units busy nearly all the time, and everything else "
         "waits.",
         at_limit="Integer arithmetic keeps its units as busy as they get",
     ),
-    docs=Docs(
-        detects="Integer and logic instructions that fill the ALU pipe, or integer "
-        "multiplications that fill their half of the FMA pipe.",
-        matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue; "
-        "kernels of hashes, bit tricks or index arithmetic fill it first.",
-        example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
-        fixes=(
-            Advice(
-                "Use LOP3, byte permutation and funnel shifts: one instruction for several "
-                "operations.",
-                unless=_MULTIPLIES,
-            ),
-            Advice(
-                "Use IMAD for adds and shifts to move work to the FMA pipe, which is {x} % busy.",
-                when=Condition(
-                    "the FMA pipe is half as busy as the ALU at most",
-                    lambda seen: seen["fma_pipe"] <= 0.5 * seen["alu_pipe"],
-                ),
-                number=lambda seen: seen["fma_pipe"],
-            ),
-            Advice(
-                "Multiply less: 32-bit in place of 64-bit arithmetic, shifts and additions in "
-                "place of multiplications by constants; division by a constant multiplies as well.",
-                when=_MULTIPLIES,
-            ),
-            Advice("Precompute tables or indices."),
+    detects="Integer and logic instructions that fill the ALU pipe, or integer multiplications "
+    "that fill their half of the FMA pipe.",
+    matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue; "
+    "kernels of hashes, bit tricks or index arithmetic fill it first.",
+    example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
+    fixes=(
+        Advice(
+            "Use LOP3, byte permutation and funnel shifts: one instruction for several operations.",
+            unless=_MULTIPLIES,
         ),
-        wrong_when="In a floating-point kernel the same pipe does loop counters, comparisons "
-        "and address arithmetic: there it is overhead (instruction-issue).",
-        references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
+        when(
+            "the FMA pipe is half as busy as the ALU at most",
+            lambda seen: seen["fma_pipe"] <= 0.5 * seen["alu_pipe"],
+            "Use IMAD for adds and shifts to move work to the FMA pipe, which is {x} % busy.",
+            number=lambda seen: seen["fma_pipe"],
+        ),
+        Advice(
+            "Multiply less: 32-bit in place of 64-bit arithmetic, shifts and additions in place of "
+            "multiplications by constants; division by a constant multiplies as well.",
+            when=_MULTIPLIES,
+        ),
+        Advice("Precompute tables or indices."),
     ),
+    wrong_when="In a floating-point kernel the same pipe does loop counters, comparisons and "
+    "address arithmetic: there it is overhead (instruction-issue).",
+    references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     requires=("alu_pipe",),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,

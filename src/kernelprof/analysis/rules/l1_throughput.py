@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, unless
 from kernelprof.analysis.advice.lines import KEEP_WHAT_IS_READ, RESTRICT, WIDER_LOADS
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    near_limit,
-    percent,
-)
 
-NEAR_LIMIT = near_limit(
+NEAR_LIMIT = rules.near_limit(
     "l1-throughput of gemm_coalesced (74 % and 98 %) in tests/captures/gemm_series.full.raw.csv"
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, waste = context.machine, context.waste
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, waste = context.units, context.waste
     full = (
-        machine.is_near_limit("l1")
+        units.is_near_limit("l1")
         & (waste.shared_part_of_l1 < 0.5)
         & (waste.needless_part_of_l1 < 0.25)
     )
     queue = (
-        machine.warps.stall_share("lg_throttle")
+        units.warps.stall_share("lg_throttle")
         * (1.0 - waste.needless_part_of_l1)
-        * (1.0 - context.waiting.atomic_part)
+        * (1.0 - context.waits.atomic_part)
     )
-    return Finding(
-        gain=context.gains.by_relief(machine.others("l1")).where(
+    return rules.RuleFinding(
+        gain=context.gains.by_relief(units.others("l1")).where(
             full, context.gains.by_latency(queue)
         ),
         gain_reason="the busiest unit other than L1, with operands kept in registers or shared "
         "memory",
-        evidence=(
-            percent("l1_throughput", "L1 throughput", machine.l1, ">", NEAR_LIMIT),
-            EvidenceItem("l1_hit_rate", "L1 hit rate", context.facts.metric("l1_hit_rate"), "%"),
-            percent(
+        evidence=lambda: (
+            rules.l1_utilization(context, ">", NEAR_LIMIT),
+            rules.measured(context, "l1_hit_rate", "L1 hit rate"),
+            rules.percent(
                 "global_sectors",
                 "needless share of L1 work",
                 waste.needless_part_of_l1,
                 formula="excess sectors, local sectors and bank conflicts / all wavefronts",
             ),
-            percent(
+            rules.percent(
                 "stall_lg_throttle",
                 "warp time in the full LSU queue",
                 queue,
@@ -58,41 +48,40 @@ def evaluate(context: RuleContext) -> Finding:
     )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="l1-throughput",
     title="L1 throughput",
     order=130,
-    place=Place.L1,
-    headline=Headline(
+    subsystem=rules.Subsystem.L1,
+    headline=rules.Headline(
         plain="The path to the L1 cache is full: the kernel loads the same data again and again.",
         numbered="The path to the L1 cache is {x} busy: the kernel loads the same data again and "
         "again.",
         metric="l1_throughput",
         at_limit="The path to the L1 cache is as busy as it gets",
     ),
-    docs=Docs(
-        detects="Global loads that are coalesced and mostly hit in L1, and are so many that the"
-        " load/store path of the SM is full.",
-        matters="L1 returns at most 128 bytes per cycle and SM. A kernel that loads two operands "
-        "for every FMA spends its time loading.",
-        example="A GEMM in which each thread reads a row of A and a column of B from global "
-        "memory: every value is loaded N times, and L1 serves it.",
-        fixes=(
-            Advice(
-                "Load a tile into shared memory once and reuse it.",
-                unless=Condition("most loads miss in L1", lambda seen: seen["l1_hit_rate"] < 50.0),
-            ),
-            Advice("Keep operands in registers: compute a tile of outputs per thread."),
-            WIDER_LOADS,
-            RESTRICT,
-            KEEP_WHAT_IS_READ,
+    detects="Global loads that are coalesced and mostly hit in L1, and are so many that the "
+    "load/store path of the SM is full.",
+    matters="L1 returns at most 128 bytes per cycle and SM. A kernel that loads two operands for "
+    "every FMA spends its time loading.",
+    example="A GEMM in which each thread reads a row of A and a column of B from global memory: "
+    "every value is loaded N times, and L1 serves it.",
+    fixes=(
+        unless(
+            "most loads miss in L1",
+            lambda seen: seen["l1_hit_rate"] < 50.0,
+            "Load a tile into shared memory once and reuse it.",
         ),
-        wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. "
-        "Shared memory shares this path; the larger part of the wavefronts decides.",
-        references=(
-            "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
-            "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",
-        ),
+        Advice("Keep operands in registers: compute a tile of outputs per thread."),
+        WIDER_LOADS,
+        RESTRICT,
+        KEEP_WHAT_IS_READ,
+    ),
+    wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. Shared "
+    "memory shares this path; the larger part of the wavefronts decides.",
+    references=(
+        "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
+        "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",
     ),
     requires=("l1_throughput", "shared_wavefronts_share", "global_sectors", "global_sectors_ideal"),
     thresholds=(NEAR_LIMIT,),

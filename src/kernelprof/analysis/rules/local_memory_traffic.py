@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.conditions import NO_SPILLS, SPILLS
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_SHARE
-from kernelprof.analysis.rules import (
-    Docs,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    l2_stage,
-    percent,
-)
 
-NOTABLE_LOCAL = Threshold(
+NOTABLE_LOCAL = rules.Threshold(
     "notable local traffic",
     0.25,
     "share of sectors",
@@ -27,23 +17,23 @@ NOTABLE_LOCAL = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, waste = context.machine, context.waste
-    unit = machine.saturations
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, waste = context.units, context.waste
+    unit = units.saturations
     local = waste.local_part
-    kept = 1.0 - local
-    remaining = machine.busiest(
-        machine.others("l1", "l2", "dram"),
+    needed_share = 1.0 - local
+    remaining = units.busiest(
+        units.others("l1", "l2", "dram"),
         unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
-        unit["l2"] * kept.at_least(waste.global_part_of_l2),
-        unit["dram"] * kept.at_least(waste.global_part_of_dram),
+        unit["l2"] * needed_share.at_least(waste.global_part_of_l2),
+        unit["dram"] * needed_share.at_least(waste.global_part_of_dram),
     )
-    waiting = machine.warps.stall_share("long_scoreboard", "lg_throttle") * local
-    return Finding(
+    waiting = units.warps.stall_share("long_scoreboard", "lg_throttle") * local
+    return rules.RuleFinding(
         gain=context.gains.by_waste(local, remaining, waiting),
         gain_reason="memory time without the local sectors",
-        evidence=(
-            percent(
+        evidence=lambda: (
+            rules.percent(
                 "local_sectors",
                 "sectors that are local memory",
                 local,
@@ -51,14 +41,14 @@ def evaluate(context: RuleContext) -> Finding:
                 NOTABLE_LOCAL,
                 formula="local sectors / (local + global sectors)",
             ),
-            percent(
+            rules.percent(
                 "stall_long_scoreboard",
                 "warp time waiting for memory",
-                machine.warps.stall_share("long_scoreboard", "lg_throttle"),
+                units.warps.stall_share("long_scoreboard", "lg_throttle"),
                 formula="(long_scoreboard + lg_throttle) / cycles per instruction",
             ),
-            percent("l1_throughput", "L1 throughput", machine.l1),
-            l2_stage(context),
+            rules.l1_utilization(context),
+            rules.l2_stage(context),
         ),
     )
 
@@ -73,49 +63,45 @@ _MORE_REGISTERS = Condition(
 )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="local-memory-traffic",
     title="Local-memory traffic",
     order=30,
-    place=Place.L1,
-    headline=Headline(
+    subsystem=rules.Subsystem.L1,
+    headline=rules.Headline(
         plain="Threads keep more data than fits into registers, and moving it to and from memory "
         "takes the time.",
         numbered="Threads keep more data than fits into registers, and {x} of the memory traffic "
         "only moves it out and back in.",
         metric="local_sectors",
     ),
-    docs=Docs(
-        detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
-        "that are indexed with values known only at run time.",
-        matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as "
-        "a register costs a memory access per thread, and 32 sectors per warp if indices differ.",
-        example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully "
-        "unrolled loop every index is a constant and the array stays in registers.",
-        fixes=(
-            Advice(
-                "Unroll loops over small arrays so that every index is a constant.",
-                unless=_ONLY_SPILLS,
-            ),
-            Advice(
-                "Put arrays that need run-time indices into shared memory.", unless=_ONLY_SPILLS
-            ),
-            Advice(
-                "Keep fewer values live: smaller tiles per thread, or split the kernel.",
-                unless=NO_SPILLS,
-            ),
-            Advice(
-                "Raise the register budget (__launch_bounds__, -maxrregcount): a thread has {x}.",
-                when=SPILLS & _MORE_REGISTERS,
-                number=lambda seen: seen["registers_per_thread"],
-            ),
+    detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
+    "that are indexed with values known only at run time.",
+    matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as a "
+    "register costs a memory access per thread, and 32 sectors per warp if indices differ.",
+    example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully unrolled "
+    "loop every index is a constant and the array stays in registers.",
+    fixes=(
+        Advice(
+            "Unroll loops over small arrays so that every index is a constant.",
+            unless=_ONLY_SPILLS,
         ),
-        wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not "
-        "that there are some.",
-        references=(
-            "CUDA C++ Programming Guide, Device Memory Accesses: Local Memory",
-            "nvcc -Xptxas -v prints spill stores and loads of each kernel",
+        Advice("Put arrays that need run-time indices into shared memory.", unless=_ONLY_SPILLS),
+        Advice(
+            "Keep fewer values live: smaller tiles per thread, or split the kernel.",
+            unless=NO_SPILLS,
         ),
+        Advice(
+            "Raise the register budget (__launch_bounds__, -maxrregcount): a thread has {x}.",
+            when=SPILLS & _MORE_REGISTERS,
+            number=lambda seen: seen["registers_per_thread"],
+        ),
+    ),
+    wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not that "
+    "there are some.",
+    references=(
+        "CUDA C++ Programming Guide, Device Memory Accesses: Local Memory",
+        "nvcc -Xptxas -v prints spill stores and loads of each kernel",
     ),
     requires=("local_sectors", "global_sectors"),
     thresholds=(NOTABLE_LOCAL,),

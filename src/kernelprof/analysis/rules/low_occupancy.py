@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import LARGER_BLOCKS, RESTRICT
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    percent,
-)
 
-LOW_OCCUPANCY = Threshold(
+LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     0.50,
     "share of warp slots",
@@ -36,38 +26,32 @@ LIMITS = {
 }
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, facts = context.machine, context.facts
-    return Finding(
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    return rules.RuleFinding(
         gain=context.gains.by_occupancy,
         gain_reason="warps to fill every slot, until the busiest unit is full",
-        evidence=(
-            EvidenceItem(
+        evidence=lambda: (
+            rules.measured(
+                context,
                 "theoretical_occupancy",
                 "theoretical occupancy",
-                facts.metric("theoretical_occupancy"),
-                "%",
                 "<=",
                 LOW_OCCUPANCY.value * 100,
             ),
-            EvidenceItem(
-                "achieved_occupancy", "achieved occupancy", facts.metric("achieved_occupancy"), "%"
-            ),
-            EvidenceItem(
-                "eligible_warps", "eligible warps per cycle", facts.metric("eligible_warps"), "warp"
-            ),
-            percent(
+            rules.measured(context, "achieved_occupancy", "achieved occupancy"),
+            rules.measured(context, "eligible_warps", "eligible warps per cycle"),
+            rules.percent(
                 "stall_long_scoreboard",
                 "warp time spent waiting",
-                machine.warps.latency_share,
+                context.units.warps.latency_share,
                 formula="waits that more warps hide / cycles per instruction",
             ),
         ),
     )
 
 
-def limiter(context: RuleContext, row: int) -> str | None:
-    """What the most scarce resource is, as blocks on an SM."""
+def limiter(context: rules.RuleContext, row: int) -> str | None:
+    """Return what the most scarce resource is, as blocks on an SM."""
     blocks = {
         name: float(context.facts.values(name)[row])
         for name in LIMITS
@@ -85,78 +69,68 @@ def _limited_by(resource: str, words: str) -> Condition:
     return Condition(words, lambda seen: seen.limited_by(resource))
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="low-occupancy",
     title="Low occupancy",
     order=70,
-    place=Place.WAITING,
-    headline=Headline(
+    subsystem=rules.Subsystem.WAITING,
+    headline=rules.Headline(
         plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
-        numbered="Too few threads fit on the GPU at once to hide the time that each of them "
-        "waits: {x} of the places can be filled.",
+        numbered="Too few threads fit on the GPU at once to hide the time that each of them waits: "
+        "{x} of the places can be filled.",
         metric="theoretical_occupancy",
     ),
-    docs=Docs(
-        detects="Too few resident warps because of the kernel's own use of registers, shared "
-        "memory or block size, while warps wait and no unit is near its limit.",
-        matters="A scheduler hides the wait of one warp by issuing another. With one warp per "
-        "scheduler every wait is time in which nothing is issued.",
-        example="A block of 128 threads with 200 KiB of shared memory leaves room for one block "
-        "per SM: 4 warps of 64. With 32 KiB seven fit.",
-        fixes=(
-            Advice(
-                "Use fewer registers: __launch_bounds__ trades them for blocks (watch for spills), "
-                "smaller tiles per thread keep fewer values.",
-                when=_limited_by("registers", "registers limit the blocks on an SM"),
-            ),
-            Advice(
-                "Use less shared memory a block: smaller tiles, half precision, or one buffer "
-                "after the other.",
-                when=_limited_by("shared_mem", "shared memory limits the blocks on an SM"),
-            ),
-            LARGER_BLOCKS,
-            Advice(
-                "Use smaller blocks: of {x} threads too few fit, and they come and go as a whole.",
-                when=Condition(
-                    "a block has 512 threads or more, and an SM holds one or two",
-                    lambda seen: (
-                        seen["block_size"] >= 512
-                        and bool(seen.block_limits)
-                        and min(seen.block_limits.values()) <= 2
-                    ),
-                ),
-                number=lambda seen: seen["block_size"],
-            ),
-            Advice(
-                "Cut the resource that limits: registers, shared memory, or the size of blocks.",
-                unless=Condition(
-                    "it is known which one limits, or as many warps fit as there can be",
-                    lambda seen: bool(seen.block_limits) or seen["theoretical_occupancy"] > FULL,
-                ),
-            ),
-            Advice(
-                "Let each block do more: SMs hold {x} % of the warps that they could, since blocks "
-                "end sooner than new ones start.",
-                when=Condition(
-                    "SMs hold far fewer warps than they could, with blocks waiting",
-                    lambda seen: (
-                        seen["achieved_occupancy"] < 0.6 * seen["theoretical_occupancy"]
-                        and seen["waves_per_sm"] >= 4
-                    ),
-                ),
-                number=lambda seen: (
-                    100 * seen["achieved_occupancy"] / seen["theoretical_occupancy"]
-                ),
-            ),
-            Advice("Make each warp wait less: more independent loads or arithmetic per thread."),
-            RESTRICT,
+    detects="Too few resident warps because of the kernel's own use of registers, shared memory or "
+    "block size, while warps wait and no unit is near its limit.",
+    matters="A scheduler hides the wait of one warp by issuing another. With one warp per "
+    "scheduler every wait is time in which nothing is issued.",
+    example="A block of 128 threads with 200 KiB of shared memory leaves room for one block per "
+    "SM: 4 warps of 64. With 32 KiB seven fit.",
+    fixes=(
+        Advice(
+            "Use fewer registers: __launch_bounds__ trades them for blocks (watch for spills), "
+            "smaller tiles per thread keep fewer values.",
+            when=_limited_by("registers", "registers limit the blocks on an SM"),
         ),
-        wrong_when="Low occupancy by itself is not a fault: kernels with enough independent work "
-        "per thread saturate a unit with a few warps. Then the busy unit is named.",
-        references=(
-            "CUDA C++ Best Practices Guide, Occupancy",
-            "Volkov, Better Performance at Lower Occupancy, GTC 2010",
+        Advice(
+            "Use less shared memory a block: smaller tiles, half precision, or one buffer after "
+            "the other.",
+            when=_limited_by("shared_mem", "shared memory limits the blocks on an SM"),
         ),
+        LARGER_BLOCKS,
+        when(
+            "a block has 512 threads or more, and an SM holds one or two",
+            lambda seen: (
+                seen["block_size"] >= 512
+                and bool(seen.block_limits)
+                and min(seen.block_limits.values()) <= 2
+            ),
+            "Use smaller blocks: of {x} threads too few fit, and they come and go as a whole.",
+            number=lambda seen: seen["block_size"],
+        ),
+        unless(
+            "it is known which one limits, or as many warps fit as there can be",
+            lambda seen: bool(seen.block_limits) or seen["theoretical_occupancy"] > FULL,
+            "Cut the resource that limits: registers, shared memory, or the size of blocks.",
+        ),
+        when(
+            "SMs hold far fewer warps than they could, with blocks waiting",
+            lambda seen: (
+                seen["achieved_occupancy"] < 0.6 * seen["theoretical_occupancy"]
+                and seen["waves_per_sm"] >= 4
+            ),
+            "Let each block do more: SMs hold {x} % of the warps that they could, since blocks end "
+            "sooner than new ones start.",
+            number=lambda seen: 100 * seen["achieved_occupancy"] / seen["theoretical_occupancy"],
+        ),
+        Advice("Make each warp wait less: more independent loads or arithmetic per thread."),
+        RESTRICT,
+    ),
+    wrong_when="Low occupancy by itself is not a fault: kernels with enough independent work per "
+    "thread saturate a unit with a few warps. Then the busy unit is named.",
+    references=(
+        "CUDA C++ Best Practices Guide, Occupancy",
+        "Volkov, Better Performance at Lower Occupancy, GTC 2010",
     ),
     requires=("theoretical_occupancy",),
     thresholds=(LOW_OCCUPANCY,),

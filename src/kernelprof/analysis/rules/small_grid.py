@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.conditions import of
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    percent,
-)
-from kernelprof.model.library_kernel import Kind
+from kernelprof.analysis import rules
+from kernelprof.analysis.advice import Advice, Condition, unless, when
+from kernelprof.analysis.advice.conditions import is_library_kernel
+from kernelprof.model.library_kernel import KernelRole
 
-ONE_WAVE = Threshold(
+ONE_WAVE = rules.Threshold(
     "waves",
     1.0,
     "wave",
     "by definition: below one wave some resident-block slots stay empty for the whole launch",
 )
-SHORT_LAUNCH = Threshold(
+SHORT_LAUNCH = rules.Threshold(
     "launch overhead",
     1_700.0,
     "ns",
@@ -32,34 +22,27 @@ SHORT_LAUNCH = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, fill, facts = context.machine, context.gains, context.facts
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    fill = context.gains
     # One block on each SM is enough for who keeps copies under way.
-    one_each = context.pipeline.copies_in_bulk & (fill.sms_with_blocks >= 1.0)
-    return Finding(
-        gain=machine.busiest(
+    one_each = context.pipeline.is_fed_by_bulk_copies & (fill.sms_with_blocks >= 1.0)
+    return rules.RuleFinding(
+        gain=context.units.busiest(
             fill.by_filling_sms,
             fill.by_more_blocks.where(~one_each, 1.0),
             fill.by_full_waves,
             fill.by_longer_launch,
         ),
         gain_reason="a launch with blocks for every slot of the GPU, and long enough to matter",
-        evidence=(
-            EvidenceItem(
-                "waves_per_sm",
-                "waves of blocks",
-                facts.metric("waves_per_sm"),
-                "wave",
-                "<",
-                ONE_WAVE.value,
-            ),
-            EvidenceItem("grid_size", "blocks", facts.metric("grid_size"), "block"),
-            EvidenceItem("sm_count", "SMs", facts.metric("sm_count"), "SM"),
-            EvidenceItem("duration", "duration", facts.metric("duration"), "ns"),
-            percent(
+        evidence=lambda: (
+            rules.measured(context, "waves_per_sm", "waves of blocks", "<", ONE_WAVE.value),
+            rules.measured(context, "grid_size", "blocks"),
+            rules.measured(context, "sm_count", "SMs"),
+            rules.measured(context, "duration", "duration"),
+            rules.percent(
                 "sm_cycles_active",
                 "SM time with work",
-                context.machine.active_share,
+                context.units.active_share,
                 formula="active / elapsed cycles of the SMs",
             ),
         ),
@@ -72,87 +55,76 @@ SHORT_NS = 20_000.0
 SHORT = Condition("the launch takes less than 20 us", lambda seen: seen["duration"] < SHORT_NS)
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=60,
-    place=Place.WAITING,
-    headline=Headline(
-        plain="The launch is too small for this GPU: much of the time there is not enough work "
-        "for it.",
+    subsystem=rules.Subsystem.WAITING,
+    headline=rules.Headline(
+        plain="The launch is too small for this GPU: much of the time there is not enough work for "
+        "it.",
         numbered="The launch is too small for this GPU: it takes more than {x} blocks to keep all "
         "of it busy.",
         metric="grid_size",
         unit="block",
         compared=True,
     ),
-    docs=Docs(
-        detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or "
-        "of a few microseconds, most of which is the launch itself.",
-        matters="SMs without a block do nothing, and an SM with one block has few warps to switch "
-        "between. Below a few microseconds the cost of launching is larger than the work.",
-        example="4 blocks on 132 SMs leave 97 % of the GPU idle; splitting the sum over 264 blocks "
-        "and adding the parts uses all of it.",
-        fixes=(
-            Advice(
-                "Launch more blocks, and let each thread do less.",
-                unless=Condition(
-                    "the grid fills the GPU", lambda seen: seen["waves_per_sm"] >= ONE_WAVE.value
-                ),
-            ),
-            Advice(
-                "Launch smaller blocks: the grid has {x}, of 256 threads or more.",
-                when=Condition(
-                    "there are fewer blocks than SMs, of 256 threads or more",
-                    lambda seen: seen["block_size"] >= 256 and seen["grid_size"] < seen["sm_count"],
-                ),
-                number=lambda seen: seen["grid_size"],
-            ),
-            Advice(
-                "Use all 32 threads of a warp: blocks have {x}.",
-                when=Condition("a block is less than a warp", lambda seen: seen["block_size"] < 32),
-                number=lambda seen: seen["block_size"],
-            ),
-            Advice(
-                "Split the reduction dimension over blocks (split-K) and combine.",
-                when=Condition(
-                    "the grid does not fill the GPU, and the launch takes 20 us or more",
-                    lambda seen: (
-                        seen["waves_per_sm"] < ONE_WAVE.value and seen["duration"] >= SHORT_NS
-                    ),
-                ),
-            ),
-            Advice(
-                "Choose the grid so that its last wave is full: it has {x} waves.",
-                when=Condition(
-                    "the grid is one to three waves",
-                    lambda seen: ONE_WAVE.value < seen["waves_per_sm"] < 3,
-                ),
-                number=lambda seen: seen["waves_per_sm"],
-            ),
-            Advice(
-                "Batch small launches into one, or run them side by side in streams or a CUDA "
-                "graph.",
-                when=SHORT,
-            ),
+    detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or of a "
+    "few microseconds, most of which is the launch itself.",
+    matters="SMs without a block do nothing, and an SM with one block has few warps to switch "
+    "between. Below a few microseconds the cost of launching is larger than the work.",
+    example="4 blocks on 132 SMs leave 97 % of the GPU idle; splitting the sum over 264 blocks and "
+    "adding the parts uses all of it.",
+    fixes=(
+        unless(
+            "the grid fills the GPU",
+            lambda seen: seen["waves_per_sm"] >= ONE_WAVE.value,
+            "Launch more blocks, and let each thread do less.",
         ),
-        caller=(
-            Advice(
-                "Compute several at once: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
-                when=of(Kind.PRODUCT),
-            ),
-            Advice(
-                "Record short launches as a CUDA graph "
-                '(torch.compile(mode="reduce-overhead")), or fuse them.',
-                when=SHORT,
-            ),
+        when(
+            "there are fewer blocks than SMs, of 256 threads or more",
+            lambda seen: seen["block_size"] >= 256 and seen["grid_size"] < seen["sm_count"],
+            "Launch smaller blocks: the grid has {x}, of 256 threads or more.",
+            number=lambda seen: seen["grid_size"],
         ),
-        wrong_when="A persistent kernel may launch one block per SM on purpose; where its units "
-        "are busy, the gain is small and another bottleneck is named.",
-        references=(
-            "Nsight Compute 2025.3, rule LaunchConfiguration",
-            "CUDA C++ Best Practices Guide, Thread and Block Heuristics",
+        when(
+            "a block is less than a warp",
+            lambda seen: seen["block_size"] < 32,
+            "Use all 32 threads of a warp: blocks have {x}.",
+            number=lambda seen: seen["block_size"],
         ),
+        when(
+            "the grid does not fill the GPU, and the launch takes 20 us or more",
+            lambda seen: seen["waves_per_sm"] < ONE_WAVE.value and seen["duration"] >= SHORT_NS,
+            "Split the reduction dimension over blocks (split-K) and combine.",
+        ),
+        when(
+            "the grid is one to three waves",
+            lambda seen: ONE_WAVE.value < seen["waves_per_sm"] < 3,
+            "Choose the grid so that its last wave is full: it has {x} waves.",
+            number=lambda seen: seen["waves_per_sm"],
+        ),
+        Advice(
+            "Batch small launches into one, or run them side by side in streams or a CUDA graph.",
+            when=SHORT,
+        ),
+    ),
+    caller=(
+        Advice(
+            "Compute several at once: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
+            when=is_library_kernel(KernelRole.PRODUCT),
+        ),
+        Advice(
+            'Record short launches as a CUDA graph (torch.compile(mode="reduce-overhead")), or '
+            "fuse them.",
+            when=SHORT,
+        ),
+    ),
+    wrong_when="A persistent kernel may launch one block per SM on purpose; where its units are "
+    "busy, the gain is small and another bottleneck is named.",
+    references=(
+        "Nsight Compute 2025.3, rule LaunchConfiguration",
+        "CUDA C++ Best Practices Guide, Thread and Block Heuristics",
     ),
     requires=("waves_per_sm", "grid_size", "sm_count", "duration"),
     thresholds=(ONE_WAVE, SHORT_LAUNCH),

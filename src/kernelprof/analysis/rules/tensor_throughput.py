@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.conditions import (
     OLDER_ON_BLACKWELL,
@@ -9,24 +10,12 @@ from kernelprof.analysis.advice.conditions import (
     WARP_GROUPS,
     since,
 )
-from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    near_limit,
-    percent,
-)
+from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
 from kernelprof.model.numbers import factor, number, quantity
 
-NEAR_LIMIT = near_limit("the same band for every pipe")
+NEAR_LIMIT = rules.near_limit("the same band for every pipe")
 
-OLDER_INSTRUCTION = Threshold(
+OLDER_INSTRUCTION = rules.Threshold(
     "tensor pipe by mma.sync",
     0.48,
     "share of peak",
@@ -35,7 +24,7 @@ OLDER_INSTRUCTION = Threshold(
     "sonar-beams-narrow-warp-tiles of cuda/pairs waits for shared memory (1.7x by larger tiles)",
 )
 
-LONGER = Threshold(
+LONGER = rules.Threshold(
     "tensor pipe for one product, mma.sync against wgmma",
     1.5,
     "ratio of cycles",
@@ -43,7 +32,7 @@ LONGER = Threshold(
     "is 1.611e9 with mma.sync and 1.074e9 with wgmma",
 )
 
-BEST = Threshold(
+BEST = rules.Threshold(
     "tensor pipe of the fastest kernel",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
@@ -52,23 +41,23 @@ BEST = Threshold(
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, pipeline = context.machine, context.pipeline
-    saturation = machine.saturations["tensor_pipe"]
-    full = machine.is_near_limit("tensor_pipe") & ~pipeline.not_full
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, pipeline = context.units, context.pipeline
+    saturation = units.saturations["tensor_pipe"]
+    full = units.is_near_limit("tensor_pipe") & ~pipeline.not_full
     # One thread starts a wgmma for four warps: how many threads take part says nothing of it.
     full = full & (context.waste.full_warps | pipeline.uses_wgmma)
     by_relief = context.gains.by_relief(pipeline.others)
     older = pipeline.by_older_instructions
     newer = (LONGER.value / saturation.at_least(1e-3)).at_most(by_relief).at_least(1.0)
     newer = newer.where(older >= OLDER_INSTRUCTION.value, 1.0)
-    return Finding(
+    return rules.RuleFinding(
         gain=by_relief.where(full, newer),
         saturation=saturation,
         gain_reason="the busiest unit other than that pipe",
-        evidence=(
-            percent("tensor_pipe", "tensor pipe", machine.pipe("tensor_pipe"), ">", NEAR_LIMIT),
-            percent(
+        evidence=lambda: (
+            rules.percent("tensor_pipe", "tensor pipe", units.pipe("tensor_pipe"), ">", NEAR_LIMIT),
+            rules.percent(
                 "matrix_pipe",
                 "tensor pipe by mma.sync, which wgmma or tcgen05 could relieve",
                 older.where(older > 0.0, float("nan")),
@@ -76,21 +65,16 @@ def evaluate(context: RuleContext) -> Finding:
                 OLDER_INSTRUCTION,
                 formula="tensor pipe of a kernel without wgmma and tcgen05",
             ),
-            percent("issue_slots", "issue slots used", machine.issue),
-            EvidenceItem(
-                "memory_throughput",
-                "memory throughput",
-                context.facts.metric("memory_throughput"),
-                "%",
-            ),
+            rules.issue_slots(context),
+            rules.measured(context, "memory_throughput", "memory throughput"),
         ),
     )
 
 
-def detail(context: RuleContext, row: int) -> str | None:
-    """How far the launch is from what libraries reach, and what an older instruction costs."""
+def detail(context: rules.RuleContext, row: int) -> str | None:
+    """Return the distance to what libraries reach, and what an older instruction costs."""
     facts = context.facts
-    pipe = context.machine.pipe("tensor_pipe")
+    pipe = context.units.pipe("tensor_pipe")
     busy = float(pipe.low[row])
     if busy != float(pipe.high[row]) or busy <= 0.0:
         return None
@@ -141,47 +125,43 @@ SPARSITY = Advice(
 )
 SKIPPED_WORK = Advice("Skip work: causal masks, block sparsity.")
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="tensor-throughput",
     title="Tensor-core throughput",
     order=200,
-    place=Place.PIPES,
-    headline=Headline(
+    subsystem=rules.Subsystem.PIPES,
+    headline=rules.Headline(
         plain="The tensor cores are what takes the time: they are the busiest part of the GPU.",
         numbered="The tensor cores are what takes the time: they are {x} busy.",
         metric="tensor_pipe",
         at_limit="The tensor cores are about as busy as they get",
     ),
-    docs=Docs(
-        detects="Matrix instructions that keep the tensor cores busy.",
-        matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them "
-        "is as fast as its precision allows.",
-        example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
-        fixes=(
-            Advice(
-                "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): the "
-                "tensor cores need two thirds of the time that mma.sync takes for the same "
-                "product.",
-                when=OLDER_ON_HOPPER,
-            ),
-            Advice(
-                "Use tcgen05.mma with sums in tensor memory: mma.sync reaches part of this GPU's "
-                "peak.",
-                when=OLDER_ON_BLACKWELL,
-            ),
-            EXPOSED_STORES,
-            LOWER_PRECISION,
-            SPARSITY,
-            SKIPPED_WORK,
+    detects="Matrix instructions that keep the tensor cores busy.",
+    matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them is as "
+    "fast as its precision allows.",
+    example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
+    fixes=(
+        Advice(
+            "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): the "
+            "tensor cores need two thirds of the time that mma.sync takes for the same product.",
+            when=OLDER_ON_HOPPER,
         ),
-        caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
-        wrong_when="Power limits lower the clock of such kernels, so that time can move without"
-        " any counter. A pipeline of asynchronous copies that leaves the tensor cores idle a "
-        "quarter of the time is async-pipeline-stalls.",
-        references=(
-            "Nsight Compute, Compute Workload Analysis: Tensor pipe",
-            "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",
+        Advice(
+            "Use tcgen05.mma with sums in tensor memory: mma.sync reaches part of this GPU's peak.",
+            when=OLDER_ON_BLACKWELL,
         ),
+        EXPOSED_STORES,
+        LOWER_PRECISION,
+        SPARSITY,
+        SKIPPED_WORK,
+    ),
+    caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
+    wrong_when="Power limits lower the clock of such kernels, so that time can move without any "
+    "counter. A pipeline of asynchronous copies that leaves the tensor cores idle a quarter of the "
+    "time is async-pipeline-stalls.",
+    references=(
+        "Nsight Compute, Compute Workload Analysis: Tensor pipe",
+        "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",
     ),
     requires=("tensor_pipe",),
     thresholds=(NEAR_LIMIT, OLDER_INSTRUCTION, LONGER, BEST),

@@ -2,54 +2,43 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, Seen
-from kernelprof.analysis.advice.conditions import of
-from kernelprof.analysis.rules import (
-    Docs,
-    EvidenceItem,
-    Finding,
-    Headline,
-    Place,
-    Rule,
-    RuleContext,
-    Threshold,
-    l2_stage,
-    percent,
-)
-from kernelprof.model.library_kernel import Kind
+from kernelprof.analysis.advice.conditions import is_library_kernel
+from kernelprof.model.library_kernel import KernelRole
 
-NOTABLE_EXCESS = Threshold(
+NOTABLE_EXCESS = rules.Threshold(
     "notable excess",
     0.25,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 18 % excess (spill, low_occ: misaligned "
-    "rows) "
-    "moved the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to 13x",
+    "rows) moved the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to "
+    "13x",
 )
 
 
-def evaluate(context: RuleContext) -> Finding:
-    machine, waste = context.machine, context.waste
-    unit = machine.saturations
+def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
+    units, waste = context.units, context.waste
+    unit = units.saturations
     excess = waste.excess_sectors
     kept_l1 = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
-    remaining = machine.busiest(
-        machine.others("l1", "l2", "dram"),
+    remaining = units.busiest(
+        units.others("l1", "l2", "dram"),
         unit["l1"] * kept_l1,
-        unit["l2"] * waste.needed_l2_share,
-        unit["dram"] * waste.needed_dram_share,
+        unit["l2"] * waste.useful_l2_share,
+        unit["dram"] * waste.useful_dram_share,
     )
     waiting = (
-        machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
+        units.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
         * excess
         * (1.0 - waste.local_part)
         * (1.0 - waste.atomic_part)
     )
-    return Finding(
+    return rules.RuleFinding(
         gain=context.gains.by_waste(excess, remaining, waiting),
         gain_reason="the busiest unit after the excess sectors are gone",
-        evidence=(
-            percent(
+        evidence=lambda: (
+            rules.percent(
                 "global_sectors",
                 "excess sectors of global accesses",
                 excess,
@@ -57,7 +46,7 @@ def evaluate(context: RuleContext) -> Finding:
                 NOTABLE_EXCESS,
                 formula="1 - ideal / actual sectors of global accesses",
             ),
-            EvidenceItem(
+            rules.EvidenceItem(
                 "global_load_sectors",
                 "sectors per global load request",
                 context.facts.metric("global_load_sectors")
@@ -65,9 +54,9 @@ def evaluate(context: RuleContext) -> Finding:
                 "sector/request",
                 formula="sectors / requests of global loads",
             ),
-            percent("l1_throughput", "L1 throughput", machine.l1),
-            l2_stage(context),
-            percent("dram_throughput", "device memory throughput", machine.dram),
+            rules.l1_utilization(context),
+            rules.l2_stage(context),
+            rules.dram_utilization(context),
         ),
     )
 
@@ -104,8 +93,8 @@ def _transposes(seen: Seen) -> bool:
     loads, stores = seen["global_load_requests"], seen["global_store_requests"]
     if not abs(loads - stores) <= _ONE_EACH * stores:
         return False
-    kept = seen["l1_hit_rate"] >= _KEPT_IN_L1 or seen["l2_hit_rate"] >= _KEPT_IN_L2
-    return _STORES.holds(seen) or (_LOADS.holds(seen) and kept)
+    cached = seen["l1_hit_rate"] >= _KEPT_IN_L1 or seen["l2_hit_rate"] >= _KEPT_IN_L2
+    return _STORES.holds(seen) or (_LOADS.holds(seen) and cached)
 
 
 _TRANSPOSES = Condition(
@@ -115,76 +104,76 @@ _TRANSPOSES = Condition(
 )
 
 
-RULE = Rule(
+RULE = rules.Rule(
     slug="uncoalesced-global-access",
     title="Uncoalesced global memory access",
     order=10,
-    place=Place.L1,
-    headline=Headline(
+    subsystem=rules.Subsystem.L1,
+    headline=rules.Headline(
         plain="Threads of a warp use addresses that lie far apart, so much of the memory traffic "
         "is wasted.",
-        numbered="Threads of a warp use addresses that lie far apart, so {x} of the memory "
-        "traffic is wasted.",
+        numbered="Threads of a warp use addresses that lie far apart, so {x} of the memory traffic "
+        "is wasted.",
         metric="global_sectors",
     ),
-    docs=Docs(
-        detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
-        "request moves many more 32-byte sectors than its bytes need.",
-        matters="Every sector takes its turn in L1, L2 or device memory whether its bytes are used "
-        "or not. A warp that reads 4 bytes from each of 32 sectors moves 8 times what it needs.",
-        example="C[row * N + col] with row = threadIdx.x: neighbouring threads are N elements "
-        "apart. With col = threadIdx.x they are neighbours, and nothing else has to change.",
-        fixes=(
-            Advice(
-                "For a transposition go through a tile in shared memory: another order of threads "
-                "only moves the scatter from loads to stores, or back.",
-                when=_TRANSPOSES,
-            ),
-            Advice(
-                "Let threadIdx.x run along the dimension that is contiguous in memory.",
-                unless=_TRANSPOSES,
-            ),
-            Advice(
-                "Start with the loads: each request of theirs touches {x} sectors, and stores are "
-                "in order.",
-                when=_LOADS,
-                number=lambda seen: seen.sectors("load"),
-            ),
-            Advice(
-                "Start with the stores: each request of theirs touches {x} sectors, and loads are "
-                "in order.",
-                when=_STORES,
-                number=lambda seen: seen.sectors("store"),
-            ),
-            Advice(
-                "Store records as a structure of arrays, or load whole records as float4.",
-                unless=_UNUSED,
-            ),
-            Advice(
-                "Where the layout cannot change, go through a tile in shared memory.",
-                unless=_UNUSED | _TRANSPOSES,
-            ),
-            Advice(
-                "Read all that a sector brings, or sort the indices of a gather: nothing of it is "
-                "used again from a cache (hit rate of L2 {x} %).",
-                when=_UNUSED,
-                number=lambda seen: seen["l2_hit_rate"],
-            ),
+    detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
+    "request moves many more 32-byte sectors than its bytes need.",
+    matters="Every sector takes its turn in L1, L2 or device memory whether its bytes are used or "
+    "not. A warp that reads 4 bytes from each of 32 sectors moves 8 times what it needs.",
+    example="C[row * N + col] with row = threadIdx.x: neighbouring threads are N elements apart. "
+    "With col = threadIdx.x they are neighbours, and nothing else has to change.",
+    fixes=(
+        Advice(
+            "For a transposition go through a tile in shared memory: another order of threads only "
+            "moves the scatter from loads to stores, or back.",
+            when=_TRANSPOSES,
         ),
-        caller=(
-            Advice(
-                "Pass tensors whose innermost dimension is contiguous (.contiguous(), "
-                "channels_last), so that neighbouring threads read neighbouring addresses."
-            ),
-            Advice("Sort the indices of a gather or scatter.", when=of(Kind.OPERATION)),
+        Advice(
+            "Let threadIdx.x run along the dimension that is contiguous in memory.",
+            unless=_TRANSPOSES,
         ),
-        wrong_when="A request of 16 sectors is ideal for 16-byte loads, and a broadcast takes one: "
-        "so the sectors are compared with the fewest that the same instructions could move, not "
-        "with 4. A gather through random indices may have no better layout.",
-        references=(
-            "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
-            "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",
+        Advice(
+            "Start with the loads: each request of theirs touches {x} sectors, and stores are in "
+            "order.",
+            when=_LOADS,
+            number=lambda seen: seen.sectors("load"),
         ),
+        Advice(
+            "Start with the stores: each request of theirs touches {x} sectors, and loads are in "
+            "order.",
+            when=_STORES,
+            number=lambda seen: seen.sectors("store"),
+        ),
+        Advice(
+            "Store records as a structure of arrays, or load whole records as float4.",
+            unless=_UNUSED,
+        ),
+        Advice(
+            "Where the layout cannot change, go through a tile in shared memory.",
+            unless=_UNUSED | _TRANSPOSES,
+        ),
+        Advice(
+            "Read all that a sector brings, or sort the indices of a gather: nothing of it is used "
+            "again from a cache (hit rate of L2 {x} %).",
+            when=_UNUSED,
+            number=lambda seen: seen["l2_hit_rate"],
+        ),
+    ),
+    caller=(
+        Advice(
+            "Pass tensors whose innermost dimension is contiguous (.contiguous(), channels_last), "
+            "so that neighbouring threads read neighbouring addresses."
+        ),
+        Advice(
+            "Sort the indices of a gather or scatter.", when=is_library_kernel(KernelRole.OPERATION)
+        ),
+    ),
+    wrong_when="A request of 16 sectors is ideal for 16-byte loads, and a broadcast takes one: so "
+    "the sectors are compared with the fewest that the same instructions could move, not with 4. A "
+    "gather through random indices may have no better layout.",
+    references=(
+        "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
+        "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",
     ),
     requires=("global_sectors", "global_sectors_ideal"),
     thresholds=(NOTABLE_EXCESS,),

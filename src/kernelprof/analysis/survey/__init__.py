@@ -1,1 +1,1 @@
-"""What a survey says of a whole program: how busy its GPUs are, and what they wait for."""
+"""How busy the GPUs of a whole program are, what they wait for, and what to measure."""

@@ -1,4 +1,4 @@
-"""What holds a whole program back: its kernels, or something that the GPU waits for."""
+"""What limits a whole program: its kernels, or something that the GPU waits for; and what helps."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.survey.activity import gpu_times
-from kernelprof.analysis.survey.advice import advice
-from kernelprof.analysis.survey.groups import surveyed
+from kernelprof.analysis.survey.owners import OPTIMIZER, surveyed
+from kernelprof.analysis.survey.timeline import gpu_times
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.numbers import count, quantity, share
 from kernelprof.model.survey import Idle, Limit, ProgramAnswer, Survey
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernelprof.model.survey import GpuTime, SurveyedKernel
     from kernelprof.model.trace import Trace
+
+    Kernels = Sequence[SurveyedKernel]
 
 BUSY: Final = 0.8
 """From this part of the time on kernels are what there is to look at: were all else gone, the
@@ -42,10 +45,10 @@ _WORDS: Final = {
 }
 
 
-def survey_of(
+def survey_program(
     trace: Trace, seconds: float, *, ended: str = "", warnings: tuple[str, ...] = ()
 ) -> Survey:
-    """All that a trace says of a program that ran for so many seconds.
+    """Return all that a trace says of a program that ran for so many seconds.
 
     ``ended`` says how the program ended, where not by itself with success.
     """
@@ -66,18 +69,18 @@ def survey_of(
 def answer(
     gpus: tuple[GpuTime, ...], kernels: tuple[SurveyedKernel, ...], *, pytorch: bool = False
 ) -> ProgramAnswer | None:
-    """What holds the program back, by the GPU with the most kernel time; ``None`` without one."""
+    """Return what limits the program, by the GPU with most kernel time; ``None`` without one."""
     if not gpus or not kernels:
         return None
     gpu = gpus[0]
-    limit = _limit(gpu, median_of(kernels))
+    limit = _limit(gpu, median_launch_ns(kernels))
     many = sum(each.launches for each in kernels)
     words = _WORDS[limit]
     if limit is Limit.LAUNCHES and gpu.idle_while(Idle.QUEUED) > gpu.idle_time / 2:
         words = "{launches} of {median} take longer to start than to run"
     words = words.format(
         launches=count(gpu.launches, "launch"),
-        median=quantity(median_of(kernels), "ns"),
+        median=quantity(median_launch_ns(kernels), "ns"),
         bytes=quantity(gpu.copied_bytes, "byte"),
     )
     which = f"{gpu.name} (number {gpu.device})" if len(gpus) > 1 else "The GPU"
@@ -89,8 +92,8 @@ def answer(
     )
 
 
-def median_of(kernels: tuple[SurveyedKernel, ...]) -> float:
-    """The median time of a launch over all kernels, each by its own median."""
+def median_launch_ns(kernels: tuple[SurveyedKernel, ...]) -> float:
+    """Return the median time of a launch over all kernels, each by its own median."""
     medians = np.array([each.median for each in kernels])
     order = np.argsort(medians)
     reached = np.cumsum(np.array([each.launches for each in kernels])[order])
@@ -106,9 +109,9 @@ def _limit(gpu: GpuTime, median: float) -> Limit:
         Limit.LOADING: gpu.idle_while(Idle.LOADING),
         Limit.ALLOCATION: gpu.idle_while(Idle.ALLOCATION),
     }
-    launching = gpu.idle_time + gpu.copies - sum(parts.values())
+    launching_calls = gpu.idle_time + gpu.copies - sum(parts.values())
     largest = max(parts, key=lambda each: parts[each])
-    if parts[largest] > launching:
+    if parts[largest] > launching_calls:
         return largest
     if median < SHORT_NS and gpu.after_waiting < AFTER_WAITING * gpu.idle_time:
         return Limit.LAUNCHES
@@ -118,7 +121,6 @@ def _limit(gpu: GpuTime, median: float) -> Limit:
 
 
 def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) -> list[Evidence]:
-    """The shares of the time, each as a part of that from the first activity to the last."""
     rows = [
         Evidence(
             metric="survey__gpu_busy",
@@ -140,7 +142,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
         label = "idle after the host had waited"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
-    rows.append(_fact("kernel_time", "median time of a launch", median_of(kernels), "ns"))
+    rows.append(_fact("kernel_time", "median time of a launch", median_launch_ns(kernels), "ns"))
     rows.append(_fact("start_up", "start-up, which does not count", gpu.start_up, "ns", _START_UP))
     return [each for each in rows if each.value or each.threshold is not None]
 
@@ -156,3 +158,88 @@ def _has_pytorch(trace: Trace) -> bool:
 def _dropped(trace: Trace) -> list[str]:
     dropped = sum(each.dropped for each in trace.processes)
     return [f"{dropped:,} records of the survey were lost: shares are of the rest."] * bool(dropped)
+
+
+_NOTABLE: Final = 0.2
+"""A part of the launches from which on it is worth a line. Our choice."""
+
+
+def advice(limit: Limit, gpu: GpuTime, kernels: Kernels, *, pytorch: bool) -> tuple[str, ...]:
+    """Return lines of advice for this limit, the one that brings most first."""
+    if limit is Limit.LAUNCHES:
+        return tuple(_launch_advice(kernels, pytorch=pytorch))
+    lines = _LINES.get((limit, pytorch), _LINES.get((limit, None), ()))
+    return tuple(
+        line.format(
+            copied=quantity(gpu.copied_bytes, "byte"),
+            loading=quantity(gpu.idle_while(Idle.LOADING), "ns"),
+        )
+        for line in lines
+    )
+
+
+def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
+    lines = []
+    launches = sum(each.launches for each in kernels)
+    if sum(each.in_graphs for each in kernels) / launches < _NOTABLE:
+        how = (
+            '`torch.cuda.graph`, or `torch.compile(mode="reduce-overhead")`'
+            if pytorch
+            else "`cudaStreamBeginCapture` once, `cudaGraphLaunch` for each repetition"
+        )
+        lines.append(f"Launch what repeats as one CUDA graph: {how}.")
+    stepping = sum(
+        owner.launches
+        for each in kernels
+        for owner in each.owners
+        if owner.kind == "operator" and owner.name.startswith(OPTIMIZER)
+    )
+    if stepping / launches >= _NOTABLE:
+        lines.append(
+            f"{share(stepping / launches)} of the launches are of the optimizer: `fused=True`, or "
+            "`foreach=True`, makes them few."
+        )
+    if pytorch:
+        lines.append("Fuse elementwise operators: `torch.compile`.")
+    else:
+        lines.append("Fuse kernels that follow each other on the same data.")
+    lines.append("Give each launch more work: larger batches, several small problems in one.")
+    return lines
+
+
+_COPY_LESS: Final = "Copy less: {copied} in all; leave on the GPU what is used again."
+_HOST_CODE: Final = "See what the host does meanwhile, with a profiler of its own code."
+_LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
+    (Limit.SYNCHRONIZATION, True): (
+        "Read results back less often: `.item()`, `.cpu()`, `print` of a tensor and conditions on "
+        "values wait for the GPU.",
+        "Copy to the host with `non_blocking=True` into pinned memory, and look at it a step "
+        "later.",
+    ),
+    (Limit.SYNCHRONIZATION, False): (
+        "Wait less often: keep the next launches queued before a result is looked at.",
+        "Order work by streams and events on the GPU instead of by waiting on the host.",
+    ),
+    (Limit.COPIES, True): (
+        "Copy from pinned memory (`pin_memory=True` and `non_blocking=True`) on a stream of its "
+        "own, while kernels run.",
+        _COPY_LESS,
+    ),
+    (Limit.COPIES, False): (
+        "Copy from pinned memory (`cudaMallocHost`) on a stream of its own, while kernels run.",
+        _COPY_LESS,
+    ),
+    (Limit.ALLOCATION, None): (
+        "Allocate once and use it again, or from a pool: `cudaMallocAsync`.",
+    ),
+    (Limit.LOADING, None): (
+        "Code is loaded once a process, here in {loading}: a longer run has a smaller part of it. "
+        "Compile for this GPU's architecture, so that the driver need not.",
+    ),
+    (Limit.HOST, True): (
+        _HOST_CODE,
+        "Prepare data in other processes: `DataLoader(num_workers=...)`.",
+    ),
+    (Limit.HOST, False): (_HOST_CODE,),
+}
+"""By the limit, and whether it is a program of PyTorch (``None``: either)."""

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.analysis.advice.lines import advise
 from kernelprof.analysis.findings import findings
+from kernelprof.analysis.metrics.units import LAUNCH_OVERHEAD_NS
 from kernelprof.analysis.ncu_command import NextStep
-from kernelprof.analysis.rules import Finding, RuleContext, registry
-from kernelprof.analysis.verdict.cases import weighed
-from kernelprof.analysis.verdict.estimate import estimates, interval
-from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches
-from kernelprof.analysis.verdict.places import placed
-from kernelprof.analysis.verdict.ranking import LEAST_GAIN, Judgement, Ranking, grade, judge
+from kernelprof.analysis.rules import RuleContext, RuleFinding, registry
+from kernelprof.analysis.verdict.ranking import (
+    LEAST_GAIN,
+    Judgement,
+    Ranking,
+    grade,
+    judge,
+    weigh_cases,
+)
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
     Diagnosis,
+    DurationRange,
     Evidence,
     KernelDiagnosis,
     Status,
@@ -34,17 +39,14 @@ from kernelprof.model.diagnosis import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy.typing as npt
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.interval import BoolArray, FloatArray, IntArray
+    from kernelprof.analysis.metrics.relations import Doubt
+    from kernelprof.model.capture import Capture, Launch
+    from kernelprof.model.diagnosis import MetricFinding
 
-    from kernelprof.analysis.metrics.facts import Doubt, Facts
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Finding as FoundValue
-
-    FloatArray = npt.NDArray[np.float64]
-    BoolArray = npt.NDArray[np.bool_]
-    IntArray = npt.NDArray[np.intp]
 
 BLOCK: Final = 14336
 """Launches that are judged together; their intermediate values take 110 MB."""
@@ -58,6 +60,56 @@ NARROWED = "narrowed by what other metrics allow"
 """How a value came about that the capture does not have under the name of its row."""
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+# What is shown of a gain is an estimate: rules are compared by bounds, of which large ones are
+# seldom reached and small ones often exceeded. Both constants are read off the planted bottlenecks
+# of the corpus (H200); ``make corpus-report`` prints how many lie within the interval.
+RELIABLE: Final = 2.0
+"""Bound up to which the measured gains scatter around it."""
+DAMPING: Final = 0.8
+"""Exponent of what a bound promises beyond that."""
+GAIN_RANGE: Final = (0.6, 1.7)
+"""Measured gains over estimates: 79 of 92 lie between these."""
+
+SEVERAL_FOLD = 3.0
+"""Ratio of times from which launches of one kernel are entries of their own."""
+STEP = 2.0
+"""Ratio of one time to the next shorter at which such launches are told apart. Launches of the same
+work differ by 0.3 % at most (``tests/captures/gemm_series.same-code-13x.raw.csv``)."""
+NOTABLE_NS = 5_000.0
+"""Differences below this may be of the launch itself."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What came out of judging each launch: all of it that is kept for each of them.
+
+    ``gain`` is the certain gain of the ``winner``, a rule's position; ``duration`` is in
+    nanoseconds, NaN where it is missing. ``doubts`` counts the launches in which a metric had a
+    value that cannot be, by the metric and what is wrong.
+    """
+
+    winner: IntArray
+    decided: BoolArray
+    at_limit: BoolArray
+    gain: FloatArray
+    duration: FloatArray
+    doubts: Mapping[Doubt, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchGroup:
+    """Rows of the capture that form one entry, and the row that stands for them."""
+
+    rows: tuple[int, ...]
+    representative: int
+    gain: float
+    """The median of what the first rule promises for certain."""
+    duration: DurationRange | None
+    share: float | None
+    mixed: bool
+    """Whether other launches of the same configuration have another verdict."""
 
 
 def diagnose(
@@ -82,8 +134,13 @@ def diagnose(
         _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
         for row, group in zip(rows, groups, strict=True)
     )
+    if capture.code:
+        # Loaded only for captures that have instructions.
+        from kernelprof.analysis.stalls import blame_lines
+
+        kernels = blame_lines(kernels, capture.code)
     return Diagnosis(
-        kernels=placed(kernels, capture.code) if capture.code else kernels,
+        kernels=kernels,
         origin=capture.origin,
         preset=preset,
         warnings=(*capture.warnings, *_doubts(outcomes, len(capture))),
@@ -91,13 +148,13 @@ def diagnose(
 
 
 def _kernel(
-    judged: Judgement, next_step: NextStep, group: Group, row: int, ids: tuple[str, ...]
+    judged: Judgement, next_step: NextStep, group: LaunchGroup, row: int, ids: tuple[str, ...]
 ) -> KernelDiagnosis:
     """``row`` is that of the group's representative among the launches that were ``judged``."""
     capture = judged.context.facts.capture
     launch = capture.launches[row]
-    said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
-    verdict = said(judged, next_step, group, row)
+    build = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
+    verdict = build(judged, next_step, group, row)
     if verdict.missing and (tool := next_step.tool(row)):
         verdict = replace(verdict, notes=(*verdict.notes, tool))
     return KernelDiagnosis(
@@ -114,7 +171,7 @@ def _kernel(
     )
 
 
-def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> Verdict:
+def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: int) -> Verdict:
     context, ranking = judged.context, judged.ranking
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
@@ -122,7 +179,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
     if ranking.overruled[row] or (row in ranking.reasons and group.gain < LEAST_GAIN):
         gain = None
     full = judged.status(row) is Status.AT_LIMIT
-    graded = weighed(grade(context, ranking, rule, row), judged, row)
+    graded = weigh_cases(grade(context, ranking, rule, row), judged, row)
     high = graded.confidence is Confidence.HIGH
     # A prediction lacks no single metric: all of it is what measuring makes sure.
     predicted = bool(judged.cases)
@@ -142,13 +199,13 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
         bottleneck=rule.slug,
         confidence=graded.confidence,
         gain=None if full else gain,
-        gain_interval=None if full or gain is None else interval(gain),
+        gain_interval=None if full or gain is None else gain_interval(gain),
         gain_reason=finding.gain_reason,
         next_limit=gain if full else None,
         also=_candidates(ranking, [] if full or gain is None else ranking.runners_up(row), row),
         evidence=_evidence(context, finding, row),
-        why=" ".join(part for part in (rule.docs.detects, detail) if part),
-        advice=advise(rule.docs.fixes, rule.docs.caller, seen, at_limit=full),
+        why=" ".join(part for part in (rule.detects, detail) if part),
+        advice=advise(rule.fixes, rule.caller, seen, at_limit=full),
         findings=findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
@@ -156,20 +213,22 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
     )
 
 
-def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int) -> Verdict:
+def _inconclusive(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: int) -> Verdict:
     context, ranking = judged.context, judged.ranking
     seen = findings(context.facts, row)
     possible = [ranking.rules[r] for r in ranking.candidates(row)]
     likely = _likely(ranking, possible, seen, row)
     missing = next_step.deciding(row, possible)
     basis = "prediction" if judged.cases else "capture"
-    known = [item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)]
+    evidence = [
+        item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)
+    ]
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
         confidence=Confidence.LOW,
         also=_candidates(ranking, [ranking.rules.index(slug) for slug in likely], row),
-        evidence=tuple(dict.fromkeys(known)),
+        evidence=tuple(dict.fromkeys(evidence)),
         findings=seen,
         why=_why_open(likely, bool(missing), bool(ranking.unexplained[row]), basis),
         missing=missing,
@@ -179,7 +238,7 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int
 
 
 def _likely(
-    ranking: Ranking, possible: list[str], seen: Sequence[FoundValue], row: int
+    ranking: Ranking, possible: list[str], seen: Sequence[MetricFinding], row: int
 ) -> list[str]:
     """The candidates that something speaks for, in the order of that; all, where they are few."""
     weight: dict[str | None, float] = {}
@@ -222,23 +281,24 @@ def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candida
     )
 
 
-def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidence, ...]:
+def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evidence, ...]:
     """The facts that are known, each with its threshold where it is past it.
 
     An interval that is not a number is no evidence, and a comparison that does not hold supports
     nothing: another fact decided then.
     """
-    known = []
-    for shown in finding.evidence:
+    rows = []
+    for shown in finding.evidence_items:
         value = float(shown.value.low[row])
-        if not shown.value.known[row] or not np.isfinite(value):
+        if not shown.value.is_exact[row] or not np.isfinite(value):
             continue
         holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
         metric = shown.metric if isinstance(shown.metric, str) else shown.metric[row]
         formula = shown.formula
         if not formula and not _is_value_of(context.facts, metric, row, value):
             formula = NARROWED
-        known.append(
+        ends = (None if formula else context.facts.ends(metric, row)) or (None, None)
+        rows.append(
             Evidence(
                 metric=metric,
                 label=shown.label if isinstance(shown.label, str) else shown.label[row],
@@ -248,10 +308,11 @@ def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidenc
                 threshold=shown.threshold if holds else None,
                 source=Origin.DERIVED if formula else context.facts.source(metric, row),
                 formula=formula,
-                ends=None if formula else context.facts.ends(metric, row),
+                low=ends[0],
+                high=ends[1],
             )
         )
-    return tuple(known)
+    return tuple(rows)
 
 
 def _is_value_of(facts: Facts, metric: str, row: int, value: float) -> bool:
@@ -264,17 +325,16 @@ def _device(capture: Capture, row: int) -> str | None:
 
 
 def _doubts(outcomes: Outcomes, count: int) -> list[str]:
-    """Contradictions, and impossible values of metrics that a verdict can hang on."""
     decisive = {name for rule in registry().values() for name in rule.requires}
-    found = []
+    warnings = []
     for doubt, rows in outcomes.doubts.items():
         where = f"in {rows} of {count} launches"
         if doubt.metrics:
-            found.append(f"{doubt.names} contradict each other {where}: {doubt.reason}")
+            warnings.append(f"{doubt.names} contradict each other {where}: {doubt.reason}")
         elif doubt.metric in decisive:
             what = "the value is treated as missing"
-            found.append(f"{doubt.metric}: {doubt.reason}; {what} {where}")
-    return found
+            warnings.append(f"{doubt.metric}: {doubt.reason}; {what} {where}")
+    return warnings
 
 
 def judge_launches(
@@ -288,6 +348,7 @@ def judge_launches(
     judged = None
     doubts: Counter[Doubt] = Counter()
     for start in range(0, len(capture), BLOCK):
+        judged = None  # Its intermediate values are freed before the next ones are computed.
         judged = judge(capture.part(start, start + BLOCK))
         parts.append(_outcomes(judged))
         for doubt in judged.context.facts.doubts:
@@ -319,6 +380,88 @@ def _outcomes(
         if promise is not None:
             mine = (ranking.winner == at) & ~ranking.at_limit
             bounds = np.where(mine, np.minimum(bounds, promise.low), bounds)
-    gain = estimates(judged.context.facts, bounds)
+    gain = estimate_gains(judged.context.facts, bounds)
     duration = judged.context.facts.values("duration")
     return ranking.winner, ranking.decided, ranking.at_limit, gain, duration
+
+
+def estimate_gains(facts: Facts, bounds: FloatArray) -> FloatArray:
+    """Return the factor of run time to expect of each launch, by its bound.
+
+    No launch gets shorter than one that does nothing.
+    """
+    damped = RELIABLE * (np.maximum(bounds, RELIABLE) / RELIABLE) ** DAMPING
+    expected = np.where(bounds > RELIABLE, damped, bounds)
+    duration = facts.values("duration")
+    shortest = np.where(np.isnan(duration), np.inf, duration / LAUNCH_OVERHEAD_NS)
+    return np.maximum(np.minimum(expected, shortest), 1.0)
+
+
+def gain_interval(estimate: float) -> tuple[float, float]:
+    """Return where four of five measured gains lie; no gain is below 1."""
+    low, high = GAIN_RANGE
+    return max(1.0, estimate * low), estimate * high
+
+
+def group_launches(launches: Sequence[Launch], outcomes: Outcomes) -> list[LaunchGroup]:
+    """Return entries, longest total time first (capture order where durations are missing)."""
+    configuration = Launches.of(launches).codes_by(_configuration)
+    verdict = 2 * np.where(outcomes.decided, outcomes.winner + 1, 0) + outcomes.at_limit
+    both = configuration * (int(verdict.max()) + 1) + verdict
+    _, entry = np.unique(both, return_inverse=True)
+    entries = np.split(np.argsort(entry, kind="stable"), np.cumsum(np.bincount(entry))[:-1])
+    entries = [part for rows in entries for part in split_by_time(rows, outcomes.duration[rows])]
+    verdicts = np.bincount([configuration[rows[0]] for rows in entries])
+    total = float(outcomes.duration.sum())
+    groups = [
+        _group(rows, outcomes, total, mixed=verdicts[configuration[rows[0]]] > 1)
+        for rows in entries
+    ]
+    return sorted(groups, key=lambda g: (-(g.share or 0.0), g.rows[0]))
+
+
+def split_by_time(rows: IntArray, times: FloatArray) -> list[IntArray]:
+    """Return groups of launches whose times do not differ several-fold.
+
+    The same code takes longer by its data, as a scatter to few places does.
+    """
+    shortest, longest = times.min(), times.max()
+    if not longest > max(SEVERAL_FOLD * shortest, shortest + NOTABLE_NS):
+        return [rows]
+    order = np.argsort(times, kind="stable")
+    in_order = times[order]
+    step = in_order[1:] > np.maximum(in_order[:-1] * STEP, in_order[:-1] + NOTABLE_NS)
+    parts = np.split(order, np.flatnonzero(step) + 1)
+    return [np.sort(rows[part]) for part in parts]
+
+
+def _group(rows: IntArray, outcomes: Outcomes, total: float, *, mixed: bool) -> LaunchGroup:
+    times = outcomes.duration[rows]
+    timed = not np.isnan(times).any()
+    return LaunchGroup(
+        rows=tuple(rows.tolist()),
+        representative=_middle(rows, times),
+        gain=_median(outcomes.gain[rows]),
+        duration=DurationRange(_median(times), float(times.min()), float(times.max()))
+        if timed
+        else None,
+        share=float(times.sum()) / total if timed and total > 0 else None,
+        mixed=mixed,
+    )
+
+
+def _configuration(launch: Launch) -> tuple[object, ...]:
+    return (launch.kernel, launch.grid, launch.block, launch.device, launch.compute_capability)
+
+
+def _median(values: FloatArray) -> float:
+    """As ``np.median``, which loads ``numpy.ma`` to look for what these values never are: NaN."""
+    in_order = np.sort(values)
+    return float((in_order[(len(values) - 1) // 2] + in_order[len(values) // 2]) / 2)
+
+
+def _middle(rows: IntArray, times: FloatArray) -> int:
+    """The launch with the median duration: a real one, so that its evidence belongs together."""
+    if np.isnan(times).any():
+        return int(rows[0])
+    return int(rows[np.argsort(times, kind="stable")[(len(rows) - 1) // 2]])

@@ -24,11 +24,9 @@ from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColum
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from kernelprof.analysis.metrics.interval import FloatArray
     from kernelprof.model.capture import Launch
 
-    FloatArray = npt.NDArray[np.float64]
 
 TRIALS = 96
 """Completions tried. Each puts the launch into another regime; a dependence that shows in none of
@@ -56,14 +54,14 @@ _RANGES = {
 class _Trial:
     """One launch, the rules in the running, what it lacks, and made-up values for that.
 
-    ``known`` has what rules may look at and the launch has, one value a column, and ``columns``
+    ``present`` has what rules may look at and the launch has, one value a column, and ``columns``
     are the names under which they would find the ``missing``. ``values`` has a row a completion
     and a column a missing metric.
     """
 
     launch: Launch
     text: Mapping[str, str | None]
-    known: tuple[MetricColumn, ...]
+    present: tuple[MetricColumn, ...]
     slugs: tuple[str, ...]
     missing: tuple[str, ...]
     columns: tuple[str, ...]
@@ -75,18 +73,18 @@ class Sensitivity:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
+        self._cache: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
 
     def deciding(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
-        """Those of the ``missing`` canonical metrics on which a gain of ``slugs`` depends.
+        """Return those of the ``missing`` canonical metrics on which a gain of ``slugs`` depends.
 
         Launches that lack the same metrics and have the same rules in the running are taken to
         need the same.
         """
         key = (tuple(slugs), tuple(missing))
-        if key not in self._found:
-            self._found[key] = self._search(row, slugs, missing) if missing else ()
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = self._search(row, slugs, missing) if missing else ()
+        return self._cache[key]
 
     def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
         trial = _trial(self._facts.capture, row, slugs, missing)
@@ -98,47 +96,49 @@ class Sensitivity:
             for name, uncertainty in zip(missing, without_one, strict=True)
             if (uncertainty <= certain).all()
         ]
-        kept = _without(trial, certain, everything, spare)
+        needed_metrics = _without(trial, certain, everything, spare)
         for family in FAMILIES:
-            if kept.intersection(family):
-                kept = kept.union(family)
-        return tuple(name for name in missing if name in kept)
+            if needed_metrics.intersection(family):
+                needed_metrics = needed_metrics.union(family)
+        return tuple(name for name in missing if name in needed_metrics)
 
 
-def _without(trial: _Trial, certain: FloatArray, kept: set[str], spare: Sequence[str]) -> set[str]:
-    """``kept`` less as many of ``spare`` as can go together; halves where not all can.
+def _without(
+    trial: _Trial, certain: FloatArray, remaining: set[str], spare: Sequence[str]
+) -> set[str]:
+    """``remaining`` less as many of ``spare`` as can go together; halves where not all can.
 
     The last ones go first: a rule names what it requires before what it merely uses.
     """
     if not spare:
-        return kept
+        return remaining
     # Every last half of a half that cannot go is tried at once: more rows cost hardly more time.
     halves = [spare]
     while len(halves[-1]) > 1:
         halves.append(halves[-1][len(halves[-1]) // 2 :])
-    widths = _uncertainty(trial, [kept.difference(half) for half in halves])
+    widths = _uncertainty(trial, [remaining.difference(half) for half in halves])
     can_go = [at for at, width in enumerate(widths) if (width <= certain).all()]
     if can_go:
-        kept = kept.difference(halves[can_go[0]])
+        remaining = remaining.difference(halves[can_go[0]])
     for half in reversed(halves[: can_go[0]] if can_go else halves[:-1]):
-        kept = _without(trial, certain, kept, half[: len(half) // 2])
-    return kept
+        remaining = _without(trial, certain, remaining, half[: len(half) // 2])
+    return remaining
 
 
-def _uncertainty(trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
-    """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
-    masks = np.array([[name in names for name in trial.missing] for names in known])
+def _uncertainty(trial: _Trial, subsets: Sequence[set[str]]) -> FloatArray:
+    """Width of the rules' gains over copies that have these metrics, ``(subsets, trials)``."""
+    masks = np.array([[name in names for name in trial.missing] for names in subsets])
     values = np.where(masks[:, None, :], trial.values[None], np.nan)
     context = RuleContext(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
     rules = registry()
-    unexplained = context.machine.limited_by_something_else
+    unexplained = context.units.limited_by_something_else
     widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
     for slug in trial.slugs:
         finding = rules[slug].evaluate(context)
         for interval in (finding.gain, finding.saturation):
             if interval is not None:
                 widths += np.minimum(interval.high - interval.low, WIDE)
-    rounded: FloatArray = np.round(widths, 9).reshape(len(known), TRIALS)
+    rounded: FloatArray = np.round(widths, 9).reshape(len(subsets), TRIALS)
     return rounded
 
 
@@ -148,7 +148,7 @@ def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[s
     return _Trial(
         launch=launch,
         text={name: cells[row] for name, cells in capture.text.items()},
-        known=tuple(
+        present=tuple(
             column.holding(column.values[[row]])
             for name, column in capture.columns.items()
             if (name in may_read or name.startswith(OWN_COLUMNS))
@@ -165,11 +165,11 @@ def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[s
 
 def _completions(missing: Sequence[str]) -> FloatArray:
     """Made-up values, one row a trial and one column a metric; the ideal is below the actual."""
-    known = catalogue()
+    metrics = catalogue()
     rng = np.random.default_rng(seed=0)
     values = np.empty((TRIALS, len(missing)))
     for index, name in enumerate(missing):
-        low, high = _RANGES.get(known[name].unit, (1.0, 1e6))
+        low, high = _RANGES.get(metrics[name].unit, (1.0, 1e6))
         values[:, index] = rng.uniform(low, high, TRIALS)
         if name.endswith("_ideal") and name.removesuffix("_ideal") in missing:
             whole = values[:, missing.index(name.removesuffix("_ideal"))]
@@ -178,9 +178,8 @@ def _completions(missing: Sequence[str]) -> FloatArray:
 
 
 def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
-    """A capture of copies of the launch, completed with the rows of ``table``."""
     count = len(table)
-    columns = {each.name: each.holding(np.full(count, each.values[0])) for each in trial.known}
+    columns = {each.name: each.holding(np.full(count, each.values[0])) for each in trial.present}
     for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
         unit = catalogue()[name].unit
         columns[column] = MetricColumn(column, table[:, index], unit, unit, Origin.MEASURED)

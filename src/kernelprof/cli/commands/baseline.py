@@ -11,9 +11,7 @@ import typer
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import UsageError
-from kernelprof.interface import baselines
-from kernelprof.locks import held
-from kernelprof.model.numbers import count
+from kernelprof.interface.requests import BaselineOptions  # noqa: TC001 (typer reads the types)
 
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
@@ -51,10 +49,14 @@ def save(
         Path, typer.Option("-o", "--output", metavar="FILE.json", help="The file to write.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
-    kernel: options.KernelsOption = None,
-    policy: PolicyOption = None,
-    predict: options.PredictOption = False,
-    arch: options.ArchOption = None,
+    recorded: Annotated[
+        BaselineOptions,
+        options.Expand(
+            options.GateFlags,
+            *("kernels", "policy", "predict", "arch"),
+            policy=typer.Option("--policy", metavar="FILE", help="As for `gate`."),
+        ),
+    ],
 ) -> None:
     """Make a baseline of a capture, or of several runs of the same code.
 
@@ -62,6 +64,9 @@ def save(
     inconclusive; a kernel that is undecided beside others is held by time and counters. With
     --predict it holds what the kernels of .cu files count, each of them for each --arch.
     """
+    from kernelprof.interface import baselines
+    from kernelprof.locks import held
+
     output.check_place(file)
     if file.suffix.lower() != ".json":
         raise UsageError(
@@ -69,27 +74,20 @@ def save(
         )
     if not force:
         _refuse_existing(file)
-    made = baselines.save(
-        capture,
-        kernels=kernel or (),
-        policy=policy,
-        predict=predict,
-        arch=arch,
-        progress=progress_line(),
-        warn=output.warn,
-    )
+    made = baselines.save(capture, warn=output.warn, progress=progress_line(), **recorded)
     with held(file):
         if not force:
             _refuse_existing(file)
         output.write_file(baselines.text(made), file)
-    _say(made, file)
+    _report(made, file)
 
 
 @COMMAND.command("show")
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
-    found = baselines.read(file)
-    output.write_text(output.shown("baseline", found, origin=str(file)))
+    from kernelprof.interface.baselines import read
+
+    output.write_text(output.shown("baseline", read(file), origin=str(file)))
 
 
 @COMMAND.command("update")
@@ -100,6 +98,8 @@ def update(
     policy: PolicyOption = None,
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
+    from kernelprof.interface import baselines
+
     output.check_place(file)
     result, made = baselines.update(
         file, candidate, policy, progress=progress_line(), write=output.write_file
@@ -110,7 +110,7 @@ def update(
             f"see why: {shlex.join(['kernelprof', 'gate', str(file), *candidate])}",
         )
         raise typer.Exit(result.exit_code)
-    _say(made, file)
+    _report(made, file)
 
 
 @COMMAND.command("accept")
@@ -131,6 +131,8 @@ def accept(
     ] = None,
 ) -> None:
     """Accept a candidate that the gate rejects, and record who, when and why."""
+    from kernelprof.interface import baselines
+
     output.check_place(file)
     made = baselines.accept(
         file,
@@ -141,14 +143,34 @@ def accept(
         progress=progress_line(),
         write=output.write_file,
     )
-    _say(made, file, accepted=", ".join(candidate))
+    _report(made, file, accepted=", ".join(candidate))
 
 
-@COMMAND.command("migrate")
-def migrate(file: FileArgument) -> None:
-    """Upgrade a baseline of an older schema."""
+@COMMAND.command("calibrate")
+def calibrate(
+    file: FileArgument,
+    captures: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPTURE",
+            help="Two captures or more of the same code as the baseline's, as `compare` takes it.",
+        ),
+    ],
+) -> None:
+    """Measure the noise of captures of a baseline's code, and keep it in the file."""
+    from kernelprof.interface import baselines
+
     output.check_place(file)
-    _say(baselines.migrate(file, write=output.write_file), file)
+    made, too_few = baselines.calibrate(file, captures, write=output.write_file)
+    for kernel in made.kernels:
+        if kernel.noise is not None:
+            varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""
+            output.write_lines(
+                f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
+                f"{kernel.noise.captures} captures{varying}"
+            )
+    for name in too_few:
+        output.write_lines(f"{name}: not in enough of these captures; its noise stays unknown")
 
 
 def _refuse_existing(file: Path) -> None:
@@ -161,7 +183,8 @@ def _refuse_existing(file: Path) -> None:
         )
 
 
-def _say(made: Baseline, file: Path, *, accepted: str | None = None) -> None:
-    """What a file holds now, and of which capture, or which one was ``accepted`` into it."""
-    of = f"of {made.origin}" if accepted is None else f"now, accepted from {accepted}"
-    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')} {of}")
+def _report(made: Baseline, file: Path, *, accepted: str | None = None) -> None:
+    from kernelprof.model.numbers import count
+
+    source = f"of {made.origin}" if accepted is None else f"now, accepted from {accepted}"
+    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')} {source}")

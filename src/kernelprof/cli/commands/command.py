@@ -8,7 +8,6 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.options import ClockControl  # noqa: TC001 (typer reads the types)
-from kernelprof.interface import reference
 
 ORDER = 90
 
@@ -32,6 +31,8 @@ def command(
 
     Without a program after `--` it ends in a placeholder.
     """
+    from kernelprof.interface import reference
+
     line = reference.ncu_command(
         preset,
         kernel=kernel,

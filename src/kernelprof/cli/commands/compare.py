@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli import options, output
+from kernelprof.cli import options  # noqa: TC001 (typer reads the types)
+from kernelprof.cli.output import Output, fields, remark
 from kernelprof.cli.progress import progress_line
-from kernelprof.interface import changes
 
 ORDER = 40
 
@@ -24,17 +24,14 @@ def compare(
     ],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, after the change.")],
     *,
-    output_format: Annotated[
-        str,
-        options.format_option(
-            "comparison", "text, brief, json or markdown: how to write the comparison."
+    to: Annotated[
+        Output,
+        fields(
+            "comparison",
+            "text, brief, json or markdown: how to write the comparison.",
+            *("tokens", "file", "html", "png", "no_color"),
         ),
-    ] = "text",
-    tokens: options.TokensOption = None,
-    file: options.OutputOption = None,
-    html: options.HtmlOption = None,
-    png: options.PngOption = None,
-    no_color: options.NoColorOption = False,
+    ],
     size: options.SizeOption = None,
     define: options.DefineOption = None,
     rename: options.RenameOption = None,
@@ -43,23 +40,18 @@ def compare(
 
     Two .cu files are built and measured in turn, A B A B.
     """
-    output.check_places(file, html=html, png=png)
-    found = changes.compare(
+    from kernelprof.interface.changes import compare
+
+    to.check()
+    comparison = compare(
         before,
         after,
         size=size,
         define=define,
         rename=rename or (),
         progress=progress_line(),
-        remark=lambda line: output.remark([line]),
+        remark=lambda line: remark([line]),
     )
-    if html is not None:
-        given = [f"--size={each}" for each in size or ()]
-        given += [f"--define={each}" for each in define or ()]
-        given += [f"--rename={each}" for each in rename or ()]
-        output.write_page(found, html, command=output.typed("compare", before, after, *given))
-    if png is not None:
-        output.write_picture(found, png)
-    output.write_result(
-        output.rendered(found, output_format, file, no_color=no_color, tokens=tokens), file
-    )
+    given = {"--size": size, "--define": define, "--rename": rename}
+    words = [f"{option}={each}" for option, values in given.items() for each in values or ()]
+    to.write(comparison, "compare", before, after, *words)

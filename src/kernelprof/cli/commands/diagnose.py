@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads the types)
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
-from kernelprof.interface import prediction
-from kernelprof.interface.profiling import is_source
-from kernelprof.interface.several import each_capture, files_of
+from kernelprof.interface.requests import MeasurementOptions, is_source
 from kernelprof.model.kernel_name import name_pattern
-from kernelprof.results import only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +19,8 @@ if TYPE_CHECKING:
 
 ORDER = 10
 
-_HOW_TO_MEASURE: Final = (
-    *("keep", "force", "launch_skip", "launch_count", "nvtx_include", "clock_control"),
-    *("time_limit", "budget", "build", "flags"),
-)
-"""Parameters that are about a measurement."""
 
-
+@options.placed(kernel="output_format", merge="tokens", html="flags")
 def diagnose(
     ctx: typer.Context,
     *,
@@ -49,56 +39,20 @@ def diagnose(
             "measured with it in one run."
         ),
     ] = None,
-    output_format: Annotated[
-        str,
-        options.format_option(
-            "diagnosis", "text, brief, json, markdown or sarif: how to write the diagnosis."
+    to: Annotated[
+        output.Output,
+        output.fields(
+            "diagnosis",
+            "text, brief, json, markdown or sarif: how to write the diagnosis.",
+            *("top", "explain", "tokens", "no_color", "file", "html"),
         ),
-    ] = "text",
+    ],
     kernel: options.KernelOption = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            metavar="N",
-            min=0,
-            help="Show the first N kernels instead of those with 90 % of the time, at most 5; 0 "
-            "lists all in a table.",
-        ),
-    ] = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Say why: all evidence with its metrics, how the gain was worked out, what is "
-            "missing. Markdown, JSON and the page always have it.",
-        ),
-    ] = False,
-    tokens: options.TokensOption = None,
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
     ] = False,
-    no_color: options.NoColorOption = False,
-    file: options.OutputOption = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep what was measured in this directory."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False,
-    launch_skip: options.LaunchSkipOption = None,
-    launch_count: options.LaunchCountOption = None,
-    nvtx_include: options.NvtxOption = None,
-    clock_control: options.ClockOption = "none",
-    time_limit: options.TimeLimitOption = None,
-    budget: options.BudgetOption = 120.0,
-    build: options.BuildOption = None,
-    flags: options.FlagsOption = None,
-    html: options.HtmlOption = None,
-    size: options.SizeOption = None,
-    define: options.DefineOption = None,
-    sanitize: options.SanitizeOption = None,
-    against: options.AgainstOption = None,
+    measurement: Annotated[MeasurementOptions, options.Expand(options.MeasurementFlags)],
     predict: options.PredictOption = False,
     arch: options.ArchOption = None,
 ) -> None:
@@ -110,75 +64,71 @@ def diagnose(
     just this kernel, else it is predicted. Exit code 3: at least one kernel is inconclusive, and
     the ncu command that settles it is there.
     """
+    from kernelprof.interface import captures
+    from kernelprof.interface.prediction import architectures
+    from kernelprof.interface.requests import LAUNCH_OPTIONS, launch_overrides
+
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
     arguments = program if source else None
     if source:
         program = None
-    output.check_places(file, html=html)
-    interface.check_overrides(size, define, sanitize, has_source=source, against=against)
+    to.check()
+    if LAUNCH_OPTIONS & measurement.keys():
+        launch_overrides(measurement, has_source=source)
     if program is not None or source or predict or arch:
-        found = [
-            interface.diagnose(
+        measurement["samples"], measurement["arguments"] = source, arguments
+        diagnoses = [
+            captures.diagnose(
                 None if not targets else targets[0],
                 program=program,
                 kernel=kernel,
                 preset=preset,
                 predict=predict,
                 arch=each,
-                keep=keep,
-                force=force,
-                launch_skip=launch_skip,
-                launch_count=launch_count,
-                nvtx_include=nvtx_include,
-                clock_control=clock_control,
-                time_limit=time_limit,
-                budget=budget,
-                arguments=arguments,
-                flags=flags,
-                build=build,
-                samples=source,
-                size=size,
-                define=define,
-                sanitize=sanitize,
-                against=against,
                 progress=progress_line(),
+                **measurement,
             )
-            for each in (prediction.architectures(arch) if predict or arch else (None,))
+            for each in (architectures(arch) if predict or arch else (None,))
         ]
     else:
-        _say_what_has_no_effect(ctx)
-        found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
-    shown = {"top": top, "explain": explain, "tokens": tokens}
-    text = output.rendered(found, output_format, file, no_color=no_color, **shown)
-    _comment(found, quiet=file is None and output_format in ("text", "brief"))
-    output.write_result(text, file)
-    if html is not None:
-        output.write_page(found, html)
-    if any(each.inconclusive for each in found):
+        _warn_about_unused(ctx)
+        page = to.html is not None
+        diagnoses = _diagnose_captures(targets or [], preset, kernel, merge=merge, page=page)
+    text = to.rendered(diagnoses, top=to.top, explain=to.explain)
+    _comment(diagnoses, quiet=to.file is None and to.output_format in ("text", "brief"))
+    output.write_result(text, to.file)
+    if to.html is not None:
+        output.write_page(diagnoses, to.html)
+    if any(each.inconclusive for each in diagnoses):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
-def _of_captures(
+def _diagnose_captures(
     targets: Sequence[str], preset: str | None, kernel: str | None, *, merge: bool, page: bool
 ) -> list[Diagnosis]:
     """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
+    from kernelprof.interface import captures
+    from kernelprof.results import only
+
     if kernel is not None:
         name_pattern(kernel)
-    with reading(files_of(targets)) as meter:
+    with reading(captures.expand_folders(targets)) as meter:
 
         def one(target: str) -> Diagnosis:
             if page:
-                return interface.diagnose_for_page(target, preset=preset, meter=meter)
-            return interface.diagnose(target, preset=preset, whole=False, meter=meter)
+                return captures.diagnose_for_page(target, preset=preset, meter=meter)
+            return captures.diagnose(target, preset=preset, whole=False, meter=meter)
 
         if merge:
-            captures = each_capture(targets, lambda each: interface.read(each, meter=meter), _note)
-            together = interface.united(captures, merge=True)
-            found = [together.diagnose(preset=preset, meter=meter)]
+            read = captures.each_capture(
+                targets, lambda each: captures.read(each, meter=meter), _note
+            )
+            together = captures.united(read, merge=True)
+            diagnoses = [together.diagnose(preset=preset, meter=meter)]
         else:
-            found = each_capture(targets, one, _note)
-    return found if kernel is None else only(found, kernel)
+            diagnoses = captures.each_capture(targets, one, _note)
+    return diagnoses if kernel is None else only(diagnoses, kernel)
 
 
 def _note(line: str) -> None:
@@ -186,7 +136,6 @@ def _note(line: str) -> None:
 
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
-    """Refuse what does not go together; whether the target is a source to build."""
     if targets and program is not None and not (len(targets) == 1 and is_source(targets[0])):
         raise UsageError(
             "captures and a program are given together",
@@ -205,17 +154,19 @@ def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> boo
             hint="name a capture: kernelprof diagnose capture.csv\n"
             "or a program: kernelprof diagnose -- ./app args...",
         )
-    if targets.count(interface.STDIN) > 1:
+    from kernelprof.interface.captures import STDIN
+
+    if targets.count(STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
     return bool(sources)
 
 
-def _say_what_has_no_effect(ctx: typer.Context) -> None:
-    """Captures are measured already: options that say how to measure do nothing."""
+def _warn_about_unused(ctx: typer.Context) -> None:
     given = [
         each.opts[0]
         for each in ctx.command.params
-        if each.name in _HOW_TO_MEASURE and ctx.params[each.name] not in (each.default, [], ())
+        if each.name in vars(options.MeasurementFlags)
+        and ctx.params[each.name] not in (each.default, [], ())
     ]
     if given:
         has = "has" if len(given) == 1 else "have"
@@ -225,9 +176,8 @@ def _say_what_has_no_effect(ctx: typer.Context) -> None:
         )
 
 
-def _comment(found: Sequence[Diagnosis], *, quiet: bool) -> None:
-    """On stderr: what was measured, and the warnings that the written result does not show."""
-    for each in found:
+def _comment(diagnoses: Sequence[Diagnosis], *, quiet: bool) -> None:
+    for each in diagnoses:
         output.remark(each.capture.remarks)
         if quiet:
             continue

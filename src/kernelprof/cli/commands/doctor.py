@@ -9,7 +9,6 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.errors import ExitCode
-from kernelprof.interface import reference
 
 ORDER = 140
 
@@ -49,8 +48,10 @@ def doctor(
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or unknown.
     """
+    from kernelprof.interface import reference
+
     checks = reference.doctor()
     output.write_text(output.shown("doctor", checks, output_format))
-    required = reference.needed_checks(each.value for each in require or ())
+    required = reference.required_checks(each.value for each in require or ())
     if any(check.name in required and check.ok is not True for check in checks):
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -8,7 +8,6 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
-from kernelprof.interface import reference
 
 ORDER = 100
 
@@ -30,6 +29,8 @@ def explain(
 
     Without a name, list all bottlenecks.
     """
+    from kernelprof.interface import reference
+
     rules = reference.rules()
     if name is not None and name not in rules:
         raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
@@ -37,9 +38,9 @@ def explain(
     output.write_text(output.shown("rule", shown, output_format))
 
 
-def _suggestion(name: str, known: list[str]) -> str:
+def _suggestion(name: str, names: list[str]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    close = get_close_matches(name, names, n=3, cutoff=0.5)
     listing = "'kernelprof explain' lists all"
     return f"did you mean {' or '.join(close)}? {listing}" if close else listing

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli import options, output
+from kernelprof.cli import options
+from kernelprof.cli.output import Output, fields, remark
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import Interrupted
-from kernelprof.interface import fleet
 
 ORDER = 125
 COMMAND = typer.Typer(
@@ -61,13 +61,16 @@ def run(
             "--recorded", help="Take recorded captures in place of measurements: needs no GPU."
         ),
     ] = False,
-    output_format: Annotated[
-        str,
-        options.format_option("fleet_run", "text, json or markdown: how to write what was done."),
-    ] = "text",
-    file: options.OutputOption = None,
-    html: options.HtmlOption = None,
-    no_color: options.NoColorOption = False,
+    to: Annotated[
+        Output,
+        fields(
+            "fleet_run",
+            "text, json or markdown: how to write what was done.",
+            "file",
+            "html",
+            "no_color",
+        ),
+    ],
 ) -> None:
     """Measure what a plan names and the store has not, and store it.
 
@@ -75,58 +78,59 @@ def run(
     those of one that is stored. A run that ended early goes on where it was. The exit code is that
     of the first job that failed.
     """
-    output.check_places(file, html=html)
+    from kernelprof.interface import fleet
+
+    to.check()
     try:
         with progress_line() as progress:
-            found = fleet.run(
+            result = fleet.run(
                 plan,
                 store=store,
                 ray=ray,
                 workers=workers,
                 again=again,
                 recorded=recorded,
-                tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
+                tell=lambda done, total, what: progress.say(f"{done} of {total}: {what}"),
             )
     except Interrupted as stop:
-        output.remark([f"interrupted: {stop.what}"])
+        remark([f"interrupted: {stop.what}"])
         raise
-    if html is not None:
-        output.write_page(found, html)
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    to.write(result)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
 
 
 @COMMAND.command("status")
+@options.placed(no_color="no_cache")
 def status(
     target: TargetArgument,
     *,
     store: StoreOption = None,
-    output_format: Annotated[
-        str,
-        options.format_option("fleet_status", "text, json or markdown: how to write the status."),
-    ] = "text",
-    file: options.OutputOption = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            help="Also write a page for the team, with answers to all usual questions.",
+    to: Annotated[
+        Output,
+        fields(
+            "fleet_status",
+            "text, json or markdown: how to write the status.",
+            *("file", "html", "no_color"),
+            html=typer.Option(
+                "--html",
+                metavar="FILE",
+                help="Also write a page for the team, with answers to all usual questions.",
+            ),
         ),
-    ] = None,
+    ],
     no_cache: NoCacheOption = False,
-    no_color: options.NoColorOption = False,
 ) -> None:
     """Show what a store has, what its runs did and, of a plan, what is missing."""
-    output.check_places(file, html=html)
-    found = fleet.status(target, store=store, answers=html is not None, cache=not no_cache)
-    if html is not None:
-        output.write_page(found, html)
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
+    from kernelprof.interface import fleet
+
+    to.check()
+    result = fleet.status(target, store=store, answers=to.html is not None, cache=not no_cache)
+    to.write(result)
 
 
 @COMMAND.command("query")
+@options.placed(no_color="no_cache")
 def query(
     target: TargetArgument,
     question: Annotated[
@@ -162,18 +166,23 @@ def query(
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=0, help="The first N rows; 0 for all.")
     ] = 20,
-    output_format: Annotated[
-        str,
-        options.format_option("fleet_query", "text, json or markdown: how to write the answer."),
-    ] = "text",
-    file: options.OutputOption = None,
-    html: options.HtmlOption = None,
+    to: Annotated[
+        Output,
+        fields(
+            "fleet_query",
+            "text, json or markdown: how to write the answer.",
+            "file",
+            "html",
+            "no_color",
+        ),
+    ],
     no_cache: NoCacheOption = False,
-    no_color: options.NoColorOption = False,
 ) -> None:
     """Ask a store one of the usual questions, or any other in SQL."""
-    output.check_places(file, html=html)
-    found = fleet.query(
+    from kernelprof.interface import fleet
+
+    to.check()
+    result = fleet.query(
         target,
         question,
         sql=sql,
@@ -184,6 +193,4 @@ def query(
         limit=limit,
         cache=not no_cache,
     )
-    if html is not None:
-        output.write_page(found, html)
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
+    to.write(result)

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli import options, output
+from kernelprof.cli import options
+from kernelprof.cli.output import Output, fields, remark, warn
 from kernelprof.cli.progress import progress_line
-from kernelprof.interface import changes
 
 ORDER = 70
 
 
+@options.placed(no_color="no_cache")
 def history(
     folder: Annotated[
         Path,
@@ -42,23 +43,24 @@ def history(
             help="The newest N rows of each kernel, with --git of the newest N commits; 0 for all.",
         ),
     ] = 200,
-    output_format: Annotated[
-        str,
-        options.format_option(
-            "history", "text, brief, json, csv or markdown: how to write the history."
+    to: Annotated[
+        Output,
+        fields(
+            "history",
+            "text, brief, json, csv or markdown: how to write the history.",
+            *("file", "html", "no_color"),
         ),
-    ] = "text",
-    file: options.OutputOption = None,
-    html: options.HtmlOption = None,
+    ],
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Read everything again and keep nothing.")
     ] = False,
-    no_color: options.NoColorOption = False,
 ) -> None:
     """Show how time and verdict of each kernel changed over captures or commits."""
-    output.check_places(file, html=html)
+    from kernelprof.interface.changes import history
+
+    to.check()
     with progress_line(shown=False if git else None) as progress:
-        found = changes.history(
+        rows = history(
             folder,
             git=git,
             kernel=kernel,
@@ -66,11 +68,9 @@ def history(
             limit=limit,
             cache=not no_cache,
             progress=progress.say,
-            warn=output.warn,
-            note=lambda line: output.remark([line]),
+            warn=warn,
+            note=lambda line: remark([line]),
         )
-    if html is not None:
-        output.write_page(found, html)
-    if output_format == "csv":
-        output.remark(found.notes)
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
+    if to.output_format == "csv":
+        remark(rows.notes)
+    to.write(rows)

@@ -11,7 +11,6 @@ import typer
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface import reference
 
 ORDER = 110
 
@@ -33,6 +32,8 @@ def init(
     specification is refused until that place is filled in. Where kernels can be predicted, small
     cases are run to find out how long arrays are, and whether the guesses hold.
     """
+    from kernelprof.interface import reference
+
     if source.suffix not in {".cu", ".cuh"}:
         raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
     made = reference.init(

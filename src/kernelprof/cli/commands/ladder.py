@@ -11,7 +11,6 @@ import typer
 from kernelprof.cli import output
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface import ladder
 
 if TYPE_CHECKING:
     from kernelprof.ladder.results import Climb
@@ -46,6 +45,8 @@ def list_rungs(
     ] = False,
 ) -> None:
     """List the rungs, each with the file that `kernelprof diagnose` takes."""
+    from kernelprof.interface import ladder
+
     width = output.screen().width
     output.write_text(ladder.listing(ladder_name, list_format, width, changes=changes))
 
@@ -85,7 +86,7 @@ def run(
     no_profile: Annotated[
         bool, typer.Option("--no-profile", help="Check and time only, without ncu.")
     ] = False,
-    go_on: Annotated[
+    resume: Annotated[
         bool,
         typer.Option("--continue", help="Keep the results that are there, and add to them."),
     ] = False,
@@ -97,39 +98,43 @@ def run(
     kept after each rung. With --continue rungs that are done are left out, but for those that are
     named themselves. A rung that fails is in the report, and the exit code is its error's.
     """
+    from kernelprof.interface import ladder
+
     if no_profile and captures is not None:
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
-    kept = _results_place(file, results, html)
-    if go_on and kept is None:
+    results_file = _results_file(file, results, html)
+    if resume and results_file is None:
         raise UsageError("there are no results to go on from", hint="name them: -o or --json")
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
-    named = [*(rungs or ()), *(rung or ())]
+    rungs_given = [*(rungs or ()), *(rung or ())]
     words = [word for name, value in given if value is not None for word in (name, str(value))]
     words = [*(rungs or ()), *words, *["--no-profile"] * no_profile]
 
-    def save(found: Climb) -> None:
-        if kept is not None:
-            output.write_file(ladder.results_text(found), kept)
+    def save(climb: Climb) -> None:
+        if results_file is not None:
+            output.write_file(ladder.results_text(climb), results_file)
 
-    found = ladder.climb(
-        named,
+    climb = ladder.climb(
+        rungs_given,
         shlex.join(["kernelprof", "ladder", "run", *words]),
         size=size,
         captures=captures,
         profile=not no_profile,
-        known=ladder.read_results(kept) if go_on and kept is not None and kept.is_file() else None,
+        known=ladder.read_results(results_file)
+        if resume and results_file is not None and results_file.is_file()
+        else None,
         display=progress_line,
         step=lambda line: output.remark([line]),
         warn=output.warn,
         save=save,
     )
-    _write_reports(found, file, html, captures)
-    troubles = [each.error for each in found.rungs if each.error is not None]
-    for each in troubles:
+    _write_reports(climb, file, html, captures)
+    errors = [each.error for each in climb.rungs if each.error is not None]
+    for each in errors:
         output.warn(f"{each.where or 'the ladder'}: {each.what}")
-    if troubles:
-        raise typer.Exit(troubles[0].exit_code)
+    if errors:
+        raise typer.Exit(errors[0].exit_code)
 
 
 @COMMAND.command("report")
@@ -146,6 +151,8 @@ def report(
     html: HtmlOption = None,
 ) -> None:
     """Write the reports of a run again from its results; this needs no GPU."""
+    from kernelprof.interface.ladder import read_results
+
     if captures is not None and html is None:
         raise UsageError(
             "--captures is for a report with the rungs' cards", hint="name one: --html FILE.html"
@@ -156,14 +163,11 @@ def report(
             where=str(captures),
             hint="name the folder that 'kernelprof ladder run --captures' wrote",
         )
-    _results_place(file, None, html)
-    _write_reports(ladder.read_results(results), file, html, captures)
+    _results_file(file, None, html)
+    _write_reports(read_results(results), file, html, captures)
 
 
-def _results_place(
-    file: Path | None, results: Path | None, html: Path | None = None
-) -> Path | None:
-    """Where results are kept: where somebody says, else beside the report."""
+def _results_file(file: Path | None, results: Path | None, html: Path | None = None) -> Path | None:
     output.check_places(file, results, html=html)
     if file is not None and file.suffix != ".md":
         raise UsageError(
@@ -171,22 +175,23 @@ def _results_place(
         )
     if results is not None:
         return results.expanduser()
-    beside = file or html
-    return None if beside is None else beside.expanduser().with_suffix(".json")
+    report_file = file or html
+    return None if report_file is None else report_file.expanduser().with_suffix(".json")
 
 
 def _write_reports(
-    found: Climb, file: Path | None, html: Path | None, captures: Path | None
+    climb: Climb, file: Path | None, html: Path | None, captures: Path | None
 ) -> None:
-    """The page if one is named; the Markdown report if that is, or neither."""
-    count = len(found.rungs)
-    summary = f"{count} rung{'s' if count != 1 else ''} on {found.surroundings.gpu}\n"
+    from kernelprof.interface import ladder
+
+    count = len(climb.rungs)
+    summary = f"{count} rung{'s' if count != 1 else ''} on {climb.surroundings.gpu}\n"
     if html is not None:
-        output.write_file(ladder.page(found, captures), html)
+        output.write_file(ladder.page(climb, captures), html)
         output.write_text(f"{html}: {summary}")
         if file is None:
             return
-    text = ladder.report(found)
+    text = ladder.report(climb)
     if file is None:
         output.write_text(text)
     else:

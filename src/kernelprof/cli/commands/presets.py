@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options, output
-from kernelprof.interface import reference
 
 ORDER = 80
 
@@ -23,5 +22,7 @@ def presets(
     ] = None,
 ) -> None:
     """List the metric presets, or the metrics of one."""
+    from kernelprof.interface import reference
+
     shown = reference.presets() if name is None else reference.preset(name)
     output.write_text(output.shown("presets", shown))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
-from kernelprof.interface.profiling import is_source
-from kernelprof.model.numbers import count
+from kernelprof.interface.requests import (  # noqa: TC001 (typer reads the types)
+    MeasurementOptions,
+)
 
 if TYPE_CHECKING:
     from kernelprof.results import Capture
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ORDER = 20
 
 
+@options.placed(repeat="force")
 def profile(
     ctx: typer.Context,
     *,
@@ -31,12 +32,15 @@ def profile(
     ],
     preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")] = "full",
     kernel: options.KernelOption = None,
-    launch_skip: options.LaunchSkipOption = None,
-    launch_count: options.LaunchCountOption = None,
-    nvtx_include: options.NvtxOption = None,
-    clock_control: options.ClockOption = "none",
-    time_limit: options.TimeLimitOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a capture in DIR.")] = False,
+    measurement: Annotated[
+        MeasurementOptions,
+        options.Expand(
+            options.MeasurementFlags,
+            *("launch_skip", "launch_count", "nvtx_include", "clock_control", "time_limit"),
+            *("force", "size", "define", "sanitize", "against", "flags", "build"),
+            force=typer.Option("--force", help="Replace a capture in DIR."),
+        ),
+    ],
     repeat: Annotated[
         int,
         typer.Option(
@@ -46,12 +50,6 @@ def profile(
             help="Make N captures, each of a process of its own: DIR/1 to DIR/N.",
         ),
     ] = 1,
-    size: options.SizeOption = None,
-    define: options.DefineOption = None,
-    sanitize: options.SanitizeOption = None,
-    against: options.AgainstOption = None,
-    flags: options.FlagsOption = None,
-    build: options.BuildOption = None,
 ) -> None:
     """Profile a program (after `--`) or a kernel with ncu, and write a capture directory.
 
@@ -59,56 +57,50 @@ def profile(
     its own `main` takes what stands after `--` as its arguments. Diagnose the directory with
     `kernelprof diagnose DIR`, on this machine or any other.
     """
+    from kernelprof.interface import captures
+    from kernelprof.interface.requests import is_source
+    from kernelprof.model.numbers import count
+
     words = options.program(ctx)
     source = is_source(target)
-    found = interface.profile(
+    measurement["arguments"] = words if source else None
+    made = captures.profile(
         target,
         directory,
         program=None if source else words,
-        arguments=words if source else None,
         preset=preset,
         kernel=kernel,
-        force=force,
-        launch_skip=launch_skip,
-        launch_count=launch_count,
-        nvtx_include=nvtx_include,
-        clock_control=clock_control,
-        time_limit=time_limit,
-        size=size,
-        define=define,
-        sanitize=sanitize,
-        against=against,
-        flags=flags,
-        build=build,
         progress=progress_line(),
         repeat=repeat,
+        **measurement,
     )
-    several = len(found) > 1
-    for number, each in enumerate(found, 1):
-        _say(each, directory / str(number) if several else directory, several=several)
+    several = len(made) > 1
+    for number, each in enumerate(made, 1):
+        _report(each, directory / str(number) if several else directory, several=several)
     if several:
-        place = shlex.quote(str(directory))
+        quoted = shlex.quote(str(directory))
         output.write_lines(
-            f"{directory}: {count(len(found), 'capture')}; next, make a baseline of them:",
-            f"kernelprof baseline save {place} -o kernels.json",
+            f"{directory}: {count(len(made), 'capture')}; next, make a baseline of them:",
+            f"kernelprof baseline save {quoted} -o kernels.json",
             "or judge them against one:",
-            f"kernelprof gate kernels.json {place}",
+            f"kernelprof gate kernels.json {quoted}",
         )
 
 
-def _say(found: Capture, place: Path, *, several: bool) -> None:
-    """What was captured, and what was checked and timed for it."""
-    manifest = found.manifest
+def _report(made: Capture, folder: Path, *, several: bool) -> None:
+    from kernelprof.model.numbers import count
+
+    manifest = made.manifest
     assert manifest is not None  # a capture directory always has one
-    which = f"{place}: " if several else ""
+    which = f"{folder}: " if several else ""
     for run in manifest.runs:
         for sentence in run.warnings:
             output.warn(f"{which}{sentence}")
     if manifest.unavailable:
         output.warn(f"{which}ncu could not give: {', '.join(manifest.unavailable)}")
-    output.remark(f"{which}{line}" for line in found.remarks)
+    output.remark(f"{which}{line}" for line in made.remarks)
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)
     output.write_lines(
-        f"{place}: {count(launches, 'launch')} in {seconds:.1f} s, {manifest.describe()}"
+        f"{folder}: {count(launches, 'launch')} in {seconds:.1f} s, {manifest.describe()}"
     )

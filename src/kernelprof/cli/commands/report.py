@@ -7,12 +7,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import reading
 from kernelprof.errors import UsageError
-from kernelprof.interface.several import each_capture, files_of
-from kernelprof.model.numbers import count
 
 ORDER = 30
 
@@ -36,18 +33,21 @@ def report(
 
     Of several captures, or of a folder of them, it shows one after the other.
     """
+    from kernelprof.interface.captures import STDIN, diagnose_for_page, each_capture, expand_folders
+    from kernelprof.model.numbers import count
+
     output.check_places(html=file, png=png)
-    if captures.count(interface.STDIN) > 1:
+    if captures.count(STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
-    with reading(files_of(captures)) as meter:
-        found = each_capture(
+    with reading(expand_folders(captures)) as meter:
+        diagnoses = each_capture(
             captures,
-            lambda each: interface.diagnose_for_page(each, meter=meter),
+            lambda each: diagnose_for_page(each, meter=meter),
             lambda line: output.remark([line]),
         )
-    output.write_page(found, file)
+    output.write_page(diagnoses, file)
     if png is not None:
-        output.write_picture(found, png)
-    launches = count(sum(len(each.capture) for each in found), "launch")
-    what = captures[0] if len(found) == 1 else count(len(found), "capture")
+        output.write_picture(diagnoses, png)
+    launches = count(sum(len(each.capture) for each in diagnoses), "launch")
+    what = captures[0] if len(diagnoses) == 1 else count(len(diagnoses), "capture")
     output.write_lines(f"{file}: {launches} of {what}")

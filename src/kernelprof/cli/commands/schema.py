@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from kernelprof.cli import output
-from kernelprof.interface import reference
 
 ORDER = 130
 
@@ -33,4 +32,6 @@ def schema(
     ] = "diagnosis",
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
+    from kernelprof.interface import reference
+
     output.write_text(reference.schema(document))

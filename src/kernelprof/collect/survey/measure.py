@@ -7,23 +7,24 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.survey.answer import survey_of
-from kernelprof.analysis.survey.choose import PASSES, choose
-from kernelprof.analysis.survey.effort import PASS_S, Replay
+from msgspec import structs
+
+from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.matched import with_survey
+from kernelprof.analysis.survey.selection import PASS_S, PASSES, select_launches
 from kernelprof.collect.commands import Chosen
 from kernelprof.collect.survey.run import survey
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Diagnosis
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.numbers import count, share
-from kernelprof.model.survey import Coverage
+from kernelprof.model.survey import Coverage, Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.analysis.survey.choose import Choice
-    from kernelprof.collect.commands import Filters
+    from kernelprof.analysis.survey.selection import LaunchSelection
+    from kernelprof.collect.commands import LaunchFilters
     from kernelprof.collect.progress import Progress
     from kernelprof.errors import KernelprofError
     from kernelprof.launch.processes import Interrupts
@@ -50,7 +51,7 @@ class Surveyed:
     """A survey, what of the program is to be measured, and how long that may take."""
 
     survey: Survey
-    choice: Choice
+    choice: LaunchSelection
     budget: float
     passes: int = PASSES["triage"]
     begin: float = field(default_factory=time.monotonic)
@@ -96,10 +97,7 @@ class Surveyed:
         return self.budget - (time.monotonic() - self.begin)
 
     def check_follow_up(self, kernels: Sequence[str] | None) -> None:
-        """Refuse a run that is not worth its time, or that the budget does not allow.
-
-        What still is to be decided about little of the time has half of the budget.
-        """
+        """Refuse a run that exceeds the budget, of which little of the time has half."""
         effort = replace(self.choice.effort, repeatable=False)
         if kernels is not None:
             launches = sum(each.launches for each in self.chosen.only(kernels).kernels)
@@ -111,11 +109,11 @@ class Surveyed:
             for each in self.survey.kernels
             if names is None or function_name(each.name) in names
         )
-        part = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
-        needed, left = effort.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
-        if needed > left:
+        fraction = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
+        seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
+        if seconds > left:
             raise InputError(
-                f"another run of the program takes about {needed:.0f} s, and of the budget of "
+                f"another run of the program takes about {seconds:.0f} s, and of the budget of "
                 f"{self.budget:g} s are {max(left, 0):.0f} s left for {share(of_time)} of the time",
                 hint="give it more with --budget",
             )
@@ -131,21 +129,21 @@ class Surveyed:
         sentence = f"Nothing was measured: {error.what}."
         return Diagnosis((), origin, warnings=(sentence,), survey=self.survey)
 
-    def kept(self) -> Survey:
+    def with_coverage(self) -> Survey:
         """The survey, with what measuring took until now."""
         choice, seconds = self.choice, time.monotonic() - self.begin
         measured = len(choice.kernels), choice.launches, choice.share
         coverage = Coverage(*measured, self.estimate, seconds, self.budget)
-        return replace(self.survey, coverage=coverage)
+        return structs.replace(self.survey, coverage=coverage)
 
-    def diagnosis(self, found: Diagnosis) -> Diagnosis:
+    def diagnosis(self, diagnosis: Diagnosis) -> Diagnosis:
         """What was found, with the shares of the whole program and what of it was measured."""
-        return with_survey(found, self.kept())
+        return with_survey(diagnosis, self.with_coverage())
 
 
 def survey_first(
     application: Sequence[str],
-    filters: Filters,
+    filters: LaunchFilters,
     budget: float,
     interrupts: Interrupts,
     progress: Progress,
@@ -153,11 +151,7 @@ def survey_first(
     preset: str | None = None,
     time_limit: float | None = None,
 ) -> Surveyed | None:
-    """Survey a program, and choose what to measure; ``None`` where all has to be measured.
-
-    That is where nothing here can survey it, and where it launched nothing that was asked for; what
-    that means is said.
-    """
+    """Survey a program and choose what to measure; ``None``, and a note, to measure all."""
     progress.begin("The survey")
     limit = max(budget, LEAST_S) if time_limit is None else time_limit
     try:
@@ -165,10 +159,10 @@ def survey_first(
     except MissingToolError as error:
         progress.note(f"no survey: {error.what}. {_without(budget)}")
         return None
-    found = survey_of(run.trace, run.seconds, ended=run.ended)
+    result = survey_program(run.trace, run.seconds, ended=run.ended)
     last = max((each.last for each in run.trace.processes), default=0)
     first = min((each.first for each in run.trace.processes), default=0)
-    choice = choose(
+    choice = select_launches(
         run.trace,
         budget,
         before=max(0.0, run.seconds - (last - first) * 1e-9) if not run.ended else 0.0,
@@ -183,11 +177,11 @@ def survey_first(
         )
         return None
     passes = PASSES.get(preset or choice.preset(budget), PASSES["full"])
-    made = Surveyed(found, choice, budget, passes)
-    answer = "" if found.answer is None else f"{found.answer.sentence} "
+    made = Surveyed(result, choice, budget, passes)
+    answer = "" if result.answer is None else f"{result.answer.sentence} "
     progress.note(
-        f"surveyed {count(sum(each.launches for each in found.kernels), 'launch')} of "
-        f"{count(len(found.kernels), 'kernel')} in {run.seconds:.1f} s"
+        f"surveyed {count(sum(each.launches for each in result.kernels), 'launch')} of "
+        f"{count(len(result.kernels), 'kernel')} in {run.seconds:.1f} s"
         f"{f' ({run.ended})' if run.ended else ''}. {answer}"
     )
     again = "" if made.replay is Replay.KERNEL else f"; {_AGAIN}"
@@ -200,7 +194,6 @@ def survey_first(
 
 
 def _without(budget: float) -> str:
-    """What it takes to measure a program of which nothing is known."""
     each = PASSES["triage"] * PASS_S
     return (
         f"Launches are measured as they come, in about {each:.1f} s each, until the budget of "
@@ -209,7 +202,6 @@ def _without(budget: float) -> str:
 
 
 def _wanted(kernel: str | None) -> Callable[[str, str], bool] | None:
-    """Whether a name fits the expression of ``--kernel``, demangled or not."""
     if kernel is None:
         return None
     pattern = re.compile(kernel)

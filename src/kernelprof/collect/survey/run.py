@@ -1,25 +1,210 @@
-"""Runs a program with the library that records, and reads what its processes left."""
+"""Runs a program with the library that records, and reads what its processes left.
+
+The library is compiled once for the CUPTI that is on this machine, against its headers, and linked
+to nothing: in the program it takes the CUPTI that is loaded there, else one of those found here.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import os
+import platform
+import re
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.survey.library import PYTHON_HOOKS, build, find_cupti
 from kernelprof.collect.survey.reader import read_survey
 from kernelprof.errors import MissingToolError
 from kernelprof.launch import processes
+from kernelprof.tools import ask, which
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kernelprof.collect.survey.library import Cupti
     from kernelprof.launch.processes import Interrupts
     from kernelprof.model.trace import Trace
+
+SOURCES: Final = Path(__file__).parent / "inject"
+PYTHON_HOOKS: Final = SOURCES / "python"
+
+_HEADER: Final = "cupti.h"
+_LIBRARIES: Final = ("libcupti.so", "libcupti.so.[0-9]*")
+_COMPILERS: Final = (("cc",), ("gcc",), ("clang",), ("g++", "-x", "c"))
+_OPTIONS: Final = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+_TOOLKITS: Final = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda")
+_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH")
+_IN_TOOLKIT: Final = ("targets/*", "extras/CUPTI")
+_PACKAGES: Final = "import nvidia; print(*nvidia.__path__, sep=chr(10))"
+_LAST_LINES: Final = 3
+
+HOW_TO_GET_CUPTI: Final = (
+    "it comes with the CUDA toolkit, and with the package nvidia-cuda-cupti: "
+    "python -m pip install nvidia-cuda-cupti nvidia-cuda-runtime"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cupti:
+    """Where CUPTI is: sets of folders with its headers, and libraries, the best first."""
+
+    includes: tuple[tuple[Path, ...], ...]
+    libraries: tuple[Path, ...]
+
+
+def find_cupti(application: Sequence[str] = ()) -> Cupti:
+    """Find CUPTI in toolkits and in packages of the application's Python and of our own.
+
+    Raises :class:`MissingToolError` where headers or library are missing.
+    """
+    includes: dict[Path, None] = {}
+    libraries: dict[Path, None] = {}
+    for root in dict.fromkeys([*_toolkits(), *_packages(application)]):
+        for folder in _folders(root, "include"):
+            if (folder / _HEADER).is_file():
+                includes.setdefault(folder.resolve())
+        for folder in _folders(root, "lib", "lib64"):
+            for pattern in _LIBRARIES:
+                libraries_here = sorted(folder.glob(pattern))
+                libraries.update(dict.fromkeys(each.resolve() for each in libraries_here))
+    missing = "headers" if not includes else "library" if not libraries else None
+    if missing is not None:
+        raise MissingToolError(
+            f"CUPTI's {missing} cannot be found",
+            where=", ".join(_TOOLKITS),
+            hint=HOW_TO_GET_CUPTI,
+        )
+    # A package has some of the headers, and needs others of CUDA beside it.
+    alone = [(each,) for each in includes]
+    return Cupti((*alone, (*includes, *_with_cuda())), tuple(libraries))
+
+
+def build(cupti: Cupti) -> Path:
+    """Compile the library, unless it is in the user's cache; :class:`MissingToolError` if not."""
+    sources = sorted(SOURCES.glob("*.[ch]"))
+    folder = _cache()
+    places = [folder / f"survey-{_digest(sources, each)}.so" for each in cupti.includes]
+    for target in places:
+        if target.is_file():
+            return target
+    reason = "there is no compiler of C (cc, gcc, clang, g++)"
+    for target, includes in zip(places, cupti.includes, strict=True):
+        for compiler in _COMPILERS:
+            path = which(compiler[0])
+            if path is None:
+                continue
+            with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                draft = Path(temporary) / target.name
+                done = ask(path, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
+                if done is not None and done.returncode == 0:
+                    draft.replace(target)
+                    return target
+            if done is not None:
+                reason = " ".join(done.stderr.splitlines()[:_LAST_LINES])
+    raise MissingToolError(
+        f"what surveys a program cannot be compiled: {reason}",
+        where=", ".join(str(each) for some in cupti.includes for each in some),
+        hint=f"install a compiler of C, and the headers of CUDA and CUPTI: {HOW_TO_GET_CUPTI}",
+    )
+
+
+def _words(includes: Sequence[Path], sources: Sequence[Path], draft: Path) -> list[str]:
+    return [
+        *(f"-I{each}" for each in includes),
+        *(str(each) for each in sources if each.suffix == ".c"),
+        "-o",
+        str(draft),
+        "-ldl",
+        "-lpthread",
+    ]
+
+
+def _digest(sources: Iterable[Path], includes: Iterable[Path]) -> str:
+    made = hashlib.sha256(platform.machine().encode())
+    for each in sources:
+        made.update(each.read_bytes())
+    for folder in includes:
+        made.update(str(folder).encode())
+        version = folder / "cupti_version.h"
+        made.update(version.read_bytes() if version.is_file() else b"")
+    return made.hexdigest()[:16]
+
+
+def _cache() -> Path:
+    # A folder of this user's alone: what lies in it is loaded into programs
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("kernelprof", appauthor=False) / "survey"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise MissingToolError(
+            f"the folder for compiled code cannot be made: {error.strerror}",
+            where=str(folder),
+            hint="name another one in $XDG_CACHE_HOME",
+        ) from error
+    return folder
+
+
+def _toolkits() -> Iterator[Path]:
+    for name in _VARIABLES:
+        home = Path(os.environ.get(name, ""))
+        if home.is_absolute():
+            yield home
+    nvcc = which("nvcc")
+    if nvcc is not None:
+        yield Path(nvcc).resolve().parent.parent
+    for pattern in _TOOLKITS:
+        yield from sorted(Path("/").glob(pattern[1:]), key=_version, reverse=True)
+
+
+def _version(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def _packages(application: Sequence[str]) -> Iterator[Path]:
+    name = Path(application[0]).name if application else ""
+    if re.fullmatch(r"python[\d.]*", name):
+        done = ask(application[0], "-c", _PACKAGES)
+        yield from _parts(done.stdout.splitlines() if done and done.returncode == 0 else ())
+    own = importlib.util.find_spec("nvidia")
+    yield from _parts(own.submodule_search_locations or () if own else ())
+
+
+def _parts(folders: Iterable[str]) -> Iterator[Path]:
+    # Such as `nvidia/cu13` and, before CUDA 13, `nvidia/cuda_cupti`
+    for folder in folders:
+        yield from sorted(Path(folder).glob("cu[0-9]*"), reverse=True)
+        yield from sorted(Path(folder).glob("cuda_cupti"))
+
+
+def _with_cuda() -> list[Path]:
+    folders = [
+        folder
+        for root in _toolkits()
+        for folder in _folders(root, "include")
+        if (folder / "cuda.h").is_file()
+    ]
+    own = importlib.util.find_spec("nvidia")
+    for each in own.submodule_search_locations or () if own else ():
+        folders += sorted(Path(each).glob("cuda_runtime/include"))
+    return folders
+
+
+def _folders(root: Path, *names: str) -> list[Path]:
+    return [
+        folder
+        for parent in (
+            root,
+            *(each for pattern in _IN_TOOLKIT for each in sorted(root.glob(pattern))),
+        )
+        for name in names
+        if (folder := parent / name).is_dir()
+    ]
+
 
 FOLDER_VARIABLE: Final = "KERNELPROF_SURVEY_DIR"
 CUPTI_VARIABLE: Final = "KERNELPROF_SURVEY_CUPTI"
@@ -30,10 +215,7 @@ _PYTHON: Final = "PYTHONPATH"
 
 @dataclass(frozen=True, slots=True)
 class SurveyRun:
-    """What one run of a program left: its trace, how long it took and how it ended.
-
-    ``ended`` is empty where the program ended by itself with success.
-    """
+    """A run's trace, seconds, and how it ended: empty for success."""
 
     trace: Trace
     seconds: float
@@ -47,10 +229,9 @@ def survey(
     time_limit: float | None = None,
     folder: Path | None = None,
 ) -> SurveyRun:
-    """Run a program at nearly its own speed, and record what it does on GPUs.
+    """Run a program at nearly its own speed, and record what it does on GPUs until a limit.
 
-    One that is still running at the time limit is ended, and so is a survey of what it did until
-    then. ``folder`` keeps the files. Raises :class:`MissingToolError` where nothing can record.
+    ``folder`` keeps the files. Raises :class:`MissingToolError` where nothing can record.
     """
     if _CUDA in os.environ:
         raise MissingToolError(
@@ -61,20 +242,20 @@ def survey(
     cupti = find_cupti(application)
     library = build(cupti)
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as temporary:
-        place = Path(temporary) if folder is None else folder
+        target = Path(temporary) if folder is None else folder
         begin, ended = time.monotonic(), ""
         try:
             outcome = processes.run(
                 application,
                 interrupts,
                 time_limit=time_limit,
-                environment=environment(os.environ, library, cupti, place),
+                environment=environment(os.environ, library, cupti, target),
             )
         except processes.TimeLimitError:
             ended = f"it was ended after {time_limit:g} s"
         else:
             ended = _how(outcome.code)
-        return SurveyRun(read_survey(place), time.monotonic() - begin, ended)
+        return SurveyRun(read_survey(target), time.monotonic() - begin, ended)
 
 
 def environment(

@@ -1,28 +1,49 @@
-"""The baseline: what a repository's kernels were like when somebody last agreed to it.
+"""The baseline: a repository's kernels as they were when somebody last agreed to them.
 
-One small JSON file that lives in the repository. Kernels and keys are sorted and a list of times
-stands on one line, so that a diff shows what changed. Regressions that were accepted are recorded
-in it with who, when and why.
+One small JSON file that lives in the repository. Kernels and keys are sorted and a list of times is
+on one line, so that a diff shows what changed. Regressions that were accepted are recorded in it
+with who, when and why. All but reading is pure functions: a baseline is made, updated, accepted
+into, and calibrated.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from kernelprof import files
-from kernelprof.comparison.counters import COUNTERS
+from kernelprof.comparison.counters import COUNTERS, counter_changes
+from kernelprof.comparison.gate.policy import Policy
+from kernelprof.comparison.inputs import machine_changes
+from kernelprof.comparison.pairs import match
 from kernelprof.comparison.snapshots import from_values, to_values
+from kernelprof.comparison.times import time_change
 from kernelprof.errors import InputError
+from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Outcome
 from kernelprof.model.records import RecordError, read_object
-from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine, Snapshot
+from kernelprof.model.snapshot import (
+    EVENTS,
+    PROFILER,
+    Acceptance,
+    KernelSnapshot,
+    MeasurementSetup,
+    Noise,
+    Snapshot,
+)
 from kernelprof.model.specification import check_shape
+from kernelprof.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 SCHEMA_VERSION: Final = "1"
@@ -41,7 +62,7 @@ class Baseline:
     created: str
     kernelprof: str
     origin: str
-    machine: Machine
+    machine: MeasurementSetup
     kernels: tuple[KernelSnapshot, ...]
     accepted: tuple[Acceptance, ...] = ()
     kind: str = KIND
@@ -55,10 +76,10 @@ class Baseline:
 def to_text(baseline: Baseline) -> str:
     """The baseline as its file holds it."""
     values = to_values(baseline)
-    kept: list[str] = []
+    lines: list[str] = []
     for kernel in values["kernels"]:
         if kernel["predicted"] is not None:
-            _keep(kernel["predicted"], kept)
+            _set_aside(kernel["predicted"], lines)
         kernel["metrics"] = {
             name: value if name in COUNTERS else _rounded(value)
             for name, value in sorted(kernel["metrics"].items())
@@ -67,18 +88,18 @@ def to_text(baseline: Baseline) -> str:
             kernel[name] = [_rounded(each) for each in kernel[name]]
     head = {key: values.pop(key) for key in ("schema_version", "kind")}
     text = json.dumps({**head, **values}, indent=1, ensure_ascii=False, allow_nan=False)
-    text = _NUMBERS.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
-    return _ON_A_LINE.sub(lambda found: kept[int(found[1])], text) + "\n"
+    text = _NUMBERS.sub(lambda match: f"[{', '.join(match[1].split())}]".replace(",,", ","), text)
+    return _ON_A_LINE.sub(lambda match: lines[int(match[1])], text) + "\n"
 
 
-def _keep(predicted: dict[str, Any], kept: list[str]) -> None:
-    """Put a mark in place of each access and each line, and the text that it stands for aside."""
+def _set_aside(predicted: dict[str, Any], lines: list[str]) -> None:
+    # Put a mark in place of each access and each line, and the text that it stands for aside
     for name in ("accesses", "lines"):
         records = predicted[name]
-        predicted[name] = [f"\0{len(kept) + at}" for at in range(len(records))]
-        kept += (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in records)
-    kept.append(json.dumps(predicted["text"]))
-    predicted["text"] = f"\0{len(kept) - 1}"
+        predicted[name] = [f"\0{len(lines) + at}" for at in range(len(records))]
+        lines += (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in records)
+    lines.append(json.dumps(predicted["text"]))
+    predicted["text"] = f"\0{len(lines) - 1}"
 
 
 def read_text(path: Path) -> str:
@@ -96,10 +117,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def from_text(text: str, where: str) -> Baseline:
-    """The baseline in a text.
-
-    Raises :class:`InputError` for another schema, and with the key for any mistake.
-    """
+    """Parse a baseline; :class:`InputError` for another schema, and with the key of a mistake."""
     try:
         values = read_object(text, finite=True)
         if values.get("kind") != KIND:
@@ -111,8 +129,8 @@ def from_text(text: str, where: str) -> Baseline:
                 where=where,
                 hint="install a newer kernelprof",
             )
-        found = from_values(Baseline, values)
-        for kernel in found.kernels:
+        baseline = from_values(Baseline, values)
+        for kernel in baseline.kernels:
             _check(kernel)
     except RecordError as error:
         raise InputError(
@@ -120,12 +138,11 @@ def from_text(text: str, where: str) -> Baseline:
             where=where,
             hint="make one with 'kernelprof baseline save CAPTURE -o FILE'",
         ) from error
-    return found
+    return baseline
 
 
 def _check(kernel: KernelSnapshot) -> None:
-    """Refuse what no command writes."""
-    check_shape(kernel.inputs.specification if kernel.inputs else None)
+    check_shape(kernel.specification)
     decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
     if any(abs(each) > sys.float_info.max for each in numbers):
@@ -135,6 +152,245 @@ def _check(kernel: KernelSnapshot) -> None:
 
 
 def _rounded(value: float) -> float:
-    """Enough digits for any comparison, and not the noise of the last ones."""
+    # Enough digits for any comparison, and not the noise of the last ones
     rounded = float(f"{value:.{_DIGITS}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+FEWEST_CAPTURES: Final = 3
+"""With the baseline's own; two give a single difference, which may be small by chance."""
+
+
+MOST_UNDECIDED: Final = 0.5
+"""Part of the time that undecided kernels may take of a new baseline: one of many is held by its
+time and counters, and a capture that decides little is one to be made again."""
+
+
+def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) -> Baseline:
+    """Make a baseline of kernels that the policy does not ignore; may raise :class:`InputError`."""
+    rules = policy or Policy()
+    kernels = tuple(each for each in snapshot.kernels if not rules.ignores(each.name))
+    snapshot = replace(snapshot, kernels=kernels)
+    _refuse(snapshot, rules)
+    if undecided := _undecided(kernels, rules):
+        share = _share(undecided, kernels)
+        if share is None or share > MOST_UNDECIDED:
+            much = "" if share is None else f", {100 * share:.0f} % of the time"
+            raise InputError(
+                f"the verdict is inconclusive on {len(undecided)} of {len(kernels)} kernels{much}: "
+                f"{undecided[0].name}",
+                where=snapshot.origin,
+                hint="capture with more metrics (kernelprof profile --preset full), or have time "
+                'and counters alone held against them: inconclusive = "allow" in the policy',
+            )
+    return Baseline(
+        created=snapshot.created or now,
+        kernelprof=__version__,
+        origin=snapshot.origin,
+        machine=snapshot.machine,
+        kernels=_sorted(snapshot.kernels),
+    )
+
+
+def _undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[KernelSnapshot]:
+    if policy.inconclusive is Outcome.PASS:
+        return []
+    return [
+        each
+        for each in kernels
+        if each.verdict.status is Status.INCONCLUSIVE
+        # Of a prediction counts are held, whatever its verdict.
+        and each.predicted is None
+        and policy.inconclusive_of(each.name) is not Outcome.PASS
+    ]
+
+
+def _share(some: Sequence[KernelSnapshot], kernels: Sequence[KernelSnapshot]) -> float | None:
+    times = [each.total_ns for each in kernels]
+    if any(each is None for each in times):
+        return None
+    return sum(each.total_ns or 0.0 for each in some) / sum(each or 0.0 for each in times)
+
+
+def update(
+    baseline: Baseline, candidate: Snapshot, now: str, policy: Policy | None = None
+) -> Baseline:
+    """Replace the baseline by the candidate; acceptances stay on record.
+
+    On the same machine unchanged kernels keep noise and times: small slowdowns would add up.
+    """
+    fresh = make_baseline(candidate, now, policy)
+    if machine_changes(baseline.machine, fresh.machine)[1] is not None:
+        return replace(fresh, accepted=baseline.accepted)
+    old = {each.key: each for each in baseline.kernels}
+    kernels = tuple(_keep_times(old.get(each.key), each) for each in fresh.kernels)
+    return replace(fresh, kernels=kernels, accepted=baseline.accepted)
+
+
+def add_kernels(baseline: Baseline, kernels: Sequence[KernelSnapshot]) -> Baseline:
+    """A baseline with kernels that the candidate says nothing of, as they were."""
+    return replace(baseline, kernels=_sorted([*baseline.kernels, *kernels]))
+
+
+def _keep_times(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
+    # A kernel with the noise, and where they are the same the times, that it had
+    if old is None:
+        return new
+    fields = ["noise"]
+    if time_change(old, new, None).outcome is TimeOutcome.SAME:
+        fields += ["events_ns", "profiled_ns", "median_ns"]
+    return replace(new, **{name: getattr(old, name) for name in fields})
+
+
+def accept(
+    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Acceptance
+) -> Baseline:
+    """Put kernels of the candidate into the baseline, all without names; ``consent`` says why.
+
+    Named kernels that the candidate lacks leave the baseline.
+    """
+    names = {each.name for each in (*baseline.kernels, *candidate.kernels)}
+    missing = set(kernels) - names
+    if missing or not candidate.kernels:
+        raise InputError(
+            f"there is no kernel {', '.join(sorted(missing)) or 'at all'}",
+            where=candidate.origin,
+            hint="there are: " + "; ".join(sorted(names)[:10]),
+        )
+    chosen = set(kernels) or names
+    pairs = [
+        (kind, old, new)
+        for kind, old, new in match(baseline.kernels, candidate.kernels)
+        if {side.name for side in (old, new) if side is not None} & chosen
+    ]
+    replacements = tuple(new for _, _, new in pairs if new is not None)
+    if replacements:
+        _refuse(replace(candidate, kernels=replacements), Policy())
+    apart = machine_changes(baseline.machine, candidate.machine)[1]
+    left = [each for each in baseline.kernels if all(each is not old for _, old, _ in pairs)]
+    if apart is not None and left:
+        raise InputError(
+            f"the candidate was not measured as the baseline was: {apart}",
+            where=candidate.origin,
+            hint="accept all of its kernels, which takes its machine along, or measure it alike",
+        )
+    fresh = [
+        replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
+        for kind, old, new in pairs
+        if new is not None
+    ]
+    records = [
+        replace(
+            consent,
+            kernel=side.name,
+            before=old.verdict if old else None,
+            after=new.verdict if new else None,
+            before_ns=old.median_ns if old else None,
+            after_ns=new.median_ns if new else None,
+        )
+        for _, old, new in pairs
+        if (side := new or old) is not None
+    ]
+    return replace(
+        baseline,
+        created=consent.when,
+        machine=baseline.machine if left else candidate.machine,
+        kernels=_sorted([*left, *fresh]),
+        accepted=(*baseline.accepted, *records),
+    )
+
+
+def _refuse(snapshot: Snapshot, policy: Policy) -> None:
+    if not snapshot.kernels:
+        raise InputError("there is no kernel to record", where=snapshot.origin)
+    if snapshot.damage and policy.damaged is not Outcome.PASS:
+        raise InputError(
+            f"the capture is not whole, and cannot be a baseline: {snapshot.damage[0]}",
+            where=snapshot.origin,
+            hint='capture it again, or take it as it is with damaged = "allow" in a policy',
+        )
+    for kernel in snapshot.kernels:
+        if kernel.passed is False:
+            raise InputError(
+                f"the result of {kernel.name} is wrong, and a wrong kernel cannot be a baseline",
+                where=snapshot.origin,
+                hint="correct it, and capture it again",
+            )
+        nothing = kernel.median_ns is None and not set(kernel.metrics) & set(COUNTERS)
+        if kernel.verdict.status is Status.INCONCLUSIVE and nothing:
+            raise InputError(
+                f"the capture has no verdict, time or exact counter of {kernel.name}",
+                where=snapshot.origin,
+                hint="capture it with more metrics: kernelprof profile --preset full",
+            )
+
+
+def _sorted(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ...]:
+    return tuple(sorted(kernels, key=lambda each: (each.name, each.grid or (), each.block or ())))
+
+
+def calibrate(baseline: Baseline, repeats: Sequence[Snapshot]) -> tuple[Baseline, tuple[str, ...]]:
+    """Measure the noise of kernels over captures; also return the names of those without any.
+
+    The floor is the largest difference of two median times.
+    """
+    if len(repeats) + 1 < FEWEST_CAPTURES:
+        raise InputError(
+            f"{len(repeats)} more capture is too few to calibrate with"
+            if len(repeats) == 1
+            else "there is no capture to calibrate with",
+            hint=f"name at least {FEWEST_CAPTURES - 1}, each a run of its own of the same code",
+        )
+    for each in repeats:
+        if apart := machine_changes(baseline.machine, each.machine)[1]:
+            raise InputError(f"it was not measured as the baseline was: {apart}", where=each.origin)
+    kernels, without = [], []
+    for kernel in baseline.kernels:
+        runs = [replace(kernel, noise=None), *_find_repeats(kernel, repeats)]
+        noise = _noise(runs) if len(runs) >= FEWEST_CAPTURES else None
+        if noise is None:
+            without.append(kernel.name)
+        kernels.append(replace(kernel, noise=noise or kernel.noise))
+    if len(without) == len(kernels):
+        raise InputError(
+            "none of the baseline's kernels is in enough of these captures",
+            where=repeats[0].origin,
+            hint=f"name captures of the code that {baseline.origin} is of",
+        )
+    return replace(baseline, kernels=tuple(kernels)), tuple(without)
+
+
+def _find_repeats(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSnapshot]:
+    repeated = []
+    for repeat in repeats:
+        for other in (each for each in repeat.kernels if each.key == kernel.key):
+            if kernel.inputs and other.inputs and kernel.inputs != other.inputs:
+                raise InputError(
+                    f"{kernel.name} was built from another source or in another way",
+                    where=repeat.origin,
+                    hint="calibrate with captures of the code that the baseline is of",
+                )
+            repeated.append(other)
+    return repeated
+
+
+def _noise(runs: Sequence[KernelSnapshot]) -> Noise | None:
+    varying: dict[str, float] = {}
+    for one, other in combinations(runs, 2):
+        for change in counter_changes(one, other)[0]:
+            low, high = sorted((change.before, change.after))
+            apart = high / low - 1 if low else math.inf
+            varying[change.metric] = max(varying.get(change.metric, 0.0), apart)
+    finite = {name: _round_noise(by) for name, by in sorted(varying.items()) if by < math.inf}
+    for how, times in (
+        (EVENTS, [each.events_ns for each in runs]),
+        (PROFILER, [each.profiled_ns for each in runs]),
+    ):
+        if all(each and min(each) > 0 for each in times):
+            medians = [float(np.median(each)) for each in times]
+            return Noise(_round_noise(max(medians) / min(medians) - 1), len(runs), how, finite)
+    return None
+
+
+def _round_noise(value: float) -> float:
+    return float(f"{value:.3g}")

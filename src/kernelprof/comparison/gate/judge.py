@@ -2,7 +2,7 @@
 
 Time, counters and verdict are judged together. A counter or a verdict that got worse fails only if
 the kernel did not get faster by it: to trade instructions for time is what optimizing is. And a
-verdict that changed although neither the time nor any exact counter did stands on an edge, and does
+verdict that changed although neither the time nor any exact counter did is borderline, and does
 not fail: the same code gives either.
 """
 
@@ -10,26 +10,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof.comparison.counters import COUNTERS, unit_of, value
-from kernelprof.comparison.floors import FEWEST_SAMPLES, clear
-from kernelprof.comparison.gate import checks, predicted, whole
+from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
+from kernelprof.comparison.sides import architectures
+from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, clear
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
     several_text,
     time_text,
+    to_settle,
     totals_alike,
     verdict_text,
 )
 from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.numbers import factor, quantity
-from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.model.numbers import count, factor, quantity
+from kernelprof.model.snapshot import PROFILER
+from kernelprof.model.specification import NO_REFERENCE, TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison
     from kernelprof.model.snapshot import KernelSnapshot
 
-    Judged = TypeVar("Judged", KernelResult, Finding)
+    Judged = TypeVar("Judged", KernelResult, GateFinding)
+    from collections.abc import Sequence
 
 WORSE_GAIN: Final = 1.1
 """The same bottleneck is a worse one where removing it would bring a tenth more than before: gains
@@ -48,19 +52,18 @@ _ORDER: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
 _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
 
 
-def judge(comparison: Comparison, policy: Policy, known: Iterable[Finding] = ()) -> GateResult:
-    """Judge every kernel, and all together: the worst outcome counts.
-
-    ``known`` are findings of no single kernel that were made before.
-    """
+def judge(
+    comparison: Comparison, policy: Policy, earlier: Iterable[GateFinding] = ()
+) -> GateResult:
+    """Judge every kernel and all together; the worst outcome counts, also of earlier findings."""
     kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
-    general = [*whole.damage(comparison, policy), *whole.totals(comparison, policy)]
-    general += [*whole.few_launches(comparison), *known]
+    general = [*_damage_findings(comparison, policy), *_total_time(comparison, policy)]
+    general += [*_few_launches(comparison), *earlier]
     if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
-        general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
+        general.append(GateFinding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
     if not any(each.kernel.before and each.kernel.after for each in kernels):
-        general.append(whole.nothing_compared(comparison))
+        general.append(_nothing_compared(comparison))
     outcome = _worst((*kernels, *general))
     if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION
@@ -68,46 +71,46 @@ def judge(comparison: Comparison, policy: Policy, known: Iterable[Finding] = ())
     return GateResult(comparison, outcome, _sorted(kernels), _sorted(general), passes)
 
 
-def _sorted(found: Iterable[Judged]) -> tuple[Judged, ...]:
-    return tuple(sorted(found, key=lambda each: _ORDER.index(each.outcome), reverse=True))
+def _sorted(results: Iterable[Judged]) -> tuple[Judged, ...]:
+    return tuple(sorted(results, key=lambda each: _ORDER.index(each.outcome), reverse=True))
 
 
-def _worst(found: Iterable[KernelResult | Finding]) -> Outcome:
-    return max((each.outcome for each in found), key=_ORDER.index, default=Outcome.PASS)
+def _worst(results: Iterable[KernelResult | GateFinding]) -> Outcome:
+    return max((each.outcome for each in results), key=_ORDER.index, default=Outcome.PASS)
 
 
 def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
-        found = [Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
+        findings = [GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
     else:
-        found = list(_findings(kernel, policy))
+        findings = list(_findings(kernel, policy))
         means = policy.inconclusive_of(kernel.name)
-        found = [
+        findings = [
             replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
-            for each in found
+            for each in findings
         ]
     if any(each.kind == "compute capability" for each in comparison.machine):
-        found = list(map(_of_other_code, found))
-    return KernelResult(kernel, _worst(found), _sorted(found))
+        findings = list(map(_discount_other_code, findings))
+    return KernelResult(kernel, _worst(findings), _sorted(findings))
 
 
-def _of_other_code(finding: Finding) -> Finding:
-    """Code for another architecture is other code: its counters and verdicts prove nothing."""
+def _discount_other_code(finding: GateFinding) -> GateFinding:
+    # Code for another architecture is other code: its counters and verdicts prove nothing
     if finding.code not in _OF_THE_CODE or finding.outcome is not Outcome.REGRESSION:
         return finding
     text = f"{finding.text}; on another architecture, for which other code was made"
-    return Finding(finding.code, Outcome.INCONCLUSIVE, text)
+    return GateFinding(finding.code, Outcome.INCONCLUSIVE, text)
 
 
-def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
+def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]:
     before, after = kernel.before, kernel.after
     if after is None:
         text = "; ".join(("the baseline has this kernel and the candidate has not", *kernel.notes))
-        yield Finding(Code.VANISHED, policy.vanished, text)
+        yield GateFinding(Code.VANISHED, policy.vanished, text)
         return
     limits = policy.limits_of(after.name)
     if after.passed is False:
-        yield predicted.wrong(before, after)
+        yield predicted.wrong_result(before, after)
         if after.predicted is not None:
             return
     yield from _budgets(after, limits)
@@ -116,21 +119,21 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         if after.total_ns is not None:
             text += f": it takes {quantity(after.total_ns, 'ns')}"
         text = "; ".join((text, *kernel.notes))
-        yield Finding(Code.APPEARED, policy.appeared or Outcome.PASS, text)
+        yield GateFinding(Code.APPEARED, policy.appeared or Outcome.PASS, text)
         return
     if kernel.same_code:
-        yield Finding(Code.SAME_CODE, Outcome.PASS, f"the same machine code for {after.arch}")
+        yield GateFinding(Code.SAME_CODE, Outcome.PASS, f"the same machine code for {after.arch}")
         return
     yield from _check(before, after, limits)
     if kernel.match is Match.RENAMED:
         outcome = Outcome.PASS if _confirmed(kernel, before, after) else policy.renamed
         by = "as --rename says" if kernel.confirmed else "by its name"
-        yield Finding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
+        yield GateFinding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
     if kernel.other_work:
-        yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
+        yield GateFinding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
         return
     if text := several_text(kernel):
-        yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
+        yield GateFinding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
     if after.predicted is not None:
         yield from predicted.findings(kernel, before, after, limits)
         return
@@ -140,51 +143,51 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         most = (then or 0.0) * (1 + limits.max_slowdown)
         harmless = after.launches < before.launches or (now is not None and now <= most)
         outcome = Outcome.PASS if harmless else policy.launched_more
-        yield Finding(Code.LAUNCHED_MORE, outcome, text)
+        yield GateFinding(Code.LAUNCHED_MORE, outcome, text)
     if before.events_ns and after.inputs is not None and not after.events_ns:
         text = "the baseline was timed by CUDA events, and the candidate is not any more"
-        yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
+        yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     yield from _time(kernel.time, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, before, after, limits)
 
 
-def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
-    if checks.unchecked(before, after):
+def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
+    if _is_unchecked(before, after):
         text = "the baseline's result was checked, and nothing says that the candidate's was"
-        yield Finding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
-    elif weaker := checks.weaker(before, after):
-        yield Finding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
+        yield GateFinding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
+    elif weaker := _weaker_check(before, after):
+        yield GateFinding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
 
 
-def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
+def _time(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     text = time_text(time)
     few = 0 < min(time.samples) < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
         over = (time.ratio or math.inf) - 1 > limits.max_slowdown
-        yield Finding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
+        yield GateFinding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
     elif time.outcome is TimeOutcome.FASTER:
-        yield Finding(Code.FASTER, Outcome.PASS, text)
+        yield GateFinding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
         most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0))
         # Of several launches a reason says that the interval of the median is not believed.
         allowed = most - 1 <= limits.max_slowdown and (few or not time.reason)
         outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
-        yield Finding(Code.TIME_UNDECIDED, outcome, text)
+        yield GateFinding(Code.TIME_UNDECIDED, outcome, text)
     elif time.outcome is not TimeOutcome.SAME:
-        yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
+        yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     elif (time.floor or 0.0) > limits.max_noise:
-        yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
+        yield GateFinding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
     elif few:
-        yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
+        yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
 
-def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
+def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]:
     for change in kernel.counters:
         if change.worse is None:
             continue
         if not change.worse:
-            yield Finding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
+            yield GateFinding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
             continue
         increase = abs(change.after / change.before - 1) if change.before else math.inf
         small = increase <= limits.max_increase.get(change.metric, 0.0)
@@ -192,22 +195,22 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
         outcome = Outcome.PASS if paid_off or small else limits.counter_worse
         if change.partly and outcome is Outcome.REGRESSION:
             outcome = Outcome.INCONCLUSIVE
-        yield Finding(Code.COUNTER_WORSE, outcome, counter_text(change))
+        yield GateFinding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
         text = f"only one side has {name}: capture both with the same preset"
-        yield Finding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
+        yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
 
 
 def _verdict(
     kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
-) -> Iterator[Finding]:
+) -> Iterator[GateFinding]:
     old, new = before.verdict, after.verdict
     text = verdict_text(old, new)
     if Status.INCONCLUSIVE in {old.status, new.status}:
         lost = old.status is not Status.INCONCLUSIVE
         outcome = Outcome.INCONCLUSIVE if lost else Outcome.PASS
         text += ": capture more metrics" if lost else ": judged by time and exact counters"
-        yield Finding(Code.VERDICT_INCONCLUSIVE, outcome, text)
+        yield GateFinding(Code.VERDICT_INCONCLUSIVE, outcome, text)
         return
     no_counter_worse = not any(each.worse for each in kernel.counters)
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
@@ -220,7 +223,7 @@ def _verdict(
     yield from _other_launches(before, after, allowed=allowed)
     if new.status is Status.AT_LIMIT:
         if kernel.verdict_changed:
-            yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+            yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
     left = old.status is Status.AT_LIMIT
     worse = (new.gain or 1.0) > WORSE_GAIN * (old.gain or 1.0)
@@ -232,41 +235,38 @@ def _verdict(
     if unchanged:
         text += ", though neither time nor exact counters got worse: it stands on an edge"
     if unchanged or paid_off:
-        yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+        yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
     code = Code.LEFT_LIMIT if left else Code.NEW_BOTTLENECK
     outcome = limits.left_limit if left else limits.new_bottleneck
     if unknown and outcome is Outcome.REGRESSION:
         # The same code can stand on an edge, and no time tells that it does not.
         outcome = Outcome.INCONCLUSIVE
-    yield Finding(code, outcome, text)
+    yield GateFinding(code, outcome, text)
 
 
 def _other_launches(
     before: KernelSnapshot, after: KernelSnapshot, *, allowed: bool
-) -> Iterator[Finding]:
-    """A bottleneck that some launches have now and none had before."""
-    known = {each.verdict.bottleneck for each in before.others}
-    known |= {before.verdict.bottleneck, after.verdict.bottleneck}
+) -> Iterator[GateFinding]:
+    bottlenecks = {each.verdict.bottleneck for each in before.others}
+    bottlenecks |= {before.verdict.bottleneck, after.verdict.bottleneck}
     for other in after.others:
-        if other.verdict.status is not Status.BOTTLENECK or other.verdict.bottleneck in known:
+        if other.verdict.status is not Status.BOTTLENECK or other.verdict.bottleneck in bottlenecks:
             continue
         text = (
             f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
             "which none had before"
         )
         if allowed:
-            yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+            yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         else:
-            yield Finding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
+            yield GateFinding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
 
 
 def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot) -> bool:
-    """Whether something beside a similar name says that it is the same kernel.
-
-    The same function with other template arguments, the same problem by the launch specifications,
-    or the same launch with the same exact counters.
-    """
+    # Whether something beside a similar name says that it is the same kernel. The same function
+    # with other template arguments, the same problem by the launch specifications, or the same
+    # launch with the same exact counters
     if kernel.confirmed or function_name(before.name) == function_name(after.name):
         return True
     problems = [_problem(side) for side in (before, after)]
@@ -277,25 +277,24 @@ def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSn
 
 
 def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
-    """What is computed, by the launch specification: the reference and the sizes."""
-    specification = (kernel.inputs and kernel.inputs.specification) or {}
+    specification = kernel.specification or {}
     if specification.get("reference") in {None, NO_REFERENCE}:
         return None
     return specification["reference"], specification.get("sizes")
 
 
-def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
+def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
     for name, budget in limits.budget.items():
-        found = _budgeted(kernel, name)
+        measured = _budgeted(kernel, name)
         unit = "sector/request" if name in PER_REQUEST else unit_of(name)
         sides = (("at most", budget.at_most), ("at least", budget.at_least))
         most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in sides if by is not None)
-        if found is None:
+        if measured is None:
             text = f"{name} may be {most}: the candidate does not have it"
-            yield Finding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
-        elif not budget.allows(found):
-            text = f"{name} may be {most}: it is {quantity(found, unit)}"
-            yield Finding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
+            yield GateFinding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
+        elif not budget.allows(measured):
+            text = f"{name} may be {most}: it is {quantity(measured, unit)}"
+            yield GateFinding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
 
 
 def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
@@ -305,3 +304,178 @@ def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
     if count is None or per is None:
         return None
     return count / per if per else 0.0
+
+
+def _damage_findings(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]:
+    for side, snapshot in (("baseline", comparison.before), ("candidate", comparison.after)):
+        for sentence in snapshot.damage:
+            yield GateFinding(
+                Code.DAMAGED_CAPTURE, policy.damaged, f"the {side}'s capture: {sentence}"
+            )
+
+
+def _nothing_compared(comparison: Comparison) -> GateFinding:
+    archs = [architectures(side.kernels) for side in (comparison.before, comparison.after)]
+    text = "no kernel is on both sides: nothing was compared"
+    if all(archs) and not set(archs[0]) & set(archs[1]):
+        old, new = (", ".join(each) for each in archs)
+        text = f"the baseline is for {old}, and the candidate for {new}: nothing was compared"
+    return GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, text)
+
+
+def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
+    few = [each for each in comparison.kernels if 0 < min(each.time.samples) < FEWEST_SAMPLES]
+    if not few:
+        return
+    floors = [each.time.floor or 0.0 for each in few]
+    sure = [each.time.sure or 0.0 for each in few]
+    text = (
+        f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
+        f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
+        f"those from {_span(sure)} on show for sure. Five runs of each side, taken "
+        f"together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate BEFORE "
+        "runs"
+    )
+    yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
+
+
+def _span(fractions: Sequence[float]) -> str:
+    low, high = (
+        f"{100 * each:.0f}" if each >= 0.1 else f"{100 * each:.2g}"
+        for each in (min(fractions), max(fractions))
+    )
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _total_time(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]:
+    # Whether new kernels take more than what vanished and what the others gained. Work that moves
+    # into a kernel that nobody compares is no gain. Kernels that the policy leaves out count
+    # neither as new nor as gone, and predicted ones have no time
+    kernels = [
+        each for each in comparison.kernels if not policy.ignores(each.name) and each.arch is None
+    ]
+    new = [each.after for each in kernels if each.match is Match.APPEARED and each.after]
+    if not new or not any(each.before and each.after for each in kernels):
+        return
+    subject = f"{count(len(new), 'new kernel')} {'takes' if len(new) == 1 else 'take'}"
+    profiled = all(side.profiled_ns for side in _sides(kernels))
+    before = _total((each.before for each in kernels), profiled=profiled)
+    after = _total((each.after for each in kernels), profiled=profiled)
+    added = _total(new, profiled=profiled)
+    if before is None or after is None or added is None:
+        text = f"{subject} nobody knows how long: not all kernels have a time"
+        yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
+        return
+    vanished = (each.before for each in kernels if each.after is None)
+    gone = _total(vanished, profiled=profiled) or 0.0
+    text = (
+        f"{subject} {quantity(added, 'ns')}, and what vanished took {quantity(gone, 'ns')}; all "
+        f"kernels together: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
+        f"({100 * (after / before - 1):+.2g} %)"
+    )
+    costs = after > before + sum(_room(each, policy) for each in kernels)
+    worst = policy.appeared or Outcome.INCONCLUSIVE
+    yield GateFinding(Code.APPEARED, worst if costs else Outcome.PASS, text)
+
+
+def _room(kernel: KernelComparison, policy: Policy) -> float:
+    # By how much a kernel may get slower in all, by the policy and by what can be told; ns
+    if kernel.before is None or kernel.after is None:
+        return 0.0
+    limits = policy.limits_of(kernel.name)
+    allowed = max(limits.max_slowdown, min(kernel.time.floor or LEAST_FLOOR, limits.max_noise))
+    return allowed * (kernel.before.total_ns or 0.0)
+
+
+def _sides(kernels: Iterable[KernelComparison]) -> Iterator[KernelSnapshot]:
+    for each in kernels:
+        yield from filter(None, (each.before, each.after))
+
+
+def _total(kernels: Iterable[KernelSnapshot | None], *, profiled: bool) -> float | None:
+    total = 0.0
+    for each in filter(None, kernels):
+        took = each.total_by(PROFILER) if profiled else each.total_ns
+        if took is None:
+            return None
+        total += took
+    return total
+
+
+_CONSTANT: Final = frozenset({"zeros"})
+
+
+def _is_unchecked(before: KernelSnapshot, after: KernelSnapshot) -> bool:
+    return before.passed is True and after.passed is None and after.specification is None
+
+
+def _weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
+    # What is weaker in the candidate's check than in the baseline's; `None` where nothing is. A
+    # check is what the launch specification says: the reference, how far a result may be off, at
+    # which sizes, how many outputs there are, and how many inputs that differ from place to place
+    old, new = before.specification, after.specification
+    if old is None or new is None or before.passed is not True:
+        return None
+    was, now = old.get("reference"), new.get("reference")
+    if now in {None, NO_REFERENCE} or after.passed is None:
+        return f"its result was checked against {was}, and is not checked any more"
+    changes = f"its result is checked against {now} instead of {was}" if was != now else None
+    return changes or _closeness(old, new) or _breadth(old, new)
+
+
+def _closeness(old: dict[str, Any], new: dict[str, Any]) -> str | None:
+    allowed, allows = (_tolerance(_check_settings(each).get("tolerance")) for each in (old, new))
+    return f"its result may be off by {allows:g}, {allowed:g} before" if allows > allowed else None
+
+
+def _breadth(old: dict[str, Any], new: dict[str, Any]) -> str | None:
+    if _size(new) < _size(old):
+        return f"its result is checked at {_sizes(new)}, at {_sizes(old)} before"
+    for what, size in (("outputs", _outputs), ("inputs with values of their own", _varied)):
+        if size(new) < size(old):
+            return f"its result is checked with {size(new)} {what}, {size(old)} before"
+    return None
+
+
+def _check_settings(specification: dict[str, Any]) -> dict[str, Any]:
+    return specification.get("check") or {}
+
+
+def _tolerance(value: object) -> float:
+    # How far a result may be off: the default where nothing is said, anything where it is none
+    if value is None:
+        return TOLERANCE
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else math.inf
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _size(specification: dict[str, Any]) -> float:
+    return math.prod(filter(None, map(_number, _all_sizes(specification).values())))
+
+
+def _all_sizes(specification: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **(specification.get("sizes") or {}),
+        **(_check_settings(specification).get("sizes") or {}),
+    }
+
+
+def _sizes(specification: dict[str, Any]) -> str:
+    changes = _all_sizes(specification)
+    return ", ".join(f"{name}={value}" for name, value in changes.items()) or "no sizes"
+
+
+def _outputs(specification: dict[str, Any]) -> int:
+    return sum(bool(each.get("output")) for each in _arguments(specification))
+
+
+def _varied(specification: dict[str, Any]) -> int:
+    arrays = (each for each in _arguments(specification) if each.get("fill") is not None)
+    return sum(each["fill"] not in _CONSTANT for each in arrays)
+
+
+def _arguments(specification: dict[str, Any]) -> list[dict[str, Any]]:
+    return specification.get("arguments") or []

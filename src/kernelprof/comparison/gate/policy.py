@@ -53,19 +53,18 @@ class Budget:
     at_most: float | None = None
     at_least: float | None = None
 
-    def allows(self, found: float) -> bool:
+    def allows(self, measured: float) -> bool:
         """Whether a value is within both limits."""
-        if self.at_most is not None and found > self.at_most:
+        if self.at_most is not None and measured > self.at_most:
             return False
-        return self.at_least is None or found >= self.at_least
+        return self.at_least is None or measured >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What counts for one kernel; every field can be given for all kernels and for some.
+    """What counts for one kernel; fractions of the time, and of counters by name.
 
-    ``max_slowdown`` and ``max_noise`` are fractions of the time, ``max_increase`` are fractions of
-    counters, by name. Where the noise floor is above ``max_noise``, an equal time says nothing.
+    Where the noise floor is above ``max_noise``, an equal time is inconclusive.
     """
 
     max_slowdown: float = 0.0
@@ -88,10 +87,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A whole policy. ``overrides`` are patterns of kernel names with what differs for them.
-
-    ``appeared`` is ``None`` where the time of what is new decides.
-    """
+    """A policy; ``appeared`` is ``None`` where the time of new kernels decides."""
 
     limits: Limits = field(default_factory=Limits)
     inconclusive: Outcome = Outcome.INCONCLUSIVE
@@ -123,18 +119,19 @@ class Policy:
 
     def inconclusive_of(self, kernel: str) -> Outcome:
         """What an inconclusive finding about a kernel is, where it has a word of its own on it."""
-        said = [each[_INCONCLUSIVE] for each in self._overrides_of(kernel) if _INCONCLUSIVE in each]
-        return said[-1] if said else Outcome.INCONCLUSIVE
+        overrides = [
+            each[_INCONCLUSIVE] for each in self._overrides_of(kernel) if _INCONCLUSIVE in each
+        ]
+        return overrides[-1] if overrides else Outcome.INCONCLUSIVE
 
     def _overrides_of(self, kernel: str) -> list[dict[str, Any]]:
         return [changes for pattern, changes in self.overrides if _matches(pattern, kernel)]
 
 
 def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> Policy:
-    """The policy with these keys, or of a file: of a ``pyproject.toml`` a table of it.
+    """Load a policy from keys or a file, else from ``pyproject.toml`` here, else the default one.
 
-    Without a file it is that of the ``pyproject.toml`` here, else the default one. Raises
-    :class:`UsageError` with file and key.
+    Raises :class:`UsageError` with file and key.
     """
     if isinstance(policy, Mapping):
         return _policy(policy, "the policy")
@@ -148,8 +145,8 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
             f"the policy cannot be read: {error.strerror}", where=str(path), hint="see --policy"
         ) from error
     except TomlError as error:
-        place = f"{path}:{error.line}" if error.line else str(path)
-        raise UsageError(f"the policy is not TOML: {error}", where=place) from error
+        where = f"{path}:{error.line}" if error.line else str(path)
+        raise UsageError(f"the policy is not TOML: {error}", where=where) from error
     except UnicodeDecodeError as error:
         raise UsageError("the policy is not UTF-8", where=str(path)) from error
     if path.name == PROJECT:
@@ -162,23 +159,21 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
 
 def _policy(values: Mapping[str, Any], where: str) -> Policy:
     try:
-        found = _read(dict(values), {**_whole(), **_limits()})
+        settings = _read(dict(values), {**_whole(), **_limits()})
     except UsageError as error:
         error.where = where
         raise
-    overrides = tuple((each.pop("name"), each) for each in found.pop("kernel", ()))
-    general = {name: found.pop(name) for name in _limits() if name in found}
-    return Policy(limits=Limits().with_changes(general), overrides=overrides, **found)
+    overrides = tuple((each.pop("name"), each) for each in settings.pop("kernel", ()))
+    general = {name: settings.pop(name) for name in _limits() if name in settings}
+    return Policy(limits=Limits().with_changes(general), overrides=overrides, **settings)
 
 
 def _whole() -> dict[str, Reader]:
-    """What reads the keys of a whole policy."""
     actions = (_INCONCLUSIVE, "vanished", "appeared", "renamed", "launched_more", "damaged")
     return {**dict.fromkeys(actions, _action), "ignore": _names, "kernel": _kernels}
 
 
 def _limits() -> dict[str, Reader]:
-    """What reads the keys that are of one kernel or of all."""
     return {
         **dict.fromkeys(("max_slowdown", "max_noise"), _fraction),
         **dict.fromkeys(_ACTED_ON, _action),
@@ -189,14 +184,13 @@ def _limits() -> dict[str, Reader]:
 
 def _table(names: Iterable[str], reader: Reader) -> Reader:
     readers = dict.fromkeys(names, reader)
-    return lambda values, place: _read(values, readers, place)
+    return lambda values, key: _read(values, readers, key)
 
 
-def _read(values: Any, readers: Mapping[str, Reader], place: str = "") -> dict[str, Any]:
-    """Each value by the reader of its key; a key without one is a mistake."""
+def _read(values: Any, readers: Mapping[str, Reader], key: str = "") -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise _wrong(place, "a table", values)
-    dot = f"{place}." if place else ""
+        raise _wrong(key, "a table", values)
+    dot = f"{key}." if key else ""
     for name in (each for each in values if each not in readers):
         close = difflib.get_close_matches(name, list(readers), n=2)
         raise UsageError(
@@ -208,46 +202,46 @@ def _read(values: Any, readers: Mapping[str, Reader], place: str = "") -> dict[s
     return {name: readers[name](value, dot + name) for name, value in values.items()}
 
 
-def _kernels(tables: Any, place: str) -> list[dict[str, Any]]:
+def _kernels(tables: Any, key: str) -> list[dict[str, Any]]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise _wrong(place, "tables [[kernel]]", tables)
+        raise _wrong(key, "tables [[kernel]]", tables)
     readers = {"name": _name, _INCONCLUSIVE: _action, **_limits()}
     return [
-        _read({"name": None, **each}, readers, f"{place}[{at}]") for at, each in enumerate(tables)
+        _read({"name": None, **each}, readers, f"{key}[{at}]") for at, each in enumerate(tables)
     ]
 
 
-def _budget(value: Any, place: str) -> Budget:
+def _budget(value: Any, key: str) -> Budget:
     if _is_number(value):
         return Budget(at_most=float(value))
-    limits = _read(value, {"at_most": _number, "at_least": _number}, place)
+    limits = _read(value, {"at_most": _number, "at_least": _number}, key)
     if not limits:
-        raise _wrong(place, "at_most or at_least", value)
+        raise _wrong(key, "at_most or at_least", value)
     return Budget(**limits)
 
 
-def _fraction(value: Any, place: str) -> float:
-    """A number from 0 on, or a percentage as text: ``0.02`` is ``"2 %"``."""
-    found = value
+def _fraction(value: Any, key: str) -> float:
+    # A number from 0 on, or a percentage as text: `0.02` is `"2 %"`
+    number = value
     if isinstance(value, str) and value.strip().endswith("%"):
         with contextlib.suppress(ValueError):
-            found = float(value.strip()[:-1]) / 100
-    if not _is_number(found) or found < 0:
-        raise _wrong(place, 'a fraction or a percentage such as "2 %"', value)
-    return float(found)
+            number = float(value.strip()[:-1]) / 100
+    if not _is_number(number) or number < 0:
+        raise _wrong(key, 'a fraction or a percentage such as "2 %"', value)
+    return float(number)
 
 
 def _checked(wanted: str, check: Callable[[Any], bool], make: Callable[[Any], Any]) -> Reader:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Any, key: str) -> Any:
         if not check(value):
-            raise _wrong(place, wanted, value)
+            raise _wrong(key, wanted, value)
         return make(value)
 
     return read
 
 
-def _wrong(place: str, wanted: str, value: Any) -> UsageError:
-    return UsageError(f"{place} has to be {wanted}, and is {value!r:.60}")
+def _wrong(key: str, wanted: str, value: Any) -> UsageError:
+    return UsageError(f"{key} has to be {wanted}, and is {value!r:.60}")
 
 
 def _is_number(value: Any) -> bool:
@@ -275,7 +269,7 @@ _action: Final = _checked(
 
 
 def _matches(pattern: str, kernel: str) -> bool:
-    """A pattern of the shell's kind, against the whole name or the bare function's."""
+    # A pattern of the shell's kind, against the whole name or the bare function's
     return fnmatch.fnmatchcase(kernel, pattern) or fnmatch.fnmatchcase(
         function_name(kernel), pattern
     )

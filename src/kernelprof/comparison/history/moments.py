@@ -24,7 +24,7 @@ from kernelprof.tools import which
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.comparison.history.store import Store
+    from kernelprof.comparison.history.store import HistoryCache
 
 Unreadable = (KernelprofError, OSError, ValueError, RecursionError)
 """What reading a file that is not a capture any more can raise."""
@@ -47,12 +47,8 @@ Version = tuple[Commit, str, str]
 
 
 @dataclass(slots=True)
-class Found:
-    """What a folder holds.
-
-    ``exports`` may be exports, text pages or reports, which have the date of their file;
-    ``undated`` are diagnoses, of which nothing says when they were measured.
-    """
+class FolderContents:
+    """What a folder holds; ``undated`` diagnoses do not say when they were measured."""
 
     captures: list[Path] = field(default_factory=list)
     baselines: list[Path] = field(default_factory=list)
@@ -61,24 +57,23 @@ class Found:
     unread: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def find(folder: Path) -> Found:
-    """Look through a folder, at most :data:`DEPTH` deep; hidden entries and links are left out.
+def find(folder: Path) -> FolderContents:
+    """Search a folder, at most :data:`DEPTH` deep, without hidden entries and links.
 
-    A link could lead out of the folder or back into it; a capture that is being written has a
-    hidden name.
+    A link could lead elsewhere; a capture that is being written has a hidden name.
     """
-    found = Found()
+    contents = FolderContents()
 
     def unreadable(error: OSError) -> None:
-        found.unread.append((Path(error.filename), error.strerror or str(error)))
+        contents.unread.append((Path(error.filename), error.strerror or str(error)))
 
-    for place, folders, names in os.walk(folder, onerror=unreadable):
-        here = Path(place)
+    for directory, folders, names in os.walk(folder, onerror=unreadable):
+        here = Path(directory)
         deeper = len(here.relative_to(folder).parts) < DEPTH
         paths = [here / name for name in sorted(names)]
         files = {each.name: each for each in paths if _is_plain(each)}
         if MANIFEST in files and (_RAW in files or _holds(files[MANIFEST], _OURS)):
-            found.captures.append(here)
+            contents.captures.append(here)
             folders.clear()
             continue
         folders[:] = sorted(each for each in folders if deeper and not each.startswith("."))
@@ -86,12 +81,12 @@ def find(folder: Path) -> Found:
             if name.startswith("."):
                 continue
             if may_be_capture(name):
-                found.exports.append(file)
+                contents.exports.append(file)
             elif name.lower().endswith(".json") and _holds(file, _BASELINE):
-                found.baselines.append(file)
+                contents.baselines.append(file)
             elif name.lower().endswith(".json") and _holds(file, _OURS):
-                found.undated.append(file)
-    return found
+                contents.undated.append(file)
+    return contents
 
 
 def _is_plain(file: Path) -> bool:
@@ -102,7 +97,7 @@ def _is_plain(file: Path) -> bool:
 
 
 def _holds(file: Path, word: bytes) -> bool:
-    """Whether a file names us: other programs write ``manifest.json`` and ``.json`` as well."""
+    # Whether a file names us: other programs write `manifest.json` and `.json` as well
     try:
         return word in files.read_bytes(file, files.LARGEST_JSON)
     except OSError:
@@ -111,52 +106,49 @@ def _holds(file: Path, word: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Moments, the oldest first, and what could not be read: its name and why.
+    """Moments, the oldest first, what could not be read and why, and what was left out."""
 
-    ``notes`` are of the history; ``remark`` says what was left out on purpose.
-    """
-
-    found: tuple[Moment, ...]
+    moments: tuple[Moment, ...]
     unread: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
     remark: str = ""
 
 
 def read_folder(
-    place: Path, store: Store, progress: Callable[[str], object] = lambda _: None
+    root: Path, store: HistoryCache, progress: Callable[[str], object] = lambda _: None
 ) -> Moments:
     """The moments of a folder; what was read before comes out of the store."""
-    folder = place.expanduser().absolute()
+    folder = root.expanduser().absolute()
     if not folder.is_dir():
         raise InputError(
             "this is a file, not a folder" if folder.exists() else "there is no such folder",
-            where=str(place),
+            where=str(root),
             hint="name a folder of captures or baselines; for the committed versions of a "
             "baseline file add --git",
         )
-    found = find(folder)
+    contents = find(folder)
 
     def name(path: Path) -> str:
         return path.relative_to(folder).as_posix() if path != folder else folder.name or str(folder)
 
-    unread = [(name(path), why) for path, why in found.unread]
-    paths = {name(path): path for path in (*found.captures, *found.baselines)}
+    unread = [(name(path), why) for path, why in contents.unread]
+    paths = {name(path): path for path in (*contents.captures, *contents.baselines)}
     moments = []
     for number, (origin, path) in enumerate(paths.items(), start=1):
         progress(f"reading {number:,} of {len(paths):,}: {origin}")
         try:
             read = partial(_read, path, origin)
-            moments.append(store.known(Moment, origin, state_of(path), read))
+            moments.append(store.get_or_make(Moment, origin, state_of(path), read))
         except Unreadable as error:
             unread.append((origin, getattr(error, "strerror", None) or str(error)))
-    left_out = [*found.undated]
-    exports = {name(path): path for path in found.exports}
+    left_out = [*contents.undated]
+    exports = {name(path): path for path in contents.exports}
     dated = len(moments)
     for origin, path in exports.items():
         progress(f"reading {origin}")
         try:
             read = partial(_read, path, origin)
-            moments.append(store.known(Moment, origin, state_of(path), read))
+            moments.append(store.get_or_make(Moment, origin, state_of(path), read))
         except MissingToolError as error:
             unread.append((origin, str(error)))
         except Unreadable:
@@ -198,10 +190,7 @@ def of_capture(folder: Path, origin: str) -> Moment:
 
 
 def of_export(file: Path, origin: str) -> Moment:
-    """An export, a text page or a report, diagnosed, at the date of its file.
-
-    Raises one of :data:`Unreadable`.
-    """
+    """Diagnose an export at the date of its file; raises one of :data:`Unreadable`."""
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.comparison.snapshots import snapshot_of
     from kernelprof.sources import read_capture
@@ -232,10 +221,10 @@ def of_baseline(
 def utc(text: str, where: str | None = None) -> str:
     """A date of ISO 8601 as ``YYYY-MM-DDTHH:MM:SSZ``; without a zone it is UTC."""
     try:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        moved = found.astimezone(UTC).replace(tzinfo=None)
+        date = datetime.fromisoformat(text)
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        moved = date.astimezone(UTC).replace(tzinfo=None)
         return f"{moved.isoformat(timespec='seconds')}Z"
     except (ValueError, OverflowError) as error:
         raise InputError(f"{text!r:.40} is not a date", where=where) from error
@@ -245,10 +234,9 @@ def utc(text: str, where: str | None = None) -> str:
 
 
 def committed(file: Path, limit: int | None) -> Moments:
-    """The newest versions of a baseline file, at most ``limit``; renames are followed.
+    """Read the newest versions of a baseline file, at most ``limit``; renames are followed.
 
-    Raises :class:`InputError` where there is no repository or no version, and
-    :class:`MissingToolError` without ``git``.
+    Raises :class:`InputError` without a version, :class:`MissingToolError` without ``git``.
     """
     folder = file.expanduser().absolute().parent
     if not folder.is_dir():
@@ -279,12 +267,11 @@ def committed(file: Path, limit: int | None) -> Moments:
         except Unreadable as error:
             unread.append((origin, str(error)))
     moments.reverse()  # where dates are equal the order of git stays
-    found = sorted(moments, key=lambda each: each.date)
-    return Moments(tuple(found), tuple(unread), tuple(notes))
+    ordered = sorted(moments, key=lambda each: each.date)
+    return Moments(tuple(ordered), tuple(unread), tuple(notes))
 
 
 def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
-    """The commits that touched a file, the newest first."""
     try:
         prefix = _git(folder, "rev-parse", "--show-prefix")
     except InputError as error:
@@ -310,12 +297,12 @@ def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
 
 
 def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
-    """The file in each version, read by one process; ``None`` where it is not in it."""
+    # The file in each version, read by one process; `None` where it is not in it
     names = [f"{commit.sha}:{path}" for commit, _, path in versions]
-    asked = [name for name in names if "\n" not in name]  # names are separated by lines
-    given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
-    known = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
-    blobs = [line.split()[1] for line in known.splitlines() if line.startswith(b"blob ")]
+    requested = [name for name in names if "\n" not in name]  # names are separated by lines
+    given = "".join(f"{name}\n" for name in requested).encode("utf-8", "surrogateescape")
+    sizes = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
+    blobs = [line.split()[1] for line in sizes.splitlines() if line.startswith(b"blob ")]
     if sum(map(int, blobs)) > MOST_BYTES:
         raise InputError(
             f"its versions have more than {files.size_in_words(MOST_BYTES)} in all",

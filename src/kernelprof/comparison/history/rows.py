@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
-from kernelprof.comparison.floors import CLIPPED
 from kernelprof.comparison.history.moments import committed, read_folder, utc
-from kernelprof.comparison.history.store import Store, place_of
+from kernelprof.comparison.history.store import HistoryCache, cache_path
 from kernelprof.comparison.inputs import machine_changes, other_work
-from kernelprof.comparison.times import time_change
+from kernelprof.comparison.times import CLIPPED, time_change
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.comparison import TimeChange, TimeOutcome
 from kernelprof.model.history import (
@@ -45,7 +44,7 @@ _MOST_WARNINGS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowSelection:
     """Which rows are asked for: kernels by name, rows from a date on, the newest of each kernel."""
 
     kernels: re.Pattern[str] | None = None
@@ -53,62 +52,58 @@ class Wanted:
     limit: int | None = None
 
 
-def wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
+def wanted(kernel: str | None, since: str | None, limit: int) -> RowSelection:
     """Which rows are asked for: by an expression for names, a date, and how many (0: all)."""
     pattern = None if kernel is None else name_pattern(kernel)
     try:
         date = None if since is None else utc(since)
     except InputError as error:
         raise UsageError(f"--since: {error}", hint="write it as 2026-11-21") from error
-    return Wanted(pattern, date, limit or None)
+    return RowSelection(pattern, date, limit or None)
 
 
 def history(
-    place: Path, rows: Wanted, *, git: bool, cached: bool, progress: Say, warn: Say, note: Say
+    path: Path, rows: RowSelection, *, git: bool, cached: bool, progress: Say, warn: Say, note: Say
 ) -> History:
-    """The history of a folder, or with ``git`` of the committed versions of a baseline file.
+    """Return the history of a folder, or with ``git`` of the versions of a baseline file.
 
-    ``warn`` gets a line for what cannot be read, ``note`` one for what is left out on purpose and
-    ``progress`` one for each file. ``cached`` keeps what was worked out in the user's cache.
+    ``warn`` gets what cannot be read, ``note`` what is left out, ``progress`` each file.
     """
-    if git and place.expanduser().is_dir():
+    if git and path.expanduser().is_dir():
         raise UsageError(
             "--git reads the versions of one file, and this is a folder",
-            where=str(place),
+            where=str(path),
             hint="name a baseline file, or leave --git out",
         )
-    with Store(place_of(place.expanduser()) if cached else None) as store:
-        looked = committed(place, rows.limit) if git else read_folder(place, store, progress)
+    with HistoryCache(cache_path(path.expanduser()) if cached else None) as store:
+        looked = committed(path, rows.limit) if git else read_folder(path, store, progress)
         for name, why in looked.unread[:_MOST_WARNINGS]:
             warn(f"{name} is left out: {why}")
         if len(looked.unread) > _MOST_WARNINGS:
             warn(f"and {len(looked.unread) - _MOST_WARNINGS} more are left out")
         if looked.remark:
             note(looked.remark)
-        if not looked.found:
-            raise _nothing(place, len(looked.unread), git=git)
+        if not looked.moments:
+            raise _nothing(path, len(looked.unread), git=git)
         origin = HistoryOrigin.GIT if git else HistoryOrigin.FOLDER
-        found = build_history(str(place), origin, looked.found, rows, store, notes=looked.notes)
-    if not found.kernels:
-        raise InputError(
-            "no row is left", where=str(place), hint="name another --kernel or --since"
-        )
-    return found
+        result = build_history(str(path), origin, looked.moments, rows, store, notes=looked.notes)
+    if not result.kernels:
+        raise InputError("no row is left", where=str(path), hint="name another --kernel or --since")
+    return result
 
 
-def _nothing(place: Path, unread: int, *, git: bool) -> InputError:
-    """Nothing was measured there, or nothing of it can be read."""
+def _nothing(path: Path, unread: int, *, git: bool) -> InputError:
     if git:
         return InputError(
             f"none of the {unread} committed versions is a baseline",
-            where=str(place),
+            where=str(path),
             hint="name a file that 'kernelprof baseline save' wrote",
         )
     return InputError(
         f"none of its {unread} captures and baselines can be read"
         if unread
         else f"there is no capture and no baseline in it, {DEPTH} folders deep",
-        where=str(place),
+        where=str(path),
         hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
         "'kernelprof baseline save'",
     )
@@ -118,15 +113,12 @@ def build_history(
     origin: str,
     source: HistoryOrigin,
     moments: Sequence[Moment],
-    wanted: Wanted,
-    store: Store,
+    wanted: RowSelection,
+    store: HistoryCache,
     *,
     notes: Sequence[str] = (),
 ) -> History:
-    """The history that follows from moments, the oldest first.
-
-    A version of a baseline that holds the same measurement as the version before gives no row.
-    """
+    """Build the history of moments, the oldest first, without repeated versions of a baseline."""
     kernels = []
     for name, detail, measured in _series(moments, wanted.kernels):
         fresh = _without_repeats(measured) if measured[0][0].commit is not None else measured
@@ -149,11 +141,9 @@ def build_history(
 def _series(
     moments: Sequence[Moment], pattern: re.Pattern[str] | None
 ) -> Iterable[tuple[str, str, list[Measurement]]]:
-    """The measurements of each kernel: of one name, one size, and one launch if it has several.
-
-    Another launch of the same name and size is the same kernel launched in another way, unless a
-    capture has both.
-    """
+    # The measurements of each kernel: of one name, one size, and one launch if it has several.
+    # Another launch of the same name and size is the same kernel launched in another way, unless a
+    # capture has both
     every = ((moment, kernel) for moment in moments for kernel in moment.kernels)
     wanted = (each for each in every if pattern is None or pattern.search(each[1].name))
     names = _grouped(wanted, lambda kernel: kernel.name)
@@ -173,15 +163,14 @@ def _series(
 def _grouped(
     measured: Iterable[Measurement], key: Callable[[KernelSnapshot], str]
 ) -> dict[str, list[Measurement]]:
-    found: dict[str, list[Measurement]] = {}
+    groups: dict[str, list[Measurement]] = {}
     for each in measured:
-        found.setdefault(key(each[1]), []).append(each)
-    return found
+        groups.setdefault(key(each[1]), []).append(each)
+    return groups
 
 
 def _sizes(kernel: KernelSnapshot) -> str:
-    """The sizes of a launch specification as text; empty where they are not known."""
-    sizes = ((kernel.inputs and kernel.inputs.specification) or {}).get("sizes")
+    sizes = (kernel.specification or {}).get("sizes")
     if not isinstance(sizes, dict) or not sizes:
         return ""
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in sizes.items())
@@ -197,18 +186,18 @@ def _launch(kernel: KernelSnapshot) -> str:
 
 
 def _without_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
-    """Only what was measured or accepted anew; calibration measures no kernel anew."""
-    found: list[Measurement] = []
+    # Only what was measured or accepted anew; calibration measures no kernel anew
+    distinct: list[Measurement] = []
     last: object = None
     for moment, kernel in measured:
         state = replace(kernel, noise=None), len(_accepted(moment, kernel))
         if state != last:
-            found.append((moment, kernel))
+            distinct.append((moment, kernel))
         last = state
-    return found
+    return distinct
 
 
-def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
+def _row(measured: Sequence[Measurement], at: int, store: HistoryCache) -> HistoryRow:
     moment, kernel = measured[at]
     times = kernel.times_ns
     low, high = map(float, np.percentile(times, CLIPPED)) if len(times) > 1 else (None, None)
@@ -232,7 +221,7 @@ def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
 
 
 def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
-    """What was accepted of just this measurement, by its name and its time."""
+    # What was accepted of just this measurement, by its name and its time
     return tuple(
         each
         for each in moment.accepted
@@ -241,17 +230,16 @@ def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
 
 
 def _weight(kernel: KernelHistory) -> float:
-    """How much time the kernel takes by its newest row."""
     newest = kernel.rows[-1].kernel
     return (newest.median_ns or 0.0) * newest.launches
 
 
 def time_changed(
-    before: KernelSnapshot, after: KernelSnapshot, not_comparable: str | None, store: Store
+    before: KernelSnapshot, after: KernelSnapshot, not_comparable: str | None, store: HistoryCache
 ) -> TimeChange:
     """As :func:`kernelprof.comparison.times.time_change`, which takes milliseconds each time."""
     if not_comparable is not None:
         return TimeChange(TimeOutcome.NOT_COMPARABLE, reason=not_comparable)
     decisive = [(k.events_ns, k.profiled_ns, k.median_ns, k.noise) for k in (before, after)]
     key = hashlib.sha256(repr(decisive).encode()).hexdigest()
-    return store.known(TimeChange, key, "", lambda: time_change(before, after, None))
+    return store.get_or_make(TimeChange, key, "", lambda: time_change(before, after, None))

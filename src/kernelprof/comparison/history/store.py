@@ -34,55 +34,57 @@ MOST: Final = 50_000
 """Records of a kind that are kept, the newest: a difference of times takes 400 bytes."""
 
 
-class Store:
+class HistoryCache:
     """Records by kind and key, each with the state that it is of; ``None`` is memory only."""
 
-    def __init__(self, place: Path | None) -> None:
-        self.place = place
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
         self._kinds: dict[str, dict[str, list[Any]]] = {}
         self._changed = False
         with contextlib.suppress(OSError, ValueError, LookupError):
-            values = {} if place is None else read_object(files.read_text(place, _LARGEST))
+            values = {} if path is None else read_object(files.read_text(path, _LARGEST))
             # A new version, or a rule that was changed in a checkout, judges again.
             self._kinds = values["kinds"] if values.get("maker") == maker() else {}
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> HistoryCache:
         """Read already."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """Keep what was worked out, also where the run was interrupted."""
-        if self.place is None or not self._changed:
+        if self.path is None or not self._changed:
             return
-        kinds = {name: dict(list(known.items())[-MOST:]) for name, known in self._kinds.items()}
-        beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
+        kinds = {name: dict(list(entries.items())[-MOST:]) for name, entries in self._kinds.items()}
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
-            self.place.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({"maker": maker(), "kinds": kinds}), encoding="utf-8")
-            beside.replace(self.place)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(json.dumps({"maker": maker(), "kinds": kinds}), encoding="utf-8")
+            draft.replace(self.path)
 
-    def known(self, kind: type[Record], key: str, state: str, make: Callable[[], Record]) -> Record:
+    def get_or_make(
+        self, kind: type[Record], key: str, state: str, make: Callable[[], Record]
+    ) -> Record:
         """What was kept under a key in this state, else what ``make`` gives, which is then kept."""
-        known = self._kinds.setdefault(kind.__name__, {})
+        entries = self._kinds.setdefault(kind.__name__, {})
         with contextlib.suppress(LookupError, TypeError, ValueError):
-            before, values = known[key]
+            before, values = entries[key]
             if before == state:
                 return from_values(kind, values)
         # The same as when it comes out of the file.
         values = json.loads(json.dumps(to_values(make())))
-        known[key] = [state, values]
+        entries[key] = [state, values]
         self._changed = True
         return from_values(kind, values)
 
-    def forget(self, kind: type[DataclassInstance], kept: Collection[str]) -> None:
+    def forget(self, kind: type[DataclassInstance], keys: Collection[str]) -> None:
         """Forget what has none of these keys."""
-        known = self._kinds.get(kind.__name__, {})
-        for key in known.keys() - kept:
-            del known[key]
+        entries = self._kinds.get(kind.__name__, {})
+        for key in entries.keys() - keys:
+            del entries[key]
             self._changed = True
 
 
-def place_of(subject: Path) -> Path:
+def cache_path(subject: Path) -> Path:
     """The file for a folder or a baseline, in the user's cache directory."""
     from platformdirs import user_cache_path
 
@@ -96,21 +98,17 @@ def maker() -> str:
     """Who judges: our version, and a hash of our code and of the presets."""
     package = Path(__file__).parents[2]
     presets = data_folder("metric_presets")
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in (*sorted(package.rglob("*.py")), *sorted(presets.glob("*.toml"))):
-        found.update(f"{file.name}\0".encode() + file.read_bytes())
-    return f"{__version__} {found.hexdigest()}"
+        digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    return f"{__version__} {digest.hexdigest()}"
 
 
 def state_of(file: Path) -> str:
-    """A hash of a file, or of a capture directory: its manifest, and when its files were changed.
-
-    The manifest has the hashes of the other files; one that was changed later is read again, and
-    found to be damaged.
-    """
+    """Hash a file, or a capture directory by its manifest and the times of its files."""
     is_capture = file.is_dir()
-    found = hashlib.sha256(files.sha256(file / MANIFEST if is_capture else file).encode())
+    digest = hashlib.sha256(files.sha256(file / MANIFEST if is_capture else file).encode())
     for each in sorted(file.iterdir()) if is_capture else [file]:
-        known = each.lstat()
-        found.update(repr((each.name, known.st_size, known.st_mtime_ns)).encode())
-    return found.hexdigest()
+        status = each.lstat()
+        digest.update(repr((each.name, status.st_size, status.st_mtime_ns)).encode())
+    return digest.hexdigest()

@@ -46,15 +46,15 @@ def overview(history: History) -> str:
     if history.source is HistoryOrigin.GIT:
         return f"{count(history.moments, 'commit')}, {kernels}, {period(history)}"
     captures = history.moments - history.baselines
-    found = ((captures, "capture"), (history.baselines, "baseline"))
-    parts = " and ".join(count(number, noun) for number, noun in found if number)
+    kinds = ((captures, "capture"), (history.baselines, "baseline"))
+    parts = " and ".join(count(number, noun) for number, noun in kinds if number)
     return f"{parts}, {kernels}, {period(history)}"
 
 
 def period(history: History) -> str:
     """From when to when, in UTC."""
-    found = [row.moment.date for kernel in history.kernels for row in kernel.rows]
-    first, last = day(min(found)), day(max(found))
+    moments = [row.moment.date for kernel in history.kernels for row in kernel.rows]
+    first, last = day(min(moments)), day(max(moments))
     return first if first == last else f"{first} to {last}"
 
 
@@ -70,13 +70,13 @@ def summary(kernel: KernelHistory) -> str:
     if len(gpus) == 1:
         text += f": {time_cell(first)} to {time_cell(last)}"
     outcomes = Counter(row.time.outcome for row in kernel.rows if row.time is not None)
-    counted = {
+    counts = {
         "slower": outcomes[TimeOutcome.SLOWER],
         "faster": outcomes[TimeOutcome.FASTER],
         "another verdict": sum(row.verdict_changed for row in kernel.rows),
         "other counters": sum(bool(row.counters) for row in kernel.rows),
     }
-    parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counted.items() if n]
+    parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counts.items() if n]
     return f"{text}; {', '.join(parts) or _QUIET}"
 
 
@@ -157,13 +157,13 @@ def notes(row: HistoryRow) -> Iterable[str]:
 
 def reasons(kernel: KernelHistory) -> list[str]:
     """Why times of rows are not compared, each reason once; and what they are compared with."""
-    found = dict.fromkeys(
+    texts = dict.fromkeys(
         f"{change_cell(row, first=False)}: {row.time.reason}"
         for row in kernel.rows
         if row.time is not None and row.time.outcome is TimeOutcome.NOT_COMPARABLE
     )
     if any(row.against is not None and not row.next_to for row in kernel.rows):
-        found["after another GPU a row is compared with the last one on its own"] = None
-    more = len(found) - MOST_REASONS
+        texts["after another GPU a row is compared with the last one on its own"] = None
+    more = len(texts) - MOST_REASONS
     note = [f"and {more} more: --format json has all"] if more > 0 else []
-    return [*list(found)[:MOST_REASONS], *note]
+    return [*list(texts)[:MOST_REASONS], *note]

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.report.charts import bars, kernels, memory, roofline, times
 
 if TYPE_CHECKING:
-    from kernelprof.report.charts.parts import Kind, Rows
-    from kernelprof.report.markup import Markup
+    from markupsafe import Markup
 
-KINDS: Final[dict[str, Kind]] = {
+    from kernelprof.report.charts.parts import ChartKind, Rows
+
+KINDS: Final[dict[str, ChartKind]] = {
     **bars.KINDS,
     **times.KINDS,
     "overview": kernels.KIND,
@@ -25,7 +26,7 @@ KINDS: Final[dict[str, Kind]] = {
 """Every chart by its name; what is no part of this package adds its own."""
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> ChartKind:
     """What there is to know of a chart, whatever its options."""
     return KINDS[name.partition(":")[0]]
 

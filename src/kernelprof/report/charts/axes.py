@@ -42,7 +42,7 @@ _FORMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """Values from ``low`` to ``high`` along an axis; of a ``log`` one both are above zero."""
 
     low: float
@@ -66,7 +66,7 @@ class Scale:
 class Axis:
     """A scale with its ticks, what they say, and a title."""
 
-    scale: Scale
+    scale: AxisScale
     ticks: Sequence[float]
     text: Callable[[float], str]
     title: str = ""
@@ -76,17 +76,17 @@ class Axis:
         return self.scale.at(value)
 
 
-def around(values: Iterable[float], *, zero: bool = False, log: bool = False) -> Scale:
+def around(values: Iterable[float], *, zero: bool = False, log: bool = False) -> AxisScale:
     """A scale with room on both sides of the values; from ``zero`` on, only above them."""
-    found = list(values)
-    low, high = min(found), max(found)
+    numbers = list(values)
+    low, high = min(numbers), max(numbers)
     if log:
         room = (high / low) ** 0.05 if high > low else 1.5
-        return Scale(low / room, high * room, log=True)
+        return AxisScale(low / room, high * room, log=True)
     if zero:
-        return Scale(0.0, 1.05 * high or 1.0)
+        return AxisScale(0.0, 1.05 * high or 1.0)
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-    return Scale(low - room, high + room)
+    return AxisScale(low - room, high + room)
 
 
 def step_for(span: float, most: int) -> float:
@@ -119,14 +119,14 @@ def prefixed(value: float, unit: str = "") -> str:
 
 
 def _powers(low: float, high: float, most: int) -> list[float]:
-    found = [
+    ticks = [
         step * 10.0**power
         for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         for step in _STEPS
         if low <= step * 10.0**power <= high
     ]
-    whole = [each for each in found if math.isclose(math.log10(each) % 1.0, 0.0, abs_tol=1e-9)]
-    return whole if len(found) > most and len(whole) > 1 else found
+    whole = [each for each in ticks if math.isclose(math.log10(each) % 1.0, 0.0, abs_tol=1e-9)]
+    return whole if len(ticks) > most and len(whole) > 1 else ticks
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:

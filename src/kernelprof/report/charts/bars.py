@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kernelprof.report.charts.parts import ACCENT, BEFORE, Key, Kind, Row, Rows, real, tidy
-from kernelprof.report.markup import Markup, classes, element, joined
+from kernelprof.report.charts.parts import ACCENT, BEFORE, ChartKind, Key, Row, Rows, real, tidy
+from kernelprof.report.markup import classes, element, environment, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from markupsafe import Markup
 
 TITLES: Final = {
     "warps": "Share of a warp's time",
@@ -45,29 +47,32 @@ def share_row(name: str, share: float) -> Row:
     return {"name": name, "share": tidy(share), "text": f"{100 * share:.1f} %"}
 
 
-def table(rows: Iterable[Markup], look: str = "") -> Markup:
-    """Bars as a table: names, bars and numbers are its columns, so that everybody can read it."""
-    return element("table", element("tbody", joined(rows)), class_=classes("bars", look))
+class BarRow(NamedTuple):
+    """A name, a bar over a ``part`` of its column, 0 to 1, with its class, and what it says.
+
+    The name of a row ``before`` or ``after`` a change has that word for those who do not see it.
+    """
+
+    name: str
+    part: float
+    text: str
+    look: str = ""
+    tip: str = ""
+    state: str = ""
 
 
-def bar(name: Markup, part: float, text: str, look: str = "", tip: str = "") -> Markup:
-    """A row: the bar is a ``part`` of its column, 0 to 1."""
-    fill = element("span", class_=classes("fill", look), style=f"width: {100 * part:.2f}%")
-    return element(
-        "tr",
-        element("th", name, scope="row", title=tip),
-        element("td", fill, class_="track", aria_hidden="true"),
-        element("td", text, class_="number"),
-    )
+def _bars(rows: Iterable[BarRow], look: str = "bars") -> Markup:
+    table: Markup = environment().get_template("bars.html").module.bars(rows, look)  # type: ignore[attr-defined]
+    return table
 
 
 def _shares(rows: Rows, _: str) -> Markup:
-    return table(
-        bar(
-            element("span", str(row["name"])),
+    return _bars(
+        BarRow(
+            str(row["name"]),
             real(row, "share"),
             str(row["text"]),
-            "first" if row["first"] else "",
+            "fill first" if row["first"] else "fill",
             str(row["tip"]),
         )
         for row in rows
@@ -76,32 +81,39 @@ def _shares(rows: Rows, _: str) -> Markup:
 
 def _occupancy(rows: Rows) -> Markup:
     most = max((real(row, "blocks") for row in rows), default=0.0) or 1.0
-    return table(
-        bar(
-            element("span", str(row["name"])),
+    return _bars(
+        BarRow(
+            str(row["name"]),
             real(row, "blocks") / most,
             str(row["text"]),
-            "first" if row["first"] else "",
+            "fill first" if row["first"] else "fill",
         )
         for row in rows
     )
 
 
 def _states(rows: Rows) -> Markup:
-    """Pairs of bars, above before, below after: a side is told by its place and in words, too."""
-    found = []
-    for row in rows:
-        is_after = row["side"] == "After"
-        said = element("span", "after" if is_after else "before", class_="unseen")
-        shown = element("span", str(row["name"]), class_="unseen" if is_after else "")
-        name = joined([shown, said], " ")
-        look = "first" if is_after else "before"
-        found.append(bar(name, real(row, "share"), str(row["text"]), look, str(row["tip"])))
-    return table(found, "pairs")
+    return _bars(
+        [
+            BarRow(
+                str(row["name"]),
+                real(row, "share"),
+                str(row["text"]),
+                "fill first" if row["side"] == "After" else "fill before",
+                str(row["tip"]),
+                "after" if row["side"] == "After" else "before",
+            )
+            for row in rows
+        ],
+        "bars pairs",
+    )
+
+
+def _table(rows: Iterable[Markup], look: str) -> Markup:
+    return element("table", element("tbody", joined(rows)), class_=look)
 
 
 def _climb(rows: Rows, field: str = "gflops") -> Markup:
-    """A bar a rung, in order, with its rate and its verdict; lines across them are limits."""
     (unit,) = (unit for unit, each in FIELD_OF.items() if each == field)
     rungs = [row for row in rows if row["what"] == "rung"]
     limits = [(str(row["text"]), real(row, field)) for row in rows if row["what"] == "limit"]
@@ -111,19 +123,19 @@ def _climb(rows: Rows, field: str = "gflops") -> Markup:
         element("span", class_="limit", style=f"left: {100 * rate / most:.2f}%")
         for _, rate in limits
     ]
-    found = []
+    rows_of_rungs = []
     for row in rungs:
         part = 0.0 if row[field] is None else real(row, field) / most
         look = classes("fill", "first" if row["first"] else "")
         fill = element("span", class_=look, style=f"width: {100 * part:.2f}%")
         rate, _, verdict = str(row["text"]).partition(": ")
-        said = joined([element("strong", rate), element("span", verdict, class_="muted")], " ")
-        found.append(
+        outcome = joined([element("strong", rate), element("span", verdict, class_="muted")], " ")
+        rows_of_rungs.append(
             element(
                 "tr",
                 element("th", str(row["name"]), scope="row"),
                 element("td", fill, *lines, class_="track", aria_hidden="true"),
-                element("td", said, title=f"{row['time']}"),
+                element("td", outcome, title=f"{row['time']}"),
             )
         )
     names = [
@@ -132,18 +144,17 @@ def _climb(rows: Rows, field: str = "gflops") -> Markup:
     ]
     over = element("td", *names, class_="limits", style=f"height: {1.2 * len(names) + 0.3}em")
     head = element("tr", element("td", unit, class_="muted"), over, element("td"))
-    return table([head, *found], "climb")
+    return _table([head, *rows_of_rungs], "bars climb")
 
 
 def _waterfall(rows: Rows) -> Markup:
-    """The time before, what was added or taken away one below the other, and the time after."""
     most = max(max(real(row, "start"), real(row, "end")) for row in rows) or 1.0
-    found = []
+    bars = []
     for row in rows:
         low, high = sorted((real(row, "start") / most, real(row, "end") / most))
         place = f"margin-left: {100 * low:.2f}%; width: {100 * (high - low):.2f}%"
         fill = element("span", class_=classes("fill", str(row["look"])), style=place)
-        found.append(
+        bars.append(
             element(
                 "tr",
                 element("th", str(row["name"]), scope="row"),
@@ -151,14 +162,14 @@ def _waterfall(rows: Rows) -> Markup:
                 element("td", str(row["text"]), class_="number"),
             )
         )
-    return table(found, "waterfall")
+    return _table(bars, "bars waterfall")
 
 
 _SIDES: Final = (Key("before", BEFORE), Key("after", ACCENT))
 KINDS: Final = {
-    "shares": Kind(_shares, readable=True),
-    "occupancy": Kind(_occupancy, readable=True),
-    "states": Kind(_states, readable=True, wide=True, legend=lambda _: _SIDES),
-    "waterfall": Kind(_waterfall, readable=True, wide=True),
-    "climb": Kind(_climb, readable=True, wide=True),
+    "shares": ChartKind(_shares, readable=True),
+    "occupancy": ChartKind(_occupancy, readable=True),
+    "states": ChartKind(_states, readable=True, wide=True, legend=lambda _: _SIDES),
+    "waterfall": ChartKind(_waterfall, readable=True, wide=True),
+    "climb": ChartKind(_climb, readable=True, wide=True),
 }

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from markupsafe import Markup
+
 from kernelprof.report.charts.parts import SHAPES
-from kernelprof.report.markup import Markup, element, joined
+from kernelprof.report.markup import element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.report.charts.axes import Axis
-    from kernelprof.report.markup import Value
+    from kernelprof.report.markup import Attribute
 
 AXIS_HEIGHT: Final = 24
 TITLE_HEIGHT: Final = 18
@@ -29,7 +31,7 @@ def percent(part: float) -> str:
 
 
 def line(
-    x: float, y: float, x2: float, y2: float, look: str, *, title: str = "", **style: Value
+    x: float, y: float, x2: float, y2: float, look: str, *, title: str = "", **style: Attribute
 ) -> Markup:
     """A line; ``x`` are parts of the width, ``y`` pixels."""
     ends = {"x1": percent(x), "y1": f"{y:.1f}", "x2": percent(x2), "y2": f"{y2:.1f}"}
@@ -106,10 +108,10 @@ def plot(
 
 def _side(height: float, y: Axis | None, names: Sequence[str]) -> Markup:
     if y is not None:
-        said = [(y.at(value), y.text(value)) for value in y.ticks]
-        width = max((len(words) for _, words in said), default=0)
+        labels = [(y.at(value), y.text(value)) for value in y.ticks]
+        width = max((len(words) for _, words in labels), default=0)
         spans = [
-            element("span", words, style=f"top: {(1 - at) * height:.1f}px") for at, words in said
+            element("span", words, style=f"top: {(1 - at) * height:.1f}px") for at, words in labels
         ]
         title = element("p", y.title, class_="title") if y.title else Markup("")
         look = f"width: {width + 1}ch; height: {height:g}px"

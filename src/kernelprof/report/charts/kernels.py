@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.rules import Place, registry
+from kernelprof.analysis.rules import Subsystem, registry
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.numbers import share as percent
-from kernelprof.report.charts.parts import Key, Kind, Row, Rows, real, tidy
-from kernelprof.report.markup import Markup, classes, element, joined
+from kernelprof.report.charts.parts import ChartKind, Key, Row, Rows, real, tidy
+from kernelprof.report.markup import classes, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from markupsafe import Markup
 
 OTHERS: Final = "others"
 KINDS_OF_VERDICTS: Final = {
@@ -26,14 +28,14 @@ KINDS_OF_VERDICTS: Final = {
 }
 """Colour and words of each kind of verdict."""
 
-_OF_PLACE: Final = {
-    Place.DRAM: "memory",
-    Place.L2: "memory",
-    Place.L1: "memory",
-    Place.SHARED: "shared",
-    Place.PIPES: "work",
-    Place.INSTRUCTIONS: "work",
-    Place.WAITING: "waiting",
+_OF_SUBSYSTEM: Final = {
+    Subsystem.DRAM: "memory",
+    Subsystem.L2: "memory",
+    Subsystem.L1: "memory",
+    Subsystem.SHARED: "shared",
+    Subsystem.PIPES: "work",
+    Subsystem.INSTRUCTIONS: "work",
+    Subsystem.WAITING: "waiting",
 }
 _ASPECT: Final = 4.4
 """Width over height of the whole on a page; on a phone areas are right and shapes are not."""
@@ -45,7 +47,7 @@ _ROOM: Final = 0.12
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TreemapEntry:
     """A kernel with its ``share`` of the time, 0 to 1, and what of it the fix can save.
 
     ``group`` is the range of NVTX around it, where there is one; ``target`` its anchor.
@@ -81,10 +83,10 @@ def kind_of(verdict: Verdict) -> str:
     if verdict.status is Status.AT_LIMIT:
         return "limit"
     rule = registry().get(verdict.bottleneck or "")
-    return "open" if rule is None else _OF_PLACE[rule.place]
+    return "open" if rule is None else _OF_SUBSYSTEM[rule.subsystem]
 
 
-def rows(parts: Iterable[Part]) -> tuple[Row, ...]:
+def rows(parts: Iterable[TreemapEntry]) -> tuple[Row, ...]:
     """An area each."""
     return tuple(
         {
@@ -109,28 +111,28 @@ def areas(sizes: Sequence[float], whole: Area, aspect: float = _ASPECT) -> list[
     total = sum(sizes)
     if not sizes or total <= 0:
         return []
-    found: list[Area] = []
-    rest, at = whole, 0
+    rectangles: list[Area] = []
+    room, at = whole, 0
     scale = whole.width * whole.height / total
     while at < len(sizes):
-        is_tall = rest.width * aspect >= rest.height
-        side = rest.height if is_tall else rest.width * aspect
+        is_tall = room.width * aspect >= room.height
+        side = room.height if is_tall else room.width * aspect
         row = 1
         while at + row < len(sizes) and _worst(
             sizes[at : at + row + 1], side, scale * aspect
         ) <= _worst(sizes[at : at + row], side, scale * aspect):
             row += 1
         own = sizes[at : at + row]
-        found += _row(own, rest, scale, is_tall=is_tall)
-        taken = sum(own) * scale
+        rectangles += _row(own, room, scale, is_tall=is_tall)
+        covered = sum(own) * scale
         if is_tall:
-            used = taken / rest.height
-            rest = Area(rest.x + used, rest.y, max(rest.width - used, 0.0), rest.height)
+            used = covered / room.height
+            room = Area(room.x + used, room.y, max(room.width - used, 0.0), room.height)
         else:
-            used = taken / rest.width
-            rest = Area(rest.x, rest.y + used, rest.width, max(rest.height - used, 0.0))
+            used = covered / room.width
+            room = Area(room.x, room.y + used, room.width, max(room.height - used, 0.0))
         at += row
-    return found
+    return rectangles
 
 
 def _worst(sizes: Sequence[float], side: float, scale: float) -> float:
@@ -142,31 +144,33 @@ def _worst(sizes: Sequence[float], side: float, scale: float) -> float:
     return max(side**2 * large / total**2, total**2 / (side**2 * small))
 
 
-def _row(sizes: Sequence[float], rest: Area, scale: float, *, is_tall: bool) -> Iterable[Area]:
+def _row(sizes: Sequence[float], room: Area, scale: float, *, is_tall: bool) -> Iterable[Area]:
     total = sum(sizes) * scale
     at = 0.0
     for size in sizes:
         if is_tall:
-            width = total / rest.height if rest.height else 0.0
-            height = rest.height * size * scale / total if total else 0.0
-            yield Area(rest.x, rest.y + at, width, height)
+            width = total / room.height if room.height else 0.0
+            height = room.height * size * scale / total if total else 0.0
+            yield Area(room.x, room.y + at, width, height)
             at += height
         else:
-            height = total / rest.width if rest.width else 0.0
-            width = rest.width * size * scale / total if total else 0.0
-            yield Area(rest.x + at, rest.y, width, height)
+            height = total / room.width if room.width else 0.0
+            width = room.width * size * scale / total if total else 0.0
+            yield Area(room.x + at, room.y, width, height)
             at += width
 
 
-def _draw(found: Rows) -> Markup:
+def _draw(rows_of_kernels: Rows) -> Markup:
     groups: dict[str, list[Row]] = {}
-    for row in found:
+    for row in rows_of_kernels:
         groups.setdefault(str(row["group"]), []).append(row)
     ordered = sorted(groups.items(), key=lambda each: -_size(each[1]))
     whole = areas([_size(own) for _, own in ordered], Area(0, 0, 1, 1))
-    total = _size(found)
+    total = _size(rows_of_kernels)
     if len(ordered) == 1:
-        return element("ul", joined(_cells(found, Area(0, 0, 1, 1), total)), class_="treemap")
+        return element(
+            "ul", joined(_cells(rows_of_kernels, Area(0, 0, 1, 1), total)), class_="treemap"
+        )
     parts = []
     for (name, own), area in zip(ordered, whole, strict=True):
         title = f"{name or 'no range'} {percent(_size(own) / total)}"
@@ -176,13 +180,12 @@ def _draw(found: Rows) -> Markup:
     return element("ul", joined(parts), class_="treemap grouped")
 
 
-def _size(found: Rows) -> float:
-    return sum(real(row, "share") for row in found)
+def _size(rows_of_kernels: Rows) -> float:
+    return sum(real(row, "share") for row in rows_of_kernels)
 
 
-def _cells(found: Rows, area: Area, total: float) -> Iterable[Markup]:
-    """The kernels of a range, which fill it."""
-    ordered = sorted(found, key=lambda row: (row["kind"] == OTHERS, -real(row, "share")))
+def _cells(rows_of_kernels: Rows, area: Area, total: float) -> Iterable[Markup]:
+    ordered = sorted(rows_of_kernels, key=lambda row: (row["kind"] == OTHERS, -real(row, "share")))
     aspect = _ASPECT * area.width / area.height if area.height else 1.0
     sizes = [real(row, "share") for row in ordered]
     for row, place in zip(ordered, areas(sizes, Area(0, 0, 1, 1), aspect), strict=True):
@@ -192,9 +195,9 @@ def _cells(found: Rows, area: Area, total: float) -> Iterable[Markup]:
 
 def _cell(row: Row, area: Area, part: float, wide: float) -> Markup:
     """A kernel's rectangle; ``wide`` is its part of the map's width."""
-    said = percent(real(row, "share"))
+    time_share = percent(real(row, "share"))
     saves = real(row, "saves")
-    words = [f"{row['name']}: {said} of the time", str(row["verdict"])]
+    words = [f"{row['name']}: {time_share} of the time", str(row["verdict"])]
     inside = [element("span", f"{row['name']} ", class_="name")]
     could_save = "could save" if wide >= _ROOM else "save"
     if saves > 0:
@@ -204,7 +207,7 @@ def _cell(row: Row, area: Area, part: float, wide: float) -> Markup:
         part_saved = min(saves / real(row, "share"), 1.0)
         style = f"width: {100 * part_saved:.1f}%"
         inside.append(element("span", class_="saving", style=style, aria_hidden="true"))
-    inside.insert(1, element("span", f"{said} ", class_="detail"))
+    inside.insert(1, element("span", f"{time_share} ", class_="detail"))
     inside.append(element("span", f", {row['verdict']}", class_="unseen"))
     look = classes("cell", f"k-{row['kind']}", "small" if part < _LEAST else "")
     title = "\n".join(filter(None, words))
@@ -215,14 +218,14 @@ def _cell(row: Row, area: Area, part: float, wide: float) -> Markup:
     return element("li", link, style=area.style)
 
 
-def _legend(found: Rows) -> Sequence[Key]:
-    there = {row["kind"] for row in found}
+def _legend(rows_of_kernels: Rows) -> Sequence[Key]:
+    there = {row["kind"] for row in rows_of_kernels}
     keys = [
         Key(words, colour) for kind, (colour, words) in KINDS_OF_VERDICTS.items() if kind in there
     ]
-    if any(real(row, "saves") > 0 for row in found):
+    if any(real(row, "saves") > 0 for row in rows_of_kernels):
         keys.append(Key("line at the bottom: the part of it that the fix could save", "var(--fg)"))
     return keys
 
 
-KIND: Final = Kind(_draw, readable=True, wide=True, legend=_legend)
+KIND: Final = ChartKind(_draw, readable=True, wide=True, legend=_legend)

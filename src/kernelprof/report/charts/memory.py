@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import share as percent
-from kernelprof.report.charts.parts import Kind, Row, Rows, real, tidy
-from kernelprof.report.markup import Markup, classes, element, joined
+from kernelprof.report.charts.parts import ChartKind, Row, Rows, real, tidy
+from kernelprof.report.markup import classes, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from markupsafe import Markup
 
 COLUMNS: Final = (("kernel",), ("l1", "shared"), ("l2",), ("dram",))
 """The levels from the left to the right, those of a column below one another."""
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MapLevel:
     """A level of the memory and what is to be known of it."""
 
     id: str
@@ -26,7 +28,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class MapLink:
     """What moves between two levels; ``text`` are its bytes.
 
     ``use`` is how much of its peak the link is used, 0 to 1, and ``needless`` the part of the bytes
@@ -45,12 +47,12 @@ class Link:
     limiting: bool = False
 
 
-def rows(levels: Iterable[Level], links: Iterable[Link]) -> tuple[Row, ...]:
+def rows(levels: Iterable[MapLevel], links: Iterable[MapLink]) -> tuple[Row, ...]:
     """The levels, and the links between them."""
-    found: list[Row] = [
+    result: list[Row] = [
         {"what": "level", "id": each.id, "name": each.name, "notes": each.notes} for each in levels
     ]
-    found += [
+    result += [
         {
             "what": "link",
             "start": each.start,
@@ -65,12 +67,12 @@ def rows(levels: Iterable[Level], links: Iterable[Link]) -> tuple[Row, ...]:
         }
         for each in links
     ]
-    return tuple(found)
+    return tuple(result)
 
 
-def _draw(found: Rows) -> Markup:
-    levels = {str(row["id"]): row for row in found if row["what"] == "level"}
-    links = [row for row in found if row["what"] == "link"]
+def _draw(rows_of_map: Rows) -> Markup:
+    levels = {str(row["id"]): row for row in rows_of_map if row["what"] == "level"}
+    links = [row for row in rows_of_map if row["what"] == "link"]
     parts = []
     for at, column in enumerate(COLUMNS):
         here = [_level(levels[each]) for each in column if each in levels]
@@ -91,7 +93,6 @@ def _level(row: Row) -> Markup:
 
 
 def _link(row: Row) -> Markup:
-    """A link: its bytes, a bar for the use of its peak, and what of it is waste."""
     notes = row["notes"]
     assert isinstance(notes, tuple)
     parts = [element("span", str(row["name"]), class_="what")] if row["name"] else []
@@ -110,4 +111,4 @@ def _link(row: Row) -> Markup:
     return element("li", joined(parts, " "), class_=look, title=str(row["tip"]))
 
 
-KIND: Final = Kind(_draw, readable=True, wide=True)
+KIND: Final = ChartKind(_draw, readable=True, wide=True)

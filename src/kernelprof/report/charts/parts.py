@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from kernelprof.report.markup import Markup
+    from markupsafe import Markup
 
 Row = dict[str, object]
 Rows = Sequence[Row]
@@ -23,7 +23,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChartKind:
     """A kind of chart.
 
     ``draw`` takes the rows and the options of the chart's name, and gives markup. A ``readable``
@@ -71,5 +71,5 @@ def real(row: Row, field: str) -> float:
 
 def time_unit(nanoseconds: float) -> tuple[float, str]:
     """The unit for a time, with its nanoseconds."""
-    found = (each for each in _TIME_UNITS if abs(nanoseconds) >= each[0])
-    return next(found, _TIME_UNITS[-1])
+    units = (each for each in _TIME_UNITS if abs(nanoseconds) >= each[0])
+    return next(units, _TIME_UNITS[-1])

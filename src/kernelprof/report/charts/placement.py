@@ -7,9 +7,9 @@ So a place is judged at several widths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -40,12 +40,11 @@ _CROSSED: Final = 30.0
 _ROUNDS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Words at a place: a part of the width, the pixels of their base line, and their anchor.
 
     ``cost`` says how much a spot is worse than others of the same label; a line that crosses a
-    label costs 30, a point below it 300.
+    label costs 30, a point below it 300. A named tuple, as a page has hundreds of thousands.
     """
 
     words: str
@@ -62,8 +61,7 @@ class Spot:
         return box
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line between two places, and how much it matters beside a limit's that it crosses words."""
 
     x: float
@@ -96,21 +94,20 @@ class Field:
         choices = self._choices(labels)
         best, least = list[int](), float("inf")
         for first in range(len(labels)):
-            found = self._in_order(choices, [*range(first, len(labels)), *range(first)])
-            taken = np.stack([each.boxes[n] for each, n in zip(choices, found, strict=True)])
+            indices = self._in_order(choices, [*range(first, len(labels)), *range(first)])
+            boxes = np.stack([each.boxes[n] for each, n in zip(choices, indices, strict=True)])
             harms = [
-                choice.harms[n] + _OVERLAP * overlap(np.delete(taken, at, 0), taken[at]).sum()
-                for at, (choice, n) in enumerate(zip(choices, found, strict=True))
+                choice.harms[n] + _OVERLAP * overlap(np.delete(boxes, at, 0), boxes[at]).sum()
+                for at, (choice, n) in enumerate(zip(choices, indices, strict=True))
             ]
-            cost = sum(harms) + sum(e.own[n] for e, n in zip(choices, found, strict=True))
+            cost = sum(harms) + sum(e.own[n] for e, n in zip(choices, indices, strict=True))
             if cost < least:
-                best, least = found, cost
+                best, least = indices, cost
             if max(harms) < _CROSSED:
                 break
         return [spots[n] for spots, n in zip(labels, best, strict=True)]
 
     def _choices(self, labels: Sequence[Sequence[Spot]]) -> list[_Choice]:
-        """The spots of each label: where each lies, and what it costs by itself."""
         spots = [spot for each in labels for spot in each]
         widths = np.array(self.widths)
         boxes = _boxes(spots, widths)
@@ -125,8 +122,14 @@ class Field:
             crossed = _crossed(boxes, self.lines, widths)
             harms = harms + _CROSSED * (crossed * weights).sum(axis=(-2, -1))
         own = np.array([each.cost for each in spots])
-        ends = np.cumsum([len(each) for each in labels])[:-1]
-        return list(map(_Choice, *(np.split(each, ends) for each in (boxes, own, harms))))
+        costs = own + harms
+        choices, start = [], 0
+        for each in labels:
+            part = slice(start, start + len(each))
+            start = part.stop
+            order = np.argsort(own[part], kind="stable")
+            choices.append(_Choice(boxes[part], own[part], harms[part], costs[part], order))
+        return choices
 
     def _in_order(self, choices: Sequence[_Choice], order: Sequence[int]) -> list[int]:
         chosen: dict[int, int] = {}
@@ -142,25 +145,41 @@ class Field:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Spots of a label by number: boxes at each width, their own costs, and what they harm."""
+    """Spots of a label by number: boxes at each width, their own costs, what they harm, the sum of
+    these two, and their ``order`` by their own costs.
+    """
 
     boxes: Boxes
     own: Costs
     harms: Costs
+    costs: Costs
+    order: npt.NDArray[np.intp]
+
+    @cached_property
+    def best_alone(self) -> int:
+        """The one that costs least where nothing else is taken."""
+        return self._least(self.costs)
 
     def best(self, others: Sequence[Boxes]) -> int:
         """The one that costs least beside others that are taken; of equal ones the better spot."""
-        costs = self.own + self.harms
-        if others:
-            hidden = overlap(self.boxes[:, None], np.array(others))
-            costs = costs + _OVERLAP * hidden.sum(axis=(-2, -1))
-        return int(np.lexsort((self.own, costs))[0])
+        if not others:
+            return self.best_alone
+        occupied = np.array(others)
+        # Others only add to costs: what is free of them stays the best.
+        if not overlap(self.boxes[self.best_alone], occupied).any():
+            return self.best_alone
+        hidden = overlap(self.boxes[:, None], occupied)
+        return self._least(self.costs + _OVERLAP * hidden.sum(axis=(-2, -1)))
+
+    def _least(self, costs: Costs) -> int:
+        return int(self.order[costs[self.order].argmin()])
 
 
 def _boxes(spots: Sequence[Spot], widths: Costs) -> Boxes:
-    """What spots cover, by spot and by width of the plot."""
-    known = np.array([(e.part, e.height, e.dx, *_reach(e)) for e in spots])
-    parts, heights, dx, before, after = known.T[..., None]
+    columns = np.array(
+        [(e.part, e.height, e.dx, *_reach(e.words, e.anchor, e.bold)) for e in spots]
+    )
+    parts, heights, dx, before, after = columns.T[..., None]
     middle = parts * widths + dx
     heights = np.broadcast_to(heights, middle.shape)
     return np.stack(
@@ -168,15 +187,14 @@ def _boxes(spots: Sequence[Spot], widths: Costs) -> Boxes:
     )
 
 
-def _reach(spot: Spot) -> tuple[float, float]:
-    """Pixels that words take on the left and on the right of where they are anchored."""
-    size = breadth(spot.words) * (_BOLD if spot.bold else 1.0)
-    before = {"end": size, "middle": size / 2}.get(spot.anchor, 0.0)
+@lru_cache(maxsize=4096)
+def _reach(words: str, anchor: str, bold: bool) -> tuple[float, float]:
+    size = breadth(words) * (_BOLD if bold else 1.0)
+    before = {"end": size, "middle": size / 2}.get(anchor, 0.0)
     return before, size - before
 
 
 def _marks(points: Sequence[tuple[float, float]], widths: Costs) -> Boxes:
-    """What the marks of points cover, by width of the plot and by point."""
     x, y = np.array(points, np.float64).T
     x = x * widths[..., None]
     y = np.broadcast_to(y, x.shape)
@@ -184,17 +202,16 @@ def _marks(points: Sequence[tuple[float, float]], widths: Costs) -> Boxes:
 
 
 def _crossed(boxes: Boxes, lines: Sequence[Line], widths: Costs) -> Answers:
-    """Which lines go through which boxes, with the lines along the last axis."""
     x, y, x2, y2 = np.array([(e.x, e.y, e.x2, e.y2) for e in lines]).T
     left, top, right, bottom = (each[..., None] for each in np.moveaxis(boxes, -1, 0))
     across = (x2 - x) * widths[..., None]
     x = x * widths[..., None]
     first, last = _within(across, left - _CLEARANCE - x, right + _CLEARANCE - x)
     enters, leaves = _within(y2 - y, top - _CLEARANCE - y, bottom + _CLEARANCE - y)
-    found: Answers = np.maximum(np.maximum(first, enters), 0) <= np.minimum(
+    answers: Answers = np.maximum(np.maximum(first, enters), 0) <= np.minimum(
         np.minimum(last, leaves), 1
     )
-    return found
+    return answers
 
 
 def _within(step: Any, low: Any, high: Any) -> tuple[Costs, Costs]:
@@ -219,10 +236,10 @@ def breadth(words: str) -> float:
 
 def overlap(one: Boxes, other: Boxes) -> Answers:
     """Whether boxes have a part in common."""
-    found: Answers = np.all(
-        (one[..., :2] < other[..., 2:]) & (other[..., :2] < one[..., 2:]), axis=-1
-    )
-    return found
+    left, top, right, bottom = (one[..., side] for side in range(4))
+    answers: Answers = (left < other[..., 2]) & (other[..., 0] < right)
+    answers &= (top < other[..., 3]) & (other[..., 1] < bottom)
+    return answers
 
 
 def covers(box: Boxes, point: tuple[float, float], width: float) -> bool:
@@ -236,43 +253,43 @@ def beside_slope(line: Line, words: Sequence[str], step: float) -> list[Spot]:
     The corner of the words that is nearest to the line touches it at any width. Words that come
     later cost more.
     """
-    found = []
+    spots = []
     steps = int((line.y - line.y2) // step)
-    for at, (place, said) in product(range(steps + 1), enumerate(words)):
+    for at, (rank, text) in product(range(steps + 1), enumerate(words)):
         height = line.y - 4 - at * step
         if height <= line.y2:
             continue
         part = line.x + (line.x2 - line.x) * (line.y - height) / (line.y - line.y2)
-        cost = 0.05 * at + 8.0 * place
+        cost = 0.05 * at + 8.0 * rank
         below, above = height + 4 + _ASCENT, height - 4 - _DESCENT
-        found.append(Spot(said, part, below, dx=5.0, cost=cost))
-        found.append(Spot(said, part, above, "end", dx=-5.0, cost=cost + 0.5))
-    for place, said in enumerate(words):
-        found.append(Spot(said, line.x2, line.y2 - 7, dx=4.0, cost=5.0 + 8.0 * place))
-    return found
+        spots.append(Spot(text, part, below, dx=5.0, cost=cost))
+        spots.append(Spot(text, part, above, "end", dx=-5.0, cost=cost + 0.5))
+    for rank, text in enumerate(words):
+        spots.append(Spot(text, line.x2, line.y2 - 7, dx=4.0, cost=5.0 + 8.0 * rank))
+    return spots
 
 
 def along_level(line: Line, words: Sequence[str], step: float) -> list[Spot]:
     """Spots along a level line from its end on, above it and below; at its end if it is a point."""
-    found = [Spot(words[0], line.x2, line.y - 7, "end")] if line.x2 <= line.x else []
-    for at, (place, said) in product(range(int(1 / step)), enumerate(words)):
+    spots = [Spot(words[0], line.x2, line.y - 7, "end")] if line.x2 <= line.x else []
+    for at, (rank, text) in product(range(int(1 / step)), enumerate(words)):
         part = line.x2 - at * step
         if part > line.x:
             # Farther off there is room beside points that lie on the line.
             for down, farther in ((-7, 0.0), (16, 0.5), (-13, 2.0), (24, 2.5)):
-                cost = 0.1 * at + 8.0 * place + farther
-                found.append(Spot(said, part, line.y + down, "end", cost=cost))
-    return found
+                cost = 0.1 * at + 8.0 * rank + farther
+                spots.append(Spot(text, part, line.y + down, "end", cost=cost))
+    return spots
 
 
 def around_point(part: float, height: float, words: str, anchor: str) -> list[Spot]:
     """Spots around a point: above it, below it, at its sides, and farther off."""
-    beside = (("", 12.0, 1.0), ("end", -12.0, 1.0))
-    sides = ((anchor, 0.0, 0.0), *beside, ("", -30.0, 2.0), ("end", 30.0, 2.0))
+    sideways = (("", 12.0, 1.0), ("end", -12.0, 1.0))
+    sides = ((anchor, 0.0, 0.0), *sideways, ("", -30.0, 2.0), ("end", 30.0, 2.0))
     heights = ((-12, 0.0), (20, 1.0), (4, 1.5), *((at, 3.0) for at in (-10, 18)))
     farther = tuple((at, abs(at) / 5) for at in (-26, 34, -40, 48, -54, 62, 76, 90, 104))
     return [
         Spot(words, part, height + down, side, dx, cost + more)
         for down, cost in (*heights, *farther)
-        for side, dx, more in (beside if down in {4, -10, 18} else sides)
+        for side, dx, more in (sideways if down in {4, -10, 18} else sides)
     ]

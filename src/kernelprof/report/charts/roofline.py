@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.numbers import number
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import Key, Kind, Row, Rows, real, tidy
-from kernelprof.report.markup import Markup, classes, element, joined
+from kernelprof.report.charts.parts import ChartKind, Key, Row, Rows, real, tidy
+from kernelprof.report.markup import classes, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from markupsafe import Markup
 
     from kernelprof.report.charts.placement import Field, Line, Spot
 
@@ -170,10 +172,10 @@ _LABEL: Final = (22.0, 15.0)
 """Pixels between labels, along and down, from which both can be read."""
 
 
-def scales(rows: Rows) -> tuple[axes.Scale, axes.Scale]:
+def scales(rows: Rows) -> tuple[axes.AxisScale, axes.AxisScale]:
     """The scales along and up, from the corners of the picture."""
     low, high = (row for row in rows if row["what"] == "corner")
-    x, y = (axes.Scale(real(low, field), real(high, field), log=True) for field in ("x", "y"))
+    x, y = (axes.AxisScale(real(low, field), real(high, field), log=True) for field in ("x", "y"))
     return x, y
 
 
@@ -196,12 +198,12 @@ def _plain(value: float) -> str:
     return f"{value:,.6g}"
 
 
-def _place(row: Row, x: axes.Scale, y: axes.Scale, end: str = "") -> tuple[float, float]:
+def _place(row: Row, x: axes.AxisScale, y: axes.AxisScale, end: str = "") -> tuple[float, float]:
     """A place in the plot: a part of its width, and pixels from its top."""
     return x.at(real(row, f"x{end}")), (1 - y.at(real(row, f"y{end}"))) * HEIGHT
 
 
-def _limit(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
+def _limit(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Markup:
     look = classes(
         "roof", "assumed" if row["assumed"] else "", "limiting" if row["limiting"] else ""
     )
@@ -219,7 +221,7 @@ class Labels:
     points: Sequence[Spot]
 
 
-def labels(limits: Rows, points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Labels]:
+def labels(limits: Rows, points: Rows, x: axes.AxisScale, y: axes.AxisScale) -> Iterable[Labels]:
     """Names of limits and points, once for each of :data:`WIDTHS`.
 
     Of the limits the one that matters most chooses first.
@@ -231,64 +233,66 @@ def labels(limits: Rows, points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable
     places = [_place(row, x, y) for row in points]
     lines = [_line(row, x, y) for row in limits]
     ways = [Line(*start, *end, weight=_WAY) for start, end in _ways(points, x, y)]
-    named = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
+    labelled = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
     of_limits = list(map(_spots, limits, lines))
     for look, widths in WIDTHS:
         field = Field(HEIGHT, widths, places, [*lines, *ways])
         own = [
             [
-                replace(each, bold=True)
+                each._replace(bold=True)
                 for each in around_point(part, height, ", ".join(words), drawing.inward(part))
             ]
-            for part, height, words in _together(named, widths[0])
+            for part, height, words in _together(labelled, widths[0])
         ]
-        found = field.place([*of_limits, *own])
-        known = len(limits)
-        yield Labels(look, field, list(zip(limits, found[:known], strict=True)), found[known:])
+        spots = field.place([*of_limits, *own])
+        limit_count = len(limits)
+        yield Labels(
+            look, field, list(zip(limits, spots[:limit_count], strict=True)), spots[limit_count:]
+        )
 
 
 @lru_cache(maxsize=1024)
 def _labels(key: tuple[tuple[tuple[str, object], ...], ...]) -> tuple[Markup, ...]:
-    """The names in a chart of these rows: launches with equal values have equal ones."""
     rows: Any = [dict(row) for row in key]
     x, y = scales(rows)
     limits, points = ([row for row in rows if row["what"] == what] for what in ("limit", "point"))
     return tuple(_names(limits, points, x, y))
 
 
-def _names(limits: Rows, points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+def _names(limits: Rows, points: Rows, x: axes.AxisScale, y: axes.AxisScale) -> Iterable[Markup]:
     for each in labels(limits, points, x, y):
         names = [_words(spot, _name_look(row)) for row, spot in each.limits]
         yield element("g", joined(names, ""), class_=each.look)
         if each.points:
-            said = joined([_words(spot) for spot in each.points], "")
-            yield element("g", said, class_=f"labels {each.look}")
+            words = joined([_words(spot) for spot in each.points], "")
+            yield element("g", words, class_=f"labels {each.look}")
 
 
 def _words(spot: Spot, look: str = "") -> Markup:
     return drawing.text(spot.part, spot.height, spot.words, look, anchor=spot.anchor, dx=spot.dx)
 
 
-def _line(row: Row, x: axes.Scale, y: axes.Scale) -> Line:
+def _line(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Line:
     from kernelprof.report.charts.placement import Line
 
     return Line(*_place(row, x, y), *_place(row, x, y, "2"))
 
 
 def _spots(row: Row, line: Line) -> list[Spot]:
-    """Where the name of a limit can stand: with its value, or shorter where there is no room."""
     from kernelprof.report.charts.placement import along_level, beside_slope
 
     text = str(row["text"])
     name = text.removesuffix(f" {row['shown']}")
     first = name.partition(",")[0]
-    words = [_said(row, each) for each in dict.fromkeys((text, name, first, name.split()[0]))]
+    words = [
+        _limit_label(row, each) for each in dict.fromkeys((text, name, first, name.split()[0]))
+    ]
     level = row["kind"] == "compute"
-    found = along_level(line, words, _ACROSS) if level else beside_slope(line, words, _UP)
-    return [replace(each, bold=True) for each in found] if row["limiting"] else found
+    spots = along_level(line, words, _ACROSS) if level else beside_slope(line, words, _UP)
+    return [each._replace(bold=True) for each in spots] if row["limiting"] else spots
 
 
-def _said(row: Row, name: str) -> str:
+def _limit_label(row: Row, name: str) -> str:
     return f"{name}: limits" if row["limiting"] else name
 
 
@@ -297,7 +301,7 @@ def _name_look(row: Row) -> str:
 
 
 def _ways(
-    points: Rows, x: axes.Scale, y: axes.Scale
+    points: Rows, x: axes.AxisScale, y: axes.AxisScale
 ) -> Iterable[tuple[tuple[float, float], tuple[float, float]]]:
     """The way from one point of a path to the next."""
     paths: dict[str, list[Row]] = {}
@@ -309,17 +313,19 @@ def _ways(
             yield _place(start, x, y), _place(end, x, y)
 
 
-def _mark(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
+def _mark(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Markup:
     colour, shape = LEVELS[str(row["level"])]
-    said = f"{row['label']}: {row['shown']}"
-    return drawing.symbol(*_place(row, x, y), shape, colour, title=said, hollow=bool(row["hollow"]))
+    title = f"{row['label']}: {row['shown']}"
+    return drawing.symbol(
+        *_place(row, x, y), shape, colour, title=title, hollow=bool(row["hollow"])
+    )
 
 
 def _together(
-    named: Iterable[tuple[float, float, str]], width: float
+    labelled: Iterable[tuple[float, float, str]], width: float
 ) -> list[tuple[float, float, list[str]]]:
     groups: list[tuple[float, float, list[str]]] = []
-    for part, height, word in named:
+    for part, height, word in labelled:
         for at, (other, top, words) in enumerate(groups):
             near = _LABEL[0] + 4.0 * sum(map(len, words))
             if abs(part - other) * width < near and abs(height - top) < 2 * _LABEL[1]:
@@ -331,8 +337,10 @@ def _together(
 
 
 def _legend(rows: Rows) -> Sequence[Key]:
-    found = {row.get("level") for row in rows}
-    return [Key(_WORDS[level], *LEVELS[level]) for level in LEVELS if level in found]
+    levels = {row.get("level") for row in rows}
+    return [Key(_WORDS[level], *LEVELS[level]) for level in LEVELS if level in levels]
 
 
-KIND: Final = Kind(_draw, table=(("What", "label"), ("Value", "shown")), wide=True, legend=_legend)
+KIND: Final = ChartKind(
+    _draw, table=(("What", "label"), ("Value", "shown")), wide=True, legend=_legend
+)

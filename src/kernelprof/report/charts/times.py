@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import SHAPES, Key, Kind, Row, Rows, real
+from kernelprof.report.charts.parts import SHAPES, ChartKind, Key, Row, Rows, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.report.markup import Markup
+    from markupsafe import Markup
 
 OUTCOMES: Final = {
     "slower": ("var(--bar-held)", "triangle-up"),
@@ -28,7 +28,6 @@ _LARGEST: Final = 1e9
 
 
 def _changes(rows: Rows) -> Markup:
-    """A mark a kernel at its change, with its interval as a line; the middle is as before."""
     ends = [_drawn(row, field) for row in rows for field in ("low", "ratio", "high")]
     scale = axes.around([*ends, 1.0], log=True)
     x = axes.Axis(scale, _factors(scale), _factor)
@@ -38,9 +37,9 @@ def _changes(rows: Rows) -> Markup:
         y = ROW * (number + 0.5)
         colour, shape = OUTCOMES[str(row["outcome"])]
         low, high = x.at(_drawn(row, "low")), x.at(_drawn(row, "high"))
-        said = f"{row['name']}: {row['text']}"
+        title = f"{row['name']}: {row['text']}"
         marks.append(drawing.line(low, y, high, y, "spread", style=f"stroke: {colour}"))
-        marks.append(drawing.symbol(x.at(_drawn(row, "ratio")), y, shape, colour, title=said))
+        marks.append(drawing.symbol(x.at(_drawn(row, "ratio")), y, shape, colour, title=title))
     return drawing.plot(height, marks, x=x, names=[str(row["name"]) for row in rows])
 
 
@@ -49,16 +48,15 @@ def _drawn(row: Row, field: str) -> float:
     return min(max(real(row, field), 1.0 / _LARGEST), _LARGEST)
 
 
-def _factors(scale: axes.Scale) -> list[float]:
-    """Round factors on both sides of one; linear steps where all lie close to it."""
+def _factors(scale: axes.AxisScale) -> list[float]:
     span = scale.high / scale.low
     if span > 4.0:
-        powers = axes.Scale(1.0, max(scale.high, 1.0 / scale.low) * 1.001, log=True).ticks(4)
-        found = sorted({*powers, *(1.0 / each for each in powers)})
+        powers = axes.AxisScale(1.0, max(scale.high, 1.0 / scale.low) * 1.001, log=True).ticks(4)
+        factors = sorted({*powers, *(1.0 / each for each in powers)})
     else:
         step = axes.step_for(scale.high - scale.low, 5)
-        found = [1.0 + step * number for number in range(-10, 11)]
-    return [each for each in found if scale.low <= each <= scale.high]
+        factors = [1.0 + step * number for number in range(-10, 11)]
+    return [each for each in factors if scale.low <= each <= scale.high]
 
 
 def _factor(value: float) -> str:
@@ -68,8 +66,8 @@ def _factor(value: float) -> str:
 
 
 def _changes_legend(rows: Rows) -> Sequence[Key]:
-    found = {row["outcome"] for row in rows}
-    return [Key(_WORDS.get(each, each), *OUTCOMES[each]) for each in OUTCOMES if each in found]
+    outcomes = {row["outcome"] for row in rows}
+    return [Key(_WORDS.get(each, each), *OUTCOMES[each]) for each in OUTCOMES if each in outcomes]
 
 
 def _launches(rows: Rows, scale: str = "") -> Markup:
@@ -80,9 +78,9 @@ def _launches(rows: Rows, scale: str = "") -> Markup:
     near = scale == "near"
     fields = {"launch": ("x",), "median": ("x", "low", "high"), "noise": ("x", "x2")}
     values = [real(row, field) for row in rows for field in fields[str(row["what"])]]
-    found = axes.around(values, zero=not near)
+    axis_scale = axes.around(values, zero=not near)
     title = "Time of a launch" + ("; the axis does not begin at zero" if near else "")
-    x = axes.Axis(found, found.ticks(5), lambda value: axes.prefixed(value, "s"), title)
+    x = axes.Axis(axis_scale, axis_scale.ticks(5), lambda value: axes.prefixed(value, "s"), title)
     sides = list(dict.fromkeys(str(row["side"]) for row in rows if "side" in row))
     height = _SIDE * len(sides)
     marks = [
@@ -99,28 +97,27 @@ def _launches(rows: Rows, scale: str = "") -> Markup:
 
 
 def _side(rows: Rows, x: axes.Axis, top: float, look: str) -> Iterable[Markup]:
-    """The launches of a side, below one another, and their median with its interval."""
     launches = [row for row in rows if row["what"] == "launch"]
     last = max((real(row, "order") for row in launches), default=1.0)
     for row in launches:
         y = top + 8 + (_SIDE - 16) * (real(row, "order") - 0.5) / last
-        said = f"{row['side']}, launch {row['order']}: {axes.prefixed(real(row, 'x'), 's')}"
-        yield drawing.dot(x.at(real(row, "x")), y, 3, f"launch {look}", said)
+        title = f"{row['side']}, launch {row['order']}: {axes.prefixed(real(row, 'x'), 's')}"
+        yield drawing.dot(x.at(real(row, "x")), y, 3, f"launch {look}", title)
     for row in rows:
         if row["what"] == "median":
             low, middle, high = (real(row, field) for field in ("low", "x", "high"))
-            said = (
+            title = (
                 f"{row['side']}: median {axes.prefixed(middle, 's')}, 95 % from "
                 f"{axes.prefixed(low, 's')} to {axes.prefixed(high, 's')}"
             )
             y = top + _SIDE / 2
-            yield drawing.line(x.at(low), y, x.at(high), y, f"interval {look}", title=said)
+            yield drawing.line(x.at(low), y, x.at(high), y, f"interval {look}", title=title)
             yield drawing.line(
-                x.at(middle), top + 5, x.at(middle), top + _SIDE - 5, "median", title=said
+                x.at(middle), top + 5, x.at(middle), top + _SIDE - 5, "median", title=title
             )
 
 
-_TOLD: Final = (
+_TITLES: Final = (
     ("when", "When (UTC)"),
     ("from", "From"),
     ("text", "Time"),
@@ -141,11 +138,11 @@ _SHAPES: Final = tuple(shape for shape in SHAPES if shape != "cross")
 
 def verdict_looks(verdicts: Iterable[str], inconclusive: str) -> dict[str, Key]:
     """Colour and shape of each verdict of a page, no two of the first thirty alike."""
-    found = {inconclusive: Key(inconclusive, "var(--muted)", "cross")}
+    keys = {inconclusive: Key(inconclusive, "var(--muted)", "cross")}
     for at, verdict in enumerate(dict.fromkeys(each for each in verdicts if each != inconclusive)):
         colour, shape = _COLOURS[at % len(_COLOURS)], _SHAPES[at % len(_SHAPES)]
-        found[verdict] = Key(verdict, f"var({colour})", shape)
-    return found
+        keys[verdict] = Key(verdict, f"var({colour})", shape)
+    return keys
 
 
 def _history(rows: Rows, scale: str = "") -> Markup:
@@ -156,13 +153,13 @@ def _history(rows: Rows, scale: str = "") -> Markup:
     """
     x = axes.dates(*(end(real(row, "date") for row in rows) for end in (min, max)))
     times = [real(row, field) for row in rows for field in ("low", "time", "high")]
-    found = axes.around(times, zero=scale != "log", log=scale == "log")
-    if not found.log:  # room for what is written above the points
-        found = axes.Scale(found.low, 1.1 * found.high)
-    y = axes.Axis(found, found.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
+    time_scale = axes.around(times, zero=scale != "log", log=scale == "log")
+    if not time_scale.log:  # room for what is written above the points
+        time_scale = axes.AxisScale(time_scale.low, 1.1 * time_scale.high)
+    y = axes.Axis(time_scale, time_scale.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
     places = [(x.at(real(row, "date")), (1 - y.at(real(row, "time"))) * HEIGHT) for row in rows]
     marks = [
-        drawing.line(at, 0, at, HEIGHT, "dashed", title=_told(row))
+        drawing.line(at, 0, at, HEIGHT, "dashed", title=_point_title(row))
         for row, (at, _) in zip(rows, places, strict=True)
         if row["changed"]
     ]
@@ -174,7 +171,9 @@ def _history(rows: Rows, scale: str = "") -> Markup:
         if real(row, "high") > real(row, "low"):
             marks.append(drawing.line(at, low, at, high, "whisker"))
         marks.append(
-            drawing.symbol(at, height, str(row["shape"]), str(row["colour"]), title=_told(row))
+            drawing.symbol(
+                at, height, str(row["shape"]), str(row["colour"]), title=_point_title(row)
+            )
         )
         if str(row["change"]).startswith(_CHANGED):
             top = max(height - 14, 10.0)
@@ -183,8 +182,8 @@ def _history(rows: Rows, scale: str = "") -> Markup:
     return drawing.plot(HEIGHT, marks, x=x, y=y)
 
 
-def _told(row: Row) -> str:
-    return "\n".join(f"{title}: {row[field]}" for field, title in _TOLD)
+def _point_title(row: Row) -> str:
+    return "\n".join(f"{title}: {row[field]}" for field, title in _TITLES)
 
 
 def _history_legend(rows: Rows) -> Sequence[Key]:
@@ -193,7 +192,7 @@ def _history_legend(rows: Rows) -> Sequence[Key]:
 
 
 KINDS: Final = {
-    "changes": Kind(_changes, wide=True, legend=_changes_legend),
-    "launches": Kind(_launches, wide=True),
-    "history": Kind(_history, wide=True, legend=_history_legend),
+    "changes": ChartKind(_changes, wide=True, legend=_changes_legend),
+    "launches": ChartKind(_launches, wide=True),
+    "history": ChartKind(_history, wide=True, legend=_history_legend),
 }

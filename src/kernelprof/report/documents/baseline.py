@@ -12,7 +12,7 @@ from kernelprof.report.documents.change_tables import time_cell, verdict_span
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine
+    from kernelprof.model.snapshot import Acceptance, KernelSnapshot, MeasurementSetup
     from kernelprof.report.document import Block
 
 _KERNELS: Final = (
@@ -44,7 +44,7 @@ def document(baseline: Baseline, origin: str = "") -> Document:
     """All of a baseline; ``origin`` is its file."""
     kernels = baseline.kernels
     predicted = bool(kernels) and all(each.predicted is not None for each in kernels)
-    columns, row = (_PREDICTED, _counted) if predicted else (_KERNELS, _kernel)
+    columns, row = (_PREDICTED, _predicted_counts) if predicted else (_KERNELS, _kernel)
     table = Table(columns, tuple(map(row, kernels)), label="Kernels of the baseline")
     text = f"{count(len(kernels), 'kernel')} {_made(baseline, predicted=predicted)}"
     blocks: list[Block] = [Paragraph(Span(text)), table]
@@ -56,14 +56,13 @@ def document(baseline: Baseline, origin: str = "") -> Document:
 
 
 def _made(baseline: Baseline, *, predicted: bool) -> str:
-    """On what it was measured, or that it was not."""
     machine = baseline.machine
     if predicted:
         return f"predicted, not measured, {baseline.created}"
     return f"on {_gpu(machine)}, Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
 
 
-def _gpu(machine: Machine) -> str:
+def _gpu(machine: MeasurementSetup) -> str:
     """The GPU by its name, which exports with the number of a device alone do not have."""
     if machine.gpu:
         return machine.gpu
@@ -85,8 +84,7 @@ def _kernel(kernel: KernelSnapshot) -> tuple[Cell, ...]:
     )
 
 
-def _counted(kernel: KernelSnapshot) -> tuple[Cell, ...]:
-    """The counts that a prediction is held by most."""
+def _predicted_counts(kernel: KernelSnapshot) -> tuple[Cell, ...]:
     names = ("global_sectors", "shared_wavefronts", "instructions")
     counts = [kernel.metrics.get(name) for name in names]
     return (
@@ -103,12 +101,12 @@ def _acceptance(each: Acceptance) -> tuple[Cell, ...]:
         Cell(Span(each.who)),
         Cell(Span(short_name(each.kernel), code=True)),
         Cell(f"{_time(each.before_ns)} to {_time(each.after_ns)}"),
-        Cell(Span(f"{_named(each.before, 'new')} to {_named(each.after, 'gone')}")),
+        Cell(Span(f"{_labelled(each.before, 'new')} to {_labelled(each.after, 'gone')}")),
         Cell(Span(each.reason)),
     )
 
 
-def _named(verdict: Verdict | None, without: str) -> str:
+def _labelled(verdict: Verdict | None, without: str) -> str:
     return without if verdict is None else verdict.bottleneck or verdict.status.value
 
 

@@ -10,7 +10,7 @@ from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Document,
     Fact,
-    Facts,
+    FactList,
     Note,
     Paragraph,
     Section,
@@ -18,8 +18,9 @@ from kernelprof.report.document import (
     plain,
 )
 from kernelprof.report.documents import TONES, prediction, source
-from kernelprof.report.documents.capture_page import beside
+from kernelprof.report.documents.capture_page import read_attachments
 from kernelprof.report.documents.diagnosis import costs, overview
+from kernelprof.report.documents.prediction import NeedlessTraffic, accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
     about,
@@ -29,7 +30,6 @@ from kernelprof.report.documents.verdict import (
     readable,
     value_text,
 )
-from kernelprof.report.figures.accesses import Waste, accesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,20 +48,20 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
 
     Of a kernel the most valuable comes first as well, so that its last lines can go.
     """
-    found = [(each, kernel) for each in diagnoses for kernel in each.kernels]
+    pairs = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
     if not alone:
-        found.sort(key=lambda one: -_time(one[1]))
-    names = labels([kernel for _, kernel in found])
-    told = f"{count(len(found), 'kernel')} in {count(len(diagnoses), 'capture')}"
+        pairs.sort(key=lambda one: -_time(one[1]))
+    names = labels([kernel for _, kernel in pairs])
+    scope = f"{count(len(pairs), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
     answers = [text for each in diagnoses for text in _program(each, alone=alone)]
     kernels = [
         _kernel(number, kernel, name, each, alone=alone)
-        for number, ((each, kernel), name) in enumerate(zip(found, names, strict=True), 1)
+        for number, ((each, kernel), name) in enumerate(zip(pairs, names, strict=True), 1)
     ]
     blocks: list[Block] = [
-        Paragraph(Span(f"{overview(diagnoses[0]) if alone else told}.")),
+        Paragraph(Span(f"{overview(diagnoses[0]) if alone else scope}.")),
         *answers,
         *kernels[:1],
         *(Note(each, warning=True) for each in warnings[:MOST_WARNINGS]),
@@ -71,14 +71,13 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
 
 
 def _program(diagnosis: Diagnosis, *, alone: bool) -> Iterable[Block]:
-    """What holds the whole program back, where that was surveyed, and what to do about it."""
     survey = diagnosis.survey
     if survey is None or survey.answer is None:
         return
-    of = "" if alone else f"{_clip(diagnosis.origin)}: "
-    yield Paragraph(Span(f"{of}{survey.answer.sentence}"))
+    scope_text = "" if alone else f"{_clip(diagnosis.origin)}: "
+    yield Paragraph(Span(f"{scope_text}{survey.answer.sentence}"))
     if survey.answer.advice:
-        yield Facts((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
+        yield FactList((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
 
 
 def _time(kernel: KernelDiagnosis) -> float:
@@ -97,14 +96,14 @@ def _kernel(
     alone: bool,
 ) -> Section:
     verdict = kernel.verdict
-    predicted = prediction.of(diagnosis) is not None
-    told = [*costs(kernel, diagnosis)]
+    predicted = prediction.facts_of(diagnosis) is not None
+    costs_of_kernel = [*costs(kernel, diagnosis)]
     if not alone:
-        told.append(f"in {_clip(diagnosis.origin)}")
-    took = Span(f"{', '.join(told)}. " if told else "")
+        costs_of_kernel.append(f"in {_clip(diagnosis.origin)}")
+    took = Span(f"{', '.join(costs_of_kernel)}. " if costs_of_kernel else "")
     return Section(
         (f"{number} ", title(name)),
-        (Facts(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
+        (FactList(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
         tone=TONES[verdict.status],
         summary=(
             took,
@@ -153,10 +152,9 @@ def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Itera
 
 
 def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
-    """The line of the source to look at, where that is known; empty where it is not."""
-    if known := prediction.of(diagnosis):
-        facts, text = known
-        wasting = [each for each in accesses(facts) if each.waste is not Waste.NONE]
+    if predicted := prediction.facts_of(diagnosis):
+        facts, text = predicted
+        wasting = [each for each in accesses(facts) if each.waste is not NeedlessTraffic.NONE]
         if not wasting:
             return ""
         (row,) = prediction.table(facts, wasting[:1], text).rows
@@ -166,12 +164,16 @@ def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
     capture = getattr(diagnosis, "capture", None)
     if capture is None:
         return ""
-    found = beside(capture.contents)
-    manifest, text = found.manifest, found.source_text
-    if manifest is None or text is None or not manifest.is_of(kernel.name, len(diagnosis.kernels)):
+    attachments = read_attachments(capture.contents)
+    manifest, text = attachments.manifest, attachments.source_text
+    if (
+        manifest is None
+        or text is None
+        or not manifest.describes_kernel(kernel.name, len(diagnosis.kernels))
+    ):
         return ""
     lines = text.split("\n")
-    hot = source.hot_of(kernel.name, found.hot_lines)
+    hot = source.hot_of(kernel.name, attachments.hot_lines)
     for number, part in source.hottest(source.marked(hot or {}, len(lines)))[:1]:
         return source.at_line(number, part, lines[number - 1])
     return ""

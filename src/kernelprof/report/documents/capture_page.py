@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -9,58 +10,351 @@ from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import printable
-from kernelprof.model.numbers import count, quantity, share
-from kernelprof.report.charts import roofline
+from kernelprof.model.numbers import count, number, quantity, share
+from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
-    Code,
+    Cell,
+    Chart,
+    CodeBlock,
+    Column,
     Document,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
     Section,
     Span,
+    Table,
     Tone,
 )
-from kernelprof.report.documents import (
-    TONES,
-    evidence,
-    machine_code,
-    prediction,
-    provenance,
-    source,
-    survey,
-    waiting,
-)
-from kernelprof.report.documents.diagnosis import device, launch_parts, time_text
+from kernelprof.report.documents import TONES, prediction, source, survey, waiting
+from kernelprof.report.documents.diagnosis import gpu_name, launch_parts, time_text
 from kernelprof.report.documents.kernels_overview import names, overview
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
-from kernelprof.report.documents.panels import panels
+from kernelprof.report.documents.prediction import basis
 from kernelprof.report.documents.verdict import (
     DEBUG_BUILD,
     about,
-    found,
+    evidence_blocks,
+    finding_bullets,
+    gain_cell,
     guidance,
     less_work,
     readable,
+    summarize,
+    verdict_cell,
 )
-from kernelprof.report.figures import flops
-from kernelprof.report.figures.measured import UNITS, Launch, Measured
-from kernelprof.report.private import shown, shown_origin, without_homes
+from kernelprof.report.figures import memory as bytes_of
+from kernelprof.report.figures import multiprocessor
+from kernelprof.report.figures.measured import UNITS, LaunchFigures, Measured
+from kernelprof.report.figures.opcode_mix import counted_mix, in_words, opcode_mix
+from kernelprof.report.figures.roofline import count as count_flops
+from kernelprof.report.figures.roofline import roofline as roofline_of
+from kernelprof.report.private import file_name, shown, shown_origin, without_homes
 from kernelprof.report.writers import json
+from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
-    from kernelprof.model.manifest import Manifest, TimingFacts
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
-    from kernelprof.report.document import Block, Text
-    from kernelprof.report.documents.machine_code import Machine
-    from kernelprof.report.figures.flops import Counted
+    from kernelprof.report.document import Block
+
+    Labelled = tuple[str, str] | tuple[str, str, str]
+    from collections.abc import Mapping
+
+    from kernelprof.analysis.rules import Subsystem
+    from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
+    from kernelprof.model.manifest import TimingFacts
+    from kernelprof.model.sampled import SampledCode
+    from kernelprof.report.document import Text
+    from kernelprof.report.documents.source import MachineListing
+    from kernelprof.report.figures.roofline import FlopCount
     from kernelprof.sources.source import Contents
+
+_COLUMNS = (
+    Column("capture", yielding=True),
+    Column("GPU", optional=True),
+    Column("kernels", number=True),
+    Column("launches", number=True),
+    Column("costliest kernel", yielding=True),
+    Column("verdict"),
+    Column("confidence"),
+    Column("gain", number=True),
+)
+
+
+def document_of_captures(
+    captures: Sequence[Capture],
+    diagnoses: Sequence[Diagnosis],
+    attachments: Sequence[CaptureAttachments],
+) -> Document:
+    """Everything that is known of several captures, in their order."""
+    diagnoses = [replace(each, origin=shown_origin(each.origin)) for each in diagnoses]
+    blocks: list[Block] = [_overview(diagnoses)]
+    for position, each in enumerate(zip(captures, diagnoses, attachments, strict=True), 1):
+        sections = tuple(_sections(*each, _kernel_prefix(position)))
+        blocks.append(Section(Span(each[1].origin), sections, anchor=_anchor(position)))
+    return Document(
+        f"Report: {count(len(captures), 'capture')}",
+        tuple(blocks),
+        data=without_homes(json.write(diagnoses)),
+        file="diagnosis.json",
+    )
+
+
+def _anchor(number: int) -> str:
+    return f"capture-{number}"
+
+
+def _kernel_prefix(number: int) -> str:
+    return f"{_anchor(number)}-kernel"
+
+
+def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
+    rows = []
+    for position, each in enumerate(diagnoses, 1):
+        first = each.kernels[0]
+        verdict = first.verdict
+        (name,) = names([first])
+        devices = dict.fromkeys(filter(None, map(gpu_name, each.kernels)))
+        rows.append(
+            (
+                Cell(Span(each.origin, target=_anchor(position))),
+                Cell(", ".join(devices)),
+                Cell(f"{len(each.kernels):,}", sort=len(each.kernels)),
+                Cell(f"{each.launches:,}", sort=each.launches),
+                Cell(
+                    Span(name, code=True, target=f"{_kernel_prefix(position)}-1"),
+                    tip=shown(first.name),
+                ),
+                Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
+                Cell(verdict.confidence.value),
+                Cell(gain_cell(verdict)),
+            )
+        )
+    title = count(len(diagnoses), "capture")
+    return Section(title, (Table(_COLUMNS, tuple(rows), label="Captures"),), anchor="captures")
+
+
+def _sections(
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str
+) -> Iterable[Section]:
+    kernels = diagnosis.kernels
+    if diagnosis.warnings:
+        notes = tuple(Note(Span(shown(each)), warning=True) for each in diagnosis.warnings)
+        yield Section("Warnings", notes)
+    if len(kernels) > 1:
+        yield overview(kernels, anchor, capture)
+    yield from cards(capture, diagnosis, attachments, anchor)
+    options = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
+    yield provenance(capture, diagnosis, attachments.manifest, attachments.prediction, **options)
+
+
+_HASH: Final = "SHA-256"
+_FEWER: Final = (
+    "With this many kernels the tables hold the metrics that kernelprof knows; a report of a "
+    "single kernel holds every column of the capture."
+)
+
+
+def provenance(
+    capture: Capture,
+    diagnosis: Diagnosis,
+    manifest: Manifest | None,
+    prediction: PredictionFacts | None = None,
+    *,
+    all_metrics: bool,
+) -> Section:
+    """All that is known about how a capture was made.
+
+    ``all_metrics`` is whether the page's tables hold every column.
+    """
+    lines = [*_capture_facts(capture, diagnosis, measured=prediction is None)]
+    if prediction is not None:
+        lines += _prediction_facts(prediction)
+    elif manifest is not None:
+        lines += _manifest_facts(manifest)
+    elif capture.clock_control:
+        lines.append(("clock control", capture.clock_control))
+    facts = [Fact(label, (Span(shown(text)),), *tip) for label, text, *tip in lines if text]
+    hashes = tuple(each for each in facts if _HASH in each.label)
+    blocks: list[Block] = [FactList(tuple(each for each in facts if each not in hashes))]
+    if not all_metrics:
+        blocks.append(Note(_FEWER))
+    runs = () if manifest is None else manifest.runs
+    if made := [shown(shlex.join(run.command)) for run in runs if run.command]:
+        title = "The command that made it" if len(made) == 1 else "The commands that made it"
+        code = tuple(CodeBlock(each, language="sh", copy=True) for each in made)
+        blocks.append(Section(title, code, folded=True))
+    if hashes:
+        blocks.append(Section("Checksums", (FactList(hashes),), folded=True))
+    return Section("Where this comes from", tuple(blocks), layout=Layout.GRID)
+
+
+def _capture_facts(capture: Capture, diagnosis: Diagnosis, *, measured: bool) -> Iterable[Labelled]:
+    yield ("capture", diagnosis.origin)
+    if measured:
+        yield ("export", f"{capture.page} page of Nsight Compute")
+    yield ("launches", count(len(capture), "launch"))
+    yield ("program", file_name(capture.application or ""))
+    yield ("preset asked for", diagnosis.preset or "")
+    missing = sorted(capture.unavailable)
+    yield ("not available", ", ".join(missing), "Metrics that ncu could not give.")
+
+
+def _prediction_facts(prediction: PredictionFacts) -> Iterable[Labelled]:
+    yield ("made by", f"kernelprof {__version__}: {basis(prediction.counted)}")
+    yield from _source_facts(prediction.source)
+    if prediction.correctness is not None:
+        yield _correctness(prediction.correctness)
+    yield ("machine code, SHA-256", prediction.counted.code)
+
+
+def _manifest_facts(manifest: Manifest) -> Iterable[Labelled]:
+    yield ("measured at", manifest.created, "UTC")
+    yield ("measured by", f"kernelprof {manifest.kernelprof}")
+    yield ("target", shlex.join(manifest.target))
+    yield ("Nsight Compute", manifest.ncu or "")
+    yield ("driver", manifest.driver or "")
+    yield ("CUDA", manifest.cuda or "")
+    yield from _gpu_facts(manifest.gpu)
+    yield (
+        "clock control",
+        manifest.clock_control,
+        "Whether ncu set the clocks (base) or left them as they were (none).",
+    )
+    if manifest.preset is not None:
+        yield ("preset", manifest.preset.name)
+        yield ("preset, SHA-256", manifest.preset.sha256)
+    if manifest.source is not None:
+        yield from _source_facts(manifest.source)
+    if manifest.correctness is not None:
+        yield _correctness(manifest.correctness)
+    for index, run in enumerate(manifest.runs, start=1):
+        name = f"run {index}" if len(manifest.runs) > 1 else "run"
+        passes = "" if run.passes is None else f", {run.passes:,} passes"
+        launches = count(run.launches, "launch")
+        yield (name, f"{run.why}: {launches}{passes}, {number(run.seconds)} s")
+        yield (f"{name}, SHA-256 of {run.raw}", run.raw_sha256)
+    yield ("schema", f"manifest version {manifest.schema_version}")
+
+
+def _gpu_facts(gpu: GpuFacts) -> Iterable[Labelled]:
+    yield ("GPU", gpu.name or "")
+    yield ("compute capability", gpu.compute_capability or "")
+    for label, now, most in (
+        ("SM clock", gpu.sm_mhz, gpu.max_sm_mhz),
+        ("memory clock", gpu.memory_mhz, gpu.max_memory_mhz),
+    ):
+        parts = [f"{number(now)} MHz"] if now is not None else []
+        parts += [f"at most {number(most)} MHz"] if most is not None else []
+        yield (label, ", ".join(parts), "Just before the measurement.")
+
+
+def _source_facts(source: SourceFacts) -> Iterable[Labelled]:
+    yield ("source", file_name(source.path))
+    yield ("source, SHA-256", source.sha256)
+    yield ("specification, SHA-256", source.specification_sha256 or "")
+    yield ("compiler", source.compiler or "")
+    yield ("compile flags", shlex.join(source.compile_flags))
+    yield ("compilation, SHA-256", source.compile_sha256 or "")
+    for name, digest in (source.includes or {}).items():
+        yield (f"{name}, SHA-256", str(digest))
+
+
+def _correctness(facts: CorrectnessFacts) -> Labelled:
+    parts = ["passed" if facts.passed else "failed"]
+    if facts.reference:
+        parts.append(f"against {facts.reference}")
+    if facts.largest_error is not None:
+        parts.append(f"largest error {facts.largest_error:.3g}")
+    if facts.tolerance is not None:
+        parts.append(f"allowed {facts.tolerance:.3g}")
+    if facts.sizes:
+        sizes = ", ".join(f"{name} = {size}" for name, size in facts.sizes.items())
+        parts.append(f"at {sizes}")
+    return ("result check", ", ".join(parts), "The kernel's result against a reference.")
+
+
+NOTABLE_EXCESS: Final = 0.01
+
+
+def panels(
+    name: str,
+    launch: LaunchFigures,
+    manifests: tuple[Manifest | None, Manifest | None],
+    flop_count: FlopCount | None,
+    place: Subsystem | None,
+    *,
+    code: SampledCode | None,
+) -> Iterable[Section]:
+    """What each part of the GPU did; of the ``manifests`` the first is given where it describes
+    this kernel, the second where there is one at all.
+
+    ``place`` is where the verdict says that the kernel is held back, ``code`` its instructions.
+    """
+    own, manifest = manifests
+    timing = None if own is None else own.timing
+    yield from _memory(launch, timing, own, place)
+    if limits := roofline_of(launch, flop_count, timing, manifest, place):
+        rows = roofline.rows(limits.points, limits.ceilings)
+        chart = Chart("roofline", rows, f"Roofline: {name} at each level of the memory")
+        yield Section("Roofline", (*([chart] if rows else ()), Note(limits.note)))
+    if states := multiprocessor.warp_states(launch):
+        title = "Where a warp's time goes"
+        yield from _shares(title, "warps", states.states, states.explained)
+    yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
+    yield from _occupancy(launch)
+    mix = opcode_mix(code) or counted_mix(launch)
+    yield from _shares("Instruction mix", "instructions", mix, in_words(mix))
+
+
+def _shares(
+    title: str, what: str, parts: Iterable[bars.Share], explained: str = ""
+) -> Iterable[Section]:
+    if rows := bars.share_rows(parts):
+        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, each part by its name")
+        yield Section(title, (chart, *([Paragraph(explained)] if explained else ())))
+
+
+def _memory(
+    launch: LaunchFigures, timing: TimingFacts | None, own: Manifest | None, place: Subsystem | None
+) -> Iterable[Section]:
+    traffic = bytes_of.memory(launch, timing, own)
+    if traffic is None:
+        return
+    blocks: list[Block] = []
+    if rows := bytes_of.chart(traffic, place):
+        blocks.append(Chart("memory", rows, "Bytes on the way from the threads to device memory"))
+    if traffic.excess is not None and traffic.excess >= NOTABLE_EXCESS:
+        needless = f"{share(traffic.excess)} of the sectors of global accesses are not needed."
+        blocks.append(Paragraph(needless))
+    if traffic.note:
+        blocks.append(Note(traffic.note))
+    yield Section("Memory", tuple(blocks))
+
+
+def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
+    limits = multiprocessor.occupancy(launch)
+    if limits is None:
+        return
+    text = f"Theoretical {share(limits.theoretical)}"
+    text += "." if limits.achieved is None else f", achieved {share(limits.achieved)}."
+    if limits.limiters:
+        text += f" Limited by {', '.join(limits.limiters)}."
+    rows = tuple(
+        {"name": name, "blocks": blocks, "text": f"{blocks}", "first": name in limits.limiters}
+        for name, blocks in limits.limits
+    )
+    chart = Chart("occupancy", rows, "Blocks per SM that each resource allows")
+    note = (Note(limits.note),) if limits.note else ()
+    yield Section("Occupancy", (Paragraph(text), chart, *note))
+
 
 LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
@@ -84,7 +378,7 @@ _PILLS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CaptureAttachments:
     """What is known beside the counters of a capture.
 
     ``hot_lines`` are, by kernel, line numbers of the source with their share of that kernel's
@@ -97,34 +391,36 @@ class Beside:
     prediction: PredictionFacts | None = None
 
 
-def beside(contents: Contents) -> Beside:
+def read_attachments(contents: Contents) -> CaptureAttachments:
     """What a page shows of a capture directory."""
     manifest, hot = contents.manifest, None
     if contents.lines is not None and manifest is not None and manifest.source is not None:
         hot = shares(contents.lines, manifest.source.path)
-    return Beside(manifest, contents.source_text, hot, contents.prediction)
+    return CaptureAttachments(manifest, contents.source_text, hot, contents.prediction)
 
 
-def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = None) -> Document:
+def document(
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments | None = None
+) -> Document:
     """Everything that is known of a capture."""
-    beside = beside or Beside()
+    attachments = attachments or CaptureAttachments()
     diagnosis = replace(diagnosis, origin=shown_origin(diagnosis.origin))
     kernels = diagnosis.kernels
     shown_names = names(kernels)
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
-    if beside.prediction is not None:
-        blocks.append(Note(prediction.in_a_sentence(beside.prediction.counted)))
+    if attachments.prediction is not None:
+        blocks.append(Note(prediction.in_a_sentence(attachments.prediction.counted)))
     if diagnosis.survey is not None:
         blocks.append(survey.section(diagnosis.survey, explain=True))
     if len(kernels) > 1:
         blocks.append(overview(kernels, capture=capture))
-    blocks += cards(capture, diagnosis, beside)
-    known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
+    blocks += cards(capture, diagnosis, attachments)
+    options = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
     blocks.append(
-        provenance.section(capture, diagnosis, beside.manifest, beside.prediction, **known)
+        provenance(capture, diagnosis, attachments.manifest, attachments.prediction, **options)
     )
     several = len(kernels) > 1
-    devices = [each for each in dict.fromkeys(map(device, kernels)) if each]
+    devices = [each for each in dict.fromkeys(map(gpu_name, kernels)) if each]
     title = count(len(kernels), "kernel") if several else shown_names[0]
     return Document(
         f"Report: {title}",
@@ -137,48 +433,54 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
 
 
 def cards(
-    capture: Capture, diagnosis: Diagnosis, beside: Beside, anchor: str = "kernel"
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str = "kernel"
 ) -> Iterable[Section]:
     """A section for each kernel, with anchors ``kernel-1`` and so on."""
     measured, kernels = Measured(capture), diagnosis.kernels
-    says_gpu = len(kernels) == 1 or len(set(map(device, kernels))) > 1
+    says_gpu = len(kernels) == 1 or len(set(map(gpu_name, kernels))) > 1
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
     for position, (kernel, name) in enumerate(zip(kernels, names(kernels), strict=True), 1):
-        manifest, place = beside.manifest, f"{anchor}-{position}"
-        own = manifest if manifest and manifest.is_of(kernel.name, len(kernels)) else None
+        manifest, place = attachments.manifest, f"{anchor}-{position}"
+        own = (
+            manifest if manifest and manifest.describes_kernel(kernel.name, len(kernels)) else None
+        )
         row = measured.representative(kernel)
-        launch = Launch(measured, row)
-        counted = flops.count(launch, manifest)
-        predicted = beside.prediction is not None
-        codes = machine_code.code_of(kernel, capture.code)
-        machine = machine_code.machine_of(kernel, capture.code, len(kernels))
+        launch = LaunchFigures(measured, row)
+        flop_count = count_flops(launch, manifest)
+        predicted = attachments.prediction is not None
+        codes = source.code_of(kernel, capture.code)
+        machine = source.machine_of(kernel, capture.code, len(kernels))
         at = f"{place}-line-{line}" if (line := machine and machine.line_to_blame) else ""
         blocks: list[Block] = [*_lead(kernel.verdict), *waiting.blamed(kernel, at)]
-        gpu = device(kernel) if says_gpu else ""
-        blocks += _answer(kernel, name, launch, own, counted, predicted=predicted, gpu=gpu)
+        gpu = gpu_name(kernel) if says_gpu else ""
+        blocks += _answer(kernel, name, launch, own, flop_count, predicted=predicted, gpu=gpu)
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
-        told, known = found(kernel.verdict), evidence.table(kernel.verdict)
-        facts = (*known, *((told,) if told.items else ()))
+        answer, evidence = finding_bullets(kernel.verdict), evidence_blocks(kernel.verdict)
+        facts = (*evidence, *((answer,) if answer.items else ()))
         advice = tuple(
             guidance(kernel.verdict, readable(diagnosis), on_page=True, predicted=predicted)
         )
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
         parts.append(Section("What would settle it" if undecided else "What to do", advice))
         blocks.append(Section("", tuple(parts), layout=Layout.GRID))
-        if beside.prediction is not None:
-            found_accesses = prediction.section(beside.prediction, beside.source_text, place)
+        if attachments.prediction is not None:
+            found_accesses = prediction.section(
+                attachments.prediction, attachments.source_text, place
+            )
             blocks += [found_accesses] if found_accesses is not None else []
         if (lines := waiting.section(kernel, blame=False)) is not None:
             blocks.append(lines)
         rule = registry().get(kernel.verdict.bottleneck or "")
-        where = None if rule is None else rule.place
+        where = None if rule is None else rule.subsystem
         # Of several codes with its name it is not known which one the launch ran.
         code = codes[0] if len(codes) == 1 else None
-        if figures := tuple(panels(name, launch, (own, manifest), counted, where, code=code)):
+        if figures := tuple(panels(name, launch, (own, manifest), flop_count, where, code=code)):
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         is_of = own is not None or (manifest is None and len(kernels) == 1)
-        listing = _source(kernel, beside if is_of else Beside(), own, place, machine)
+        listing = _source(
+            kernel, attachments if is_of else CaptureAttachments(), own, place, machine
+        )
         blocks += [listing] if listing is not None else []
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
@@ -189,23 +491,24 @@ def cards(
             anchor=place,
             tone=tone,
             layout=Layout.HERO,
-            summary=evidence.headline(kernel.verdict, predicted=predicted),
+            summary=summarize(kernel.verdict, predicted=predicted),
         )
 
 
 def _source(
     kernel: KernelDiagnosis,
-    beside: Beside,
+    attachments: CaptureAttachments,
     own: Manifest | None,
     anchor: str,
-    machine: Machine | None,
+    machine: MachineListing | None,
 ) -> Section | None:
-    """The source of a kernel, as far as it is known, with its machine code."""
-    hot = source.hot_of(kernel.name, beside.hot_lines)
-    made_by = beside.prediction or own
+    hot = source.hot_of(kernel.name, attachments.hot_lines)
+    made_by = attachments.prediction or own
     made_from = None if made_by is None else made_by.source
-    notes = prediction.notes(beside.prediction) if beside.prediction else None
-    return source.section(made_from, beside.source_text, hot, anchor, notes=notes, machine=machine)
+    notes = prediction.notes(attachments.prediction) if attachments.prediction else None
+    return source.section(
+        made_from, attachments.source_text, hot, anchor, notes=notes, machine=machine
+    )
 
 
 def _pill(verdict: Verdict) -> str:
@@ -217,16 +520,16 @@ def _pill(verdict: Verdict) -> str:
 def _answer(
     kernel: KernelDiagnosis,
     name: str,
-    launch: Launch,
+    launch: LaunchFigures,
     own: Manifest | None,
-    counted: Counted | None,
+    flop_count: FlopCount | None,
     *,
     predicted: bool,
     gpu: str,
 ) -> Iterable[Block]:
     timing = None if own is None else own.timing
-    facts = _facts(kernel, launch, timing, counted, predicted=predicted)
-    yield Facts((*facts, *([Fact("GPU", (Span(gpu),))] if gpu else [])))
+    facts = _facts(kernel, launch, timing, flop_count, predicted=predicted)
+    yield FactList((*facts, *([Fact("GPU", (Span(gpu),))] if gpu else [])))
     full, launched = shown(kernel.name), ", ".join(launch_parts(kernel))
     if timing is not None:
         launched += " under the profiler"  # beside the launches that were timed without it
@@ -236,11 +539,10 @@ def _answer(
         yield Paragraph(Span(full, code=True), Tone.MUTED)
     yield Paragraph(Span(launched), Tone.MUTED)
     if len(full) > LONGEST_NAME:
-        yield Section("Full name", (Code(full),), folded=True)
+        yield Section("Full name", (CodeBlock(full),), folded=True)
 
 
 def _lead(verdict: Verdict) -> Iterable[Block]:
-    """By how much the kernel is held back, and the first thing to do about it."""
     if verdict.bottleneck == DEBUG_BUILD:
         return
     if gain := about(verdict) if verdict.status is Status.BOTTLENECK else "":
@@ -258,17 +560,19 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
 
 def _facts(
     kernel: KernelDiagnosis,
-    launch: Launch,
+    launch: LaunchFigures,
     timing: TimingFacts | None,
-    counted: Counted | None,
+    flop_count: FlopCount | None,
     *,
     predicted: bool,
 ) -> Iterable[Fact]:
-    of = "in the limit" if kernel.verdict.status is not Status.INCONCLUSIVE else "in the answer"
-    yield Fact(f"confidence {of}", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
+    reference = (
+        "in the limit" if kernel.verdict.status is not Status.INCONCLUSIVE else "in the answer"
+    )
+    yield Fact(f"confidence {reference}", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
     yield from _time(kernel, timing, predicted=predicted)
-    if counted is not None and counted.rate > 0:
-        yield _speed(counted)
+    if flop_count is not None and flop_count.rate > 0:
+        yield _speed(flop_count)
     if busiest := launch.busiest():
         yield _busiest(*busiest, launch.share("l2_throughput"))
     if kernel.launches > 1:
@@ -279,15 +583,15 @@ def _time(
     kernel: KernelDiagnosis, timing: TimingFacts | None, *, predicted: bool
 ) -> Iterable[Fact]:
     """How long it takes: outside the profiler where that was measured, and else under it."""
-    spread = kernel.duration_ns
+    duration = kernel.duration_ns
     if timing is not None:
-        told = f", the median of {count(timing.launches, 'launch')}" if timing.launches > 1 else ""
-        told += f"; {quantity(spread.median, 'ns')} with the profiler" if spread else ""
+        basis = f", the median of {count(timing.launches, 'launch')}" if timing.launches > 1 else ""
+        basis += f"; {quantity(duration.median, 'ns')} with the profiler" if duration else ""
         low, high = quantity(timing.low_ns, "ns"), quantity(timing.high_ns, "ns")
-        measured = (Span(quantity(timing.median_ns, "ns"), Tone.STRONG), told)
+        measured = (Span(quantity(timing.median_ns, "ns"), Tone.STRONG), basis)
         yield Fact("time", (measured,), _TIMED.format(low=low, high=high))
-    elif spread is not None:
-        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
+    elif duration is not None:
+        text = time_text(duration.median, duration.low, duration.high, kernel.launches)
         if predicted:
             yield Fact("predicted time", (Span(f"about {text}", Tone.STRONG),), _IN_A_MODEL)
         else:
@@ -304,15 +608,14 @@ def _busiest(unit: str, part: float, l2: float | None) -> Fact:
     return Fact("busiest unit", (text,), _BUSIEST)
 
 
-def _speed(counted: Counted) -> Fact:
-    """Operations a second against the peak of their precision."""
-    rate = f"{roofline.rate(counted.rate)}FLOP/s"
-    peak = counted.ceiling
+def _speed(flop_count: FlopCount) -> Fact:
+    rate = f"{roofline.rate(flop_count.rate)}FLOP/s"
+    peak = flop_count.ceiling
     if peak is None:
-        return Fact("arithmetic", ((Span(rate, Tone.STRONG), f" {counted.precision}"),))
-    most = f"{roofline.rate(peak.value)}FLOP/s {counted.precision}"
+        return Fact("arithmetic", ((Span(rate, Tone.STRONG), f" {flop_count.precision}"),))
+    most = f"{roofline.rate(peak.value)}FLOP/s {flop_count.precision}"
     return Fact(
         "share of peak",
-        ((Span(share(counted.rate / peak.value), Tone.STRONG), f": {rate} of {most}"),),
+        ((Span(share(flop_count.rate / peak.value), Tone.STRONG), f": {rate} of {most}"),),
         f"Floating-point operations a second, by the counters. {peak.label}: {peak.origin}.",
     )

@@ -97,8 +97,8 @@ def judged(
 ) -> list[Judged]:
     """Kernels under their names, with the gate's results where there are any."""
     given: Sequence[KernelResult | None] = results or [None] * len(kernels)
-    named = zip(kernels, words.labels(kernels), given, strict=True)
-    return [Judged(kernel, label, result) for kernel, label, result in named]
+    labelled = zip(kernels, words.labels(kernels), given, strict=True)
+    return [Judged(kernel, label, result) for kernel, label, result in labelled]
 
 
 def clip(text: str, width: int = _TEXT_WIDTH) -> str:
@@ -108,8 +108,8 @@ def clip(text: str, width: int = _TEXT_WIDTH) -> str:
 
 def time_cell(compared: float | None, side: KernelSnapshot | None) -> Cell:
     """The time that was compared; where none was, the one that the side has."""
-    known = compared if compared is not None or side is None else side.median_ns
-    return Cell("-" if known is None else quantity(known, "ns"), sort=finite(known) or -1.0)
+    median = compared if compared is not None or side is None else side.median_ns
+    return Cell("-" if median is None else quantity(median, "ns"), sort=finite(median) or -1.0)
 
 
 def time_span(kernel: KernelComparison) -> Span:
@@ -135,10 +135,10 @@ def verdict_of(side: KernelSnapshot) -> Span:
 
 def not_run(side: KernelSnapshot) -> str:
     """That a predicted kernel was not run, or not to its end; empty where it was."""
-    known = side.predicted
-    if known is None or known.blocks_run:
+    facts = side.predicted
+    if facts is None or facts.blocks_run:
         return ""
-    return "not run" if known.mistake is None else "not run to its end"
+    return "not run" if facts.mistake is None else "not run to its end"
 
 
 def verdict_change(kernel: KernelComparison) -> Text:
@@ -170,12 +170,12 @@ def launch_text(kernel: KernelComparison) -> str:
 
 def findings(result: KernelResult, most: int | None) -> Bullets:
     """What the gate found, what decides first."""
-    found = []
+    lines = []
     for each in result.findings[:most]:
         tone = Tone.PLAIN if each.outcome is Outcome.PASS else OUTCOME_TONES[each.outcome]
         code = Span(each.code.value, code=True)
-        found.append((Span(each.outcome.value, tone), " ", code, ": ", Span(clip(each.text))))
-    return Bullets(tuple(found))
+        lines.append((Span(each.outcome.value, tone), " ", code, ": ", Span(clip(each.text))))
+    return Bullets(tuple(lines))
 
 
 def counters_table(changes: Sequence[CounterChange], label: str = "Exact counters") -> Table:
@@ -220,9 +220,8 @@ def metrics_table(
 
 
 def _metric(change: MetricChange) -> tuple[Cell, ...]:
-    """The bars of percentages are of the whole, others of the larger side."""
-    known = catalogue().get(change.metric)
-    unit = change.unit if known is None else known.unit
+    metric = catalogue().get(change.metric)
+    unit = change.unit if metric is None else metric.unit
     old, new = finite(change.before) or 0.0, finite(change.after) or 0.0
     whole = (100.0 if unit == "%" else max(abs(old), abs(new))) or 1.0
     sides = (
@@ -230,5 +229,5 @@ def _metric(change: MetricChange) -> tuple[Cell, ...]:
         for value, size in ((change.before, old), (change.after, new))
     )
     by = f"{words.signed(new - old)} points" if unit == "%" else words.change_text(old, new)
-    why = "" if known is None else known.why
+    why = "" if metric is None else metric.why
     return (Cell(Span(clip(change.metric), code=True), tip=why), *sides, Cell(by))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
+from kernelprof.launch.run.trial import timing_facts
 from kernelprof.model.names import middle, printable, short_name
-from kernelprof.model.numbers import count, number
+from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
+from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.document import (
+    Bullets,
     Cell,
     Chart,
-    Code,
+    CodeBlock,
     Column,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -35,10 +39,9 @@ from kernelprof.report.documents.change_tables import (
     outcome_span,
     verdict_of,
 )
-from kernelprof.report.documents.changed_time import causes_fact, causes_section, fine, launches
 from kernelprof.report.documents.verdict import about
 from kernelprof.report.figures.measured import Medians, finite
-from kernelprof.report.figures.multiprocessor import warp_states
+from kernelprof.report.figures.multiprocessor import IN_WORDS, warp_states
 from kernelprof.report.figures.roofline import both_sides
 
 if TYPE_CHECKING:
@@ -49,6 +52,182 @@ if TYPE_CHECKING:
     from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.change_tables import Judged
+    from kernelprof.report.figures.measured import Numbers
+
+MOST: Final = 3
+REST: Final = "everything else"
+LEAST: Final = 0.05
+"""Part of the change from which a cause is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """A change of the time, in nanoseconds: its largest causes, and what is left of it."""
+
+    before_ns: float
+    after_ns: float
+    largest: tuple[tuple[str, float], ...]
+    rest_ns: float
+
+    @property
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """All parts of the change, the rest last."""
+        remaining = ((REST, self.rest_ns),) if self.rest_ns else ()
+        return (*self.largest, *remaining)
+
+
+def causes(before: Numbers, after: Numbers, before_ns: float, after_ns: float) -> Causes | None:
+    """The change between two sides; ``None`` where the states of warps are not known on both."""
+    sides = [warp_states(each) for each in (before, after)]
+    change = after_ns - before_ns
+    if sides[0] is None or sides[1] is None or not change:
+        return None
+    old, new = ({each.name: each.share for each in side.states} for side in sides if side)
+    moved = {
+        name: new.get(name, 0.0) * after_ns - old.get(name, 0.0) * before_ns
+        for name in {*old, *new}
+    }
+    along = {name: part for name, part in moved.items() if part * change > 0}
+    total = sum(along.values())
+    if not total:
+        return None
+    scale = min(change / total, 1.0)
+    ordered = sorted(along.items(), key=lambda each: (-abs(each[1]), each[0]))
+    parts = tuple(
+        (IN_WORDS.get(name, name), part * scale)
+        for name, part in ordered[:MOST]
+        if abs(part * scale) >= LEAST * abs(change)
+    )
+    return Causes(before_ns, after_ns, parts, change - sum(part for _, part in parts))
+
+
+NEAR: Final = 1.25
+"""Ratio of the medians below which an axis from zero would hide the difference."""
+
+MOST_DOTS: Final = 100
+"""Launches of a side that are drawn; of more, every so many."""
+
+_DOTS: Final = (
+    "Each dot is a launch, in their order from top to bottom; the line across them is the median, "
+    "with its 95 % interval as a band"
+)
+_CAUSES: Final = (
+    "By what the warps spent their time on: each is in one state at any time, so the parts add up "
+    "to the change. What moved against it is taken off the others alike."
+)
+
+
+def fine(nanoseconds: float, digits: int = 4) -> str:
+    """A time with so many digits, also where they are behind the point: ``2.046 ms``."""
+    size, unit = time_unit(nanoseconds)
+    text = f"{nanoseconds / size:.{digits}g}"
+    return f"{text} {unit}" if "e" not in text else quantity(nanoseconds, "ns")
+
+
+def launches(
+    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot
+) -> Iterable[Section]:
+    """Launches of both sides where they are timed alike."""
+    events = before.events_ns and after.events_ns
+    sides = {
+        name: [
+            each
+            for each in (side.events_ns if events else side.profiled_ns)
+            if (finite(each) or 0.0) > 0
+        ]
+        for name, side in (("Before", before), ("After", after))
+    }
+    if kernel.time.how is None or not all(sides.values()):
+        return
+    rows: list[Row] = []
+    sentences: list[str] = []
+    medians: list[float] = []
+    for name, times in sides.items():
+        facts = timing_facts(times, warm_up=0)
+        medians.append(facts.median_ns)
+        text = f"{name}: median {fine(facts.median_ns)}"
+        if len(times) > 1:
+            text += f", {count(len(times), 'launch')} between {fine(facts.low_ns)} and "
+            text += fine(facts.high_ns)
+        sentences.append(f"{text}.")
+        every = -(-len(times) // MOST_DOTS)
+        rows += (
+            {"what": "launch", "side": name, "x": _seconds(each), "order": order}
+            for order, each in enumerate(times[::every], 1)
+        )
+        low, high = facts.confidence_low_ns, facts.confidence_high_ns
+        rows.append(
+            {
+                "what": "median",
+                "side": name,
+                "x": _seconds(facts.median_ns),
+                "low": _seconds(low or facts.median_ns),
+                "high": _seconds(high or facts.median_ns),
+            }
+        )
+    near, floor = max(medians) < NEAR * min(medians), finite(kernel.time.floor)
+    text = f"{_DOTS}."
+    if near and floor:
+        ends = [_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1)]
+        rows.append({"what": "noise", "x": ends[0], "x2": ends[1]})
+        text = f"{_DOTS}; grey is what counts as noise."
+    chart = Chart("launches:near" if near else "launches", tuple(rows), " ".join(sentences))
+    yield Section("Time", (chart, Note(" ".join((*sentences, text)))))
+
+
+def causes_section(kernel: KernelComparison, before: Medians, after: Medians) -> Iterable[Section]:
+    """What the change of the time is made of, where there is one that was concluded."""
+    change = _causes(kernel, before, after)
+    if change is None:
+        return
+    rows: list[Row] = [_step("Before", 0.0, change.before_ns, "before", fine(change.before_ns))]
+    at = change.before_ns
+    for (name, part), amount in zip(change.parts, _of_change(change), strict=True):
+        look = "rest" if name == REST else "more" if part > 0 else "less"
+        rows.append(_step(name, at, at + part, look, amount))
+        at += part
+    rows.append(_step("After", 0.0, change.after_ns, "first", fine(change.after_ns)))
+    label = "What the change of the time is made of, by what warps spent their time on"
+    counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
+    bullets = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
+    chart = Chart("waterfall", tuple(rows), label)
+    yield Section("What changed the time", (chart, *bullets, Note(_CAUSES)))
+
+
+def causes_fact(kernel: KernelComparison, before: Medians, after: Medians) -> Iterable[Fact]:
+    """The same in lines: each part of the change, in percent of it."""
+    change = _causes(kernel, before, after)
+    if change is not None:
+        amounts = zip(change.parts, _of_change(change), strict=True)
+        yield Fact("What changed it", tuple(f"{name}: {text}" for (name, _), text in amounts))
+
+
+def _causes(kernel: KernelComparison, before: Medians, after: Medians) -> Causes | None:
+    times = finite(kernel.time.before_ns), finite(kernel.time.after_ns)
+    if kernel.time.outcome not in TIME_TONES or times[0] is None or times[1] is None:
+        return None
+    return causes(before, after, times[0], times[1])
+
+
+def _of_change(causes: Causes) -> list[str]:
+    """Each part with its percentage of the change, ``+436 µs, 38 %``: they add up to the whole."""
+    change, left, amounts = causes.after_ns - causes.before_ns, 100, []
+    for name, part in causes.parts:
+        percent = left if name == REST else min(round(100 * part / change), left)
+        left -= percent
+        of_change = f"{percent} %" if percent else "~0 %"
+        amounts.append(f"{'+' if part > 0 else '−'}{fine(abs(part), 3)}, {of_change}")
+    return amounts
+
+
+def _step(name: str, start: float, end: float, look: str, text: str) -> Row:
+    return {"name": name, "start": tidy(start), "end": tidy(end), "look": look, "text": text}
+
+
+def _seconds(nanoseconds: float) -> float:
+    """Nine digits: launches of one kernel differ in the fifth."""
+    return tidy(nanoseconds * 1e-9, 9)
+
 
 MOST_ENTRIES: Final = 20
 MOST_METRICS: Final = 10
@@ -78,7 +257,7 @@ _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
     """What there is to say beyond a row of the table; a ``comment`` has room for more."""
     kernel, result = each.kernel, each.result
-    found = () if result is None else result.findings
+    reasons = () if result is None else result.findings
     name = middle(printable(kernel.name), _NAME_WIDTH)
     blocks: list[Block] = [
         Paragraph((Span(name, code=True), f", {launch_text(kernel)}"), Tone.MUTED)
@@ -89,23 +268,22 @@ def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
     if kernel.before is not None and kernel.after is not None:
         numbers = _medians(kernel.before, kernel.after, comparison)
         made_of = causes_fact(kernel, *numbers)
-    blocks.append(Facts((*_facts(kernel, MOST_ENTRIES), *made_of)))
+    blocks.append(FactList((*_facts(kernel, MOST_ENTRIES), *made_of)))
     blocks.append(inputs_table(kernel.inputs[:MOST_ENTRIES]))
     if result is None or comment:
         # Where there is little room, what the gate found says it all.
         blocks.append(counters_table(kernel.counters[:MOST_ENTRIES]))
     blocks.append(metrics_table(kernel.metrics[:MOST_METRICS]))
-    if left_out := _left_out(kernel, len(found)):
+    if left_out := _left_out(kernel, len(reasons)):
         blocks.append(Paragraph(f"Left out: {left_out}.", Tone.MUTED))
     if kernel.diff and comment:
-        blocks.append(Code(_diff(kernel.diff), language="diff"))
+        blocks.append(CodeBlock(_diff(kernel.diff), language="diff"))
     return Section(each.code, tuple(blocks), folded=True, summary=Span(clip(each.gist), each.tone))
 
 
 def _medians(
     before: KernelSnapshot, after: KernelSnapshot, comparison: Comparison
 ) -> tuple[Medians, Medians]:
-    """The numbers of both sides."""
     return (
         Medians(before, comparison.before.machine),
         Medians(after, comparison.after.machine),
@@ -121,10 +299,9 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
         yield Fact("One side only", (Span(clip(", ".join(kernel.lacking))),))
 
 
-def _left_out(kernel: KernelComparison, found: int) -> str:
-    """How many entries of a card are not in it."""
+def _left_out(kernel: KernelComparison, shown: int) -> str:
     beyond = {
-        "finding": found - MOST_ENTRIES,
+        "finding": shown - MOST_ENTRIES,
         "counter": len(kernel.counters) - MOST_ENTRIES,
         "metric": len(kernel.metrics) - MOST_METRICS,
         "changed input": len(kernel.inputs) - MOST_ENTRIES,
@@ -169,7 +346,7 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     blocks += [*_states(*numbers), _inputs(kernel, before, after)]
     if kernel.diff:
         title = f"The source: {_diff_title(kernel.diff)}"
-        blocks.append(Section(title, (Code(kernel.diff, language="diff"),)))
+        blocks.append(Section(title, (CodeBlock(kernel.diff, language="diff"),)))
     return Section(
         (Span(each.name), *pill),
         tuple(blocks),
@@ -204,7 +381,7 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
             text = f"{old:,} launches before, {new:,} after"
         by = f", by {clip(time.how)}" if time.how else ""
         facts.append(Fact("Timed", (Span(text + by),)))
-    yield Facts(tuple(facts))
+    yield FactList(tuple(facts))
     if each.result is not None:
         yield findings(each.result, None)
     if clip(after.name) != names[1].text:
@@ -229,9 +406,8 @@ def _diff_title(diff: str) -> str:
 
 
 def _changes(kernel: KernelComparison) -> Iterable[Section]:
-    """Counters, and metrics with those that explain most at the top."""
-    known = "" if kernel.after is None else not_run(kernel.after)
-    text = f"It was {known}, so nothing was counted." if known else "No exact counter changed."
+    reason = "" if kernel.after is None else not_run(kernel.after)
+    text = f"It was {reason}, so nothing was counted." if reason else "No exact counter changed."
     blocks: tuple[Block, ...] = (Paragraph(text),)
     if kernel.counters:
         blocks = (Note(_REPEAT), counters_table(kernel.counters))
@@ -247,18 +423,17 @@ def _changes(kernel: KernelComparison) -> Iterable[Section]:
 
 
 def _states(before: Medians, after: Medians) -> Iterable[Section]:
-    """Warp states side by side, the largest first, and the sentence with the cycles."""
-    found = [warp_states(each) for each in (before, after)]
-    if found[0] is None or found[1] is None:
+    both = [warp_states(each) for each in (before, after)]
+    if both[0] is None or both[1] is None:
         return
-    old, new = ({each.name: each for each in side.states} for side in found if side is not None)
+    old, new = ({each.name: each for each in side.states} for side in both if side is not None)
     rows: list[Row] = []
     for name in sorted({*old, *new}, key=lambda each: (-_most(each, old, new), each)):
         if _most(name, old, new) < LEAST_STATE:
             break
         tip = (new.get(name) or old[name]).tip
-        for side, known in (("Before", old), ("After", new)):
-            part = known[name].share if name in known else 0.0
+        for side, state in (("Before", old), ("After", new)):
+            part = state[name].share if name in state else 0.0
             rows.append({**bars.share_row(name, part), "side": side, "tip": tip})
     chart = Chart("states", tuple(rows), "Share of a warp's time by reason, before and after")
     blocks: list[Block] = [chart]

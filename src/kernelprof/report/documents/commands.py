@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.model.names import labels
 from kernelprof.model.numbers import count
-from kernelprof.report.document import Document, Facts, Paragraph, Section
+from kernelprof.report.document import Document, FactList, Paragraph, Section
 from kernelprof.report.documents import TONES, brief, prediction
 from kernelprof.report.documents.verdict import headline
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 def document(diagnoses: Sequence[Diagnosis]) -> Document:
     """A command for each kernel that needs one, those that took most time first."""
-    found = [(each, kernel) for each in diagnoses for kernel in each.kernels]
-    names = labels([kernel for _, kernel in found])
+    kernels = [(each, kernel) for each in diagnoses for kernel in each.kernels]
+    names = labels([kernel for _, kernel in kernels])
     sections = []
-    for (each, kernel), name in zip(found, names, strict=True):
-        predicted = prediction.of(each) is not None
+    for (each, kernel), name in zip(kernels, names, strict=True):
+        predicted = prediction.facts_of(each) is not None
         facts = tuple(brief.command(kernel.verdict, each, predicted=predicted))
         if facts:
             sections.append(
                 Section(
                     brief.title(name),
-                    (Facts(facts),),
+                    (FactList(facts),),
                     tone=TONES[kernel.verdict.status],
                     summary=headline(kernel.verdict),
                 )
             )
-    told = (
-        f"{len(sections):,} of {count(len(found), 'kernel')} would be surer with another capture."
+    scope = (
+        f"{len(sections):,} of {count(len(kernels), 'kernel')} would be surer with another capture."
     )
-    return Document("What to measure next", (Paragraph(told), *sections))
+    return Document("What to measure next", (Paragraph(scope), *sections))

@@ -5,9 +5,11 @@ The gate's document (:mod:`kernelprof.report.documents.gate`) is made of the sam
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+import dataclasses
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, structs
 
 from kernelprof.comparison import words
 from kernelprof.model.comparison import Comparison, TimeOutcome
@@ -18,7 +20,7 @@ from kernelprof.report.charts.parts import tidy
 from kernelprof.report.document import (
     Cell,
     Chart,
-    Code,
+    CodeBlock,
     Column,
     Document,
     Layout,
@@ -158,7 +160,6 @@ def _change_text(change: InputChange) -> Text:
 
 
 def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
-    """The kernels; on a page with links to their cards, and what their counters did."""
     gated = any(each.result is not None for each in kernels)
     predicted = bool(kernels) and all(each.kernel.arch is not None for each in kernels)
     columns = _PREDICTED if predicted else _COLUMNS
@@ -169,7 +170,7 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
         kernel, time = each.kernel, each.kernel.time
         has_card = on_page and kernel.before is not None and kernel.after is not None
         cards += has_card
-        name = replace(each.code, target=f"kernel-{cards}" if has_card else "")
+        name = dataclasses.replace(each.code, target=f"kernel-{cards}" if has_card else "")
         tip = clip(f"{kernel.name}, {launch_text(kernel)}") if on_page else ""
         changes = [
             time_cell(time.before_ns, kernel.before),
@@ -177,7 +178,7 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             Cell(time_span(kernel), sort=finite(time.ratio) or -1.0),
         ]
         if predicted:
-            changes = [Cell(_counted(kernel)), Cell(_line(each))]
+            changes = [Cell(_prediction_text(kernel)), Cell(_line(each))]
         verdict: Text = "not run" if kernel.same_code else verdict_change(kernel)
         cells = [Cell(name, tip=tip), *changes, Cell(verdict)]
         if on_page:
@@ -191,31 +192,27 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
     return Table(columns, tuple(rows), label="Kernels", long=on_page)
 
 
-def _counted(kernel: KernelComparison) -> str:
-    """What a prediction says of the change."""
+def _prediction_text(kernel: KernelComparison) -> str:
     both = kernel.before is not None and kernel.after is not None
     return words.counts_did(kernel) if both else kernel.match.value
 
 
 def _line(each: Judged) -> Span:
-    """The first line to blame for what decides; empty where there is none."""
-    found = () if each.result is None else each.result.findings
-    places = [place for finding in found for place in finding.places[:1]]
-    return Span(clip(words.place_text(places[0]), _REMARK_WIDTH) if places else "", code=True)
+    findings = () if each.result is None else each.result.findings
+    places = [place for finding in findings for place in finding.places[:1]]
+    return Span(clip(words.location_text(places[0]), _REMARK_WIDTH) if places else "", code=True)
 
 
 def _more(kernels: Sequence[Judged]) -> str:
-    """The line under a table that does not show all kernels."""
     text = f"and {count(len(kernels), 'more kernel')}"
     outcomes = [each.result.outcome for each in kernels if each.result is not None]
-    found = [
+    parts = [
         f"{outcomes.count(each)} {each.value}" for each in reversed(Outcome) if each in outcomes
     ]
-    return f"{text}: {', '.join(found)}" if found else text
+    return f"{text}: {', '.join(parts)}" if parts else text
 
 
 def _has_more(each: Judged) -> bool:
-    """Whether there is anything to say beyond the row of the table."""
     kernel, result = each.kernel, each.result
     if result is not None and result.ignored:
         return False
@@ -265,7 +262,6 @@ def page(
 
 
 def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
-    """Kernels by the change of their time."""
     rows = tuple(_marks(kernels[:MOST_MARKS]))
     label = "Change of the time of the kernels; the same is in the table below"
     blocks: list[Block] = [Chart("changes", rows, label), Note(_MARKS)] if rows else []
@@ -275,17 +271,16 @@ def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
 
 
 def _marks(kernels: Sequence[Judged]) -> Iterable[Row]:
-    """The kernels of which a change is known, each with its interval."""
     for position, each in enumerate(kernels, 1):
         time = each.kernel.time
         if each.kernel.before is None or each.kernel.after is None:
             continue
-        found = [finite(value) or 0.0 for value in (time.low, time.ratio, time.high)]
-        ends = [value for value in found if value > 0]
-        if found[1] > 0:
+        interval = [finite(value) or 0.0 for value in (time.low, time.ratio, time.high)]
+        ends = [value for value in interval if value > 0]
+        if interval[1] > 0:
             yield {
                 "name": f"{position} {each.name}",
-                "ratio": tidy(found[1]),
+                "ratio": tidy(interval[1]),
                 "low": tidy(min(ends)),
                 "high": tidy(max(ends)),
                 "outcome": _CHARTED.get(time.outcome, "unknown"),
@@ -308,7 +303,7 @@ def _provenance(comparison: Comparison, command: str) -> Section:
         rows.append((Cell(label), *sides, Cell(Span("≠ differs", Tone.BAD) if differs else "")))
     blocks: list[Block] = [Table(_SIDES, tuple(rows), label="where both sides come from")]
     if command:
-        code = Code(without_homes(printable(command)), language="sh", copy=True)
+        code = CodeBlock(without_homes(printable(command)), language="sh", copy=True)
         blocks.append(Section("The command that made it", (code,), folded=True))
     return Section("Where this comes from", tuple(blocks))
 
@@ -353,12 +348,16 @@ def without_folders(value: Any, name: str = "", kind: str = "") -> Any:
         names = getattr(value, "_fields", ("",) * len(value))
         parts = [without_folders(each, part) for each, part in zip(value, names, strict=True)]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if is_dataclass(value) and not isinstance(value, type):
+    if names := _field_names(value):
         kind = getattr(value, "kind", "")
-        changed = {
-            each.name: without_folders(getattr(value, each.name), each.name, kind)
-            for each in fields(value)
-            if each.init
-        }
-        return replace(value, **changed)
+        changed = {each: without_folders(getattr(value, each), each, kind) for each in names}
+        return (structs if isinstance(value, Struct) else dataclasses).replace(value, **changed)
     return value
+
+
+def _field_names(value: Any) -> list[str]:
+    if isinstance(value, Struct):
+        return list(value.__struct_fields__)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return []
+    return [each.name for each in dataclasses.fields(value) if each.init]

@@ -25,7 +25,7 @@ from kernelprof.report.documents.verdict import (
     about,
     brief,
     evidence,
-    found,
+    finding_bullets,
     gain_cell,
     guidance,
     headline,
@@ -84,7 +84,7 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
     blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
     if explain or not most:
         blocks.append(table(rows, names))
-        if left := rest(kernels, len(rows)):
+        if left := not_shown(kernels, len(rows)):
             blocks.append(Paragraph(left, Tone.MUTED))
     card = _section if explain else _brief
     shown_kernels = zip(kernels[:most], names, strict=False)
@@ -98,8 +98,7 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
 
 
 def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) -> Iterable[Block]:
-    """What is not shown, and how to see it."""
-    left = rest(kernels, most)
+    left = not_shown(kernels, most)
     if explain:
         if left:
             yield Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED)
@@ -113,7 +112,6 @@ def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) ->
 def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
-    """All of a kernel's verdict."""
     return Section(
         (f"{number} ", *name),
         (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
@@ -126,14 +124,16 @@ def _section(
 def _brief(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
-    """A kernel's verdict in short."""
     verdict = kernel.verdict
-    predicted = prediction.of(diagnosis) is not None
+    predicted = prediction.facts_of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
     after = "".join(f", {each}" for each in costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
-        (*waiting.told(kernel), *brief(verdict, readable(diagnosis), lines, predicted=predicted)),
+        (
+            *waiting.describe_waiting(kernel),
+            *brief(verdict, readable(diagnosis), lines, predicted=predicted),
+        ),
         tone=TONES[verdict.status],
         layout=Layout.DENSE,
         summary=_in_a_line(verdict, diagnosis),
@@ -141,17 +141,15 @@ def _brief(
 
 
 def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
-    """What warps wait for, with the line that the verdict blames."""
     lines = waiting.section(kernel)
     if lines is not None:
         yield lines
     else:
-        yield from waiting.told(kernel)
+        yield from waiting.describe_waiting(kernel)
 
 
 def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
-    """The verdict, and how sure it is."""
-    text = headline(verdict, predicted=prediction.of(diagnosis) is not None)
+    text = headline(verdict, predicted=prediction.facts_of(diagnosis) is not None)
     return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
 
 
@@ -161,7 +159,7 @@ def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
     if median is not None:
         many = f"{times:,} launches of " if times > 1 else ""
         some = "some of " if _is_part(kernel) else ""
-        roughly = "about " if prediction.of(diagnosis) is not None else ""
+        roughly = "about " if prediction.facts_of(diagnosis) is not None else ""
         yield f"{some}{many}{roughly}{quantity(median, 'ns')}"
     several = len(diagnosis.kernels) > 1 or kernel.surveyed is not None
     if kernel.share is not None and several:
@@ -169,13 +167,12 @@ def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
-    """What a prediction knows of each line; nothing where it was measured."""
-    known = prediction.of(diagnosis)
-    if known is None:
+    facts = prediction.facts_of(diagnosis)
+    if facts is None:
         return
     if not explain:
-        yield from prediction.brief(*known)
-    elif every := prediction.section(*known):
+        yield from prediction.brief(*facts)
+    elif every := prediction.section(*facts):
         yield every
 
 
@@ -187,7 +184,6 @@ def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
 
 
 def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
-    """The costliest kernel's verdict, for those who read no further."""
     verdict = kernel.verdict
     text = f"Confidence: {verdict.confidence.value}."
     if brings := about(verdict):
@@ -252,10 +248,10 @@ def _is_part(kernel: KernelDiagnosis) -> bool:
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     verdict = kernel.verdict
     yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
-    predicted = prediction.of(diagnosis) is not None
+    predicted = prediction.facts_of(diagnosis) is not None
     yield Paragraph(Span(summary(kernel, predicted=predicted)), Tone.MUTED)
     yield evidence(verdict)
-    yield found(verdict)
+    yield finding_bullets(verdict)
     yield from guidance(verdict, readable(diagnosis), predicted=predicted)
 
 
@@ -274,8 +270,8 @@ def summary(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     """Where and how often the kernel ran and how long that took, or may take."""
     parts = launch_parts(kernel)
     if kernel.duration_ns is not None:
-        spread = kernel.duration_ns
-        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
+        duration = kernel.duration_ns
+        text = time_text(duration.median, duration.low, duration.high, kernel.launches)
         parts.append(f"about {text}" if predicted else text)
     if kernel.surveyed is not None:
         parts.append(survey.launches(kernel.surveyed, kernel.launches))
@@ -294,12 +290,12 @@ def time_text(median: float, low: float, high: float, launches: int) -> str:
 
 def overview(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
-    if known := prediction.of(diagnosis):
-        return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(known[0].counted)}"
+    if facts := prediction.facts_of(diagnosis):
+        return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counted)}"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
-    devices = dict.fromkeys(device(kernel) for kernel in diagnosis.kernels)
-    named = [each for each in devices if each]
-    return f"{text} on {alternatives(named)}" if named else text
+    devices = dict.fromkeys(gpu_name(kernel) for kernel in diagnosis.kernels)
+    names = [each for each in devices if each]
+    return f"{text} on {alternatives(names)}" if names else text
 
 
 def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:
@@ -314,9 +310,9 @@ def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:
     return min(MOST_CARDS, len(kernels))
 
 
-def rest(kernels: Sequence[KernelDiagnosis], told: int) -> str:
+def not_shown(kernels: Sequence[KernelDiagnosis], shown: int) -> str:
     """The kernels that are not shown and how to see them; empty where there are none."""
-    left = kernels[told:]
+    left = kernels[shown:]
     if not left:
         return ""
     text = f"and {count(len(left), 'more kernel')}"
@@ -331,7 +327,7 @@ def rest(kernels: Sequence[KernelDiagnosis], told: int) -> str:
     return text
 
 
-def device(kernel: KernelDiagnosis) -> str:
+def gpu_name(kernel: KernelDiagnosis) -> str:
     """``NVIDIA H200 (compute capability 9.0)``; empty where the capture does not say."""
     capability = kernel.compute_capability
     version = f"compute capability {capability[0]}.{capability[1]}" if capability else ""

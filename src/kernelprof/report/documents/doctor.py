@@ -9,7 +9,7 @@ from kernelprof.report.document import Cell, Column, Document, Span, Table, Tone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.collect.doctor import Check
+    from kernelprof.collect.doctor import MachineCheck
 
 _MARKS: Final = {
     True: Span("ok", Tone.GOOD),
@@ -19,13 +19,13 @@ _MARKS: Final = {
 _COLUMNS: Final = (Column("state"), Column("what"))
 
 
-def document(checks: Sequence[Check]) -> Document:
+def document(checks: Sequence[MachineCheck]) -> Document:
     """A line a check, and below what is not there what that stops and how to get it."""
     rows = tuple(row for check in checks for row in _rows(check))
     return Document("This machine", (Table(_COLUMNS, rows, label="Checks", headings=False),))
 
 
-def _rows(check: Check) -> Iterable[tuple[Cell, ...]]:
+def _rows(check: MachineCheck) -> Iterable[tuple[Cell, ...]]:
     yield Cell(_MARKS[check.ok]), Cell(Span(f"{check.title}: {check.found}"))
     if check.ok is True:
         return

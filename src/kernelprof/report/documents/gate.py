@@ -23,7 +23,7 @@ from kernelprof.report.documents.comparison import Detail, brief, page, without_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kernelprof.model.gate import Finding, GateResult
+    from kernelprof.model.gate import GateFinding, GateResult
     from kernelprof.report.document import Block, Text
 
 MOST_GENERAL = 3
@@ -67,7 +67,7 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
     return Document(f"kernelprof gate: {result.outcome.value}", tuple(blocks))
 
 
-def _proposed(findings: Sequence[Finding], most: int) -> Iterator[Block]:
+def _proposed(findings: Sequence[GateFinding], most: int) -> Iterator[Block]:
     """What the change would put in place of policy and baseline, and what follows from that.
 
     No section: those are what a comment leaves out first.
@@ -87,7 +87,6 @@ def _proposed(findings: Sequence[Finding], most: int) -> Iterator[Block]:
 
 
 def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:
-    """The worst kernel and how many more there are, or what passed."""
     deciding = result.deciding
     if deciding:
         worst = next(each for each in kernels if each.result is deciding[0])

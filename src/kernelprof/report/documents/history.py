@@ -19,7 +19,7 @@ from kernelprof.report.document import (
     Column,
     Document,
     Fact,
-    Facts,
+    FactList,
     Note,
     Paragraph,
     Section,
@@ -93,7 +93,7 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         return Document(f"History of {history.origin}", tuple(blocks))
     from kernelprof.report.writers import json
 
-    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history, rows))),)))
+    blocks.append(Section("Where this comes from", (FactList(tuple(_provenance(history, rows))),)))
     return Document(
         f"History of {shown_origin(history.origin)}",
         tuple(blocks),
@@ -103,7 +103,6 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
 
 
 def _overview(history: History) -> Section:
-    """The kernels with their newest row."""
     rows = []
     for number, kernel in enumerate(history.kernels, start=1):
         newest = kernel.rows[-1]
@@ -128,11 +127,10 @@ def _kernel(
     detail: Detail,
     looks: Mapping[str, Key],
 ) -> Section:
-    """A kernel's rows; with ``looks`` also its chart."""
     title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
-    told = Span(f"{shown(words.summary(kernel))}.")
+    summary = Span(f"{shown(words.summary(kernel))}.")
     is_quiet = bool(looks) and words.is_quiet(kernel)
-    blocks: list[Block] = [] if is_quiet else [Paragraph(told)]
+    blocks: list[Block] = [] if is_quiet else [Paragraph(summary)]
     if looks:
         blocks += _chart(kernel, title, looks)
     most = max(LEAST_ROWS, MOST_ROWS // len(history.kernels))
@@ -147,7 +145,7 @@ def _kernel(
         tuple(blocks),
         anchor=anchor if looks else "",
         folded=is_quiet,
-        summary=told if is_quiet else "",
+        summary=summary if is_quiet else "",
     )
 
 
@@ -241,14 +239,12 @@ def _origin(row: HistoryRow) -> list[str]:
 
 
 def _remarks(kernel: KernelHistory) -> Iterable[Span]:
-    """What there is to know about some rows beside their cells."""
     for date, row in zip(words.dates(kernel.rows), kernel.rows, strict=True):
         for note in words.notes(row):
             yield Span(f"{date}: {shown(note)}")
 
 
 def _legend(history: History) -> str:
-    """What the marks mean that are used."""
     used = {
         words.change_cell(row, first=at == 0).partition(" ")[0]
         for kernel in history.kernels
@@ -263,6 +259,6 @@ def _provenance(history: History, rows: Iterable[HistoryRow]) -> Iterable[Fact]:
     yield Fact("read from", (Span(shown_origin(history.origin)),))
     yield Fact("rows from", (words.period(history),), "UTC")
     for label, name in _MACHINE:
-        found = dict.fromkeys(getattr(each, name) for each in machines)
-        if text := ", ".join(filter(None, found)):
+        values = dict.fromkeys(getattr(each, name) for each in machines)
+        if text := ", ".join(filter(None, values)):
             yield Fact(label, (Span(shown(text)),))

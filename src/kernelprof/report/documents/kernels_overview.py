@@ -58,17 +58,16 @@ def _parts(
     called: Sequence[str],
     anchor: str,
     capture: Capture | None,
-) -> Iterable[areas.Part]:
-    """The kernels with the largest shares of time, and all others as one."""
-    known = [
+) -> Iterable[areas.TreemapEntry]:
+    timed = [
         (at, kernel, name, part)
         for at, (kernel, name) in enumerate(zip(kernels, called, strict=True), 1)
         if (part := share_of(kernel)) is not None
     ]
     groups = {} if capture is None else ranges(capture, kernels)
-    for at, kernel, name, part in known[:MOST_AREAS]:
+    for at, kernel, name, part in timed[:MOST_AREAS]:
         verdict = kernel.verdict
-        yield areas.Part(
+        yield areas.TreemapEntry(
             name,
             part,
             areas.kind_of(verdict),
@@ -77,26 +76,26 @@ def _parts(
             f"{anchor}-{at}",
             groups.get(at - 1, ""),
         )
-    rest = sum(part for *_, part in known[MOST_AREAS:])
-    if rest > 0:
-        yield areas.Part(f"{len(known) - MOST_AREAS:,} others", rest, areas.OTHERS)
+    remaining = sum(part for *_, part in timed[MOST_AREAS:])
+    if remaining > 0:
+        yield areas.TreemapEntry(f"{len(timed) - MOST_AREAS:,} others", remaining, areas.OTHERS)
 
 
 def ranges(capture: Capture, kernels: Sequence[KernelDiagnosis]) -> dict[int, str]:
     """The innermost range of NVTX around each kernel, where there are several of them."""
-    found = {}
+    result = {}
     for at, kernel in enumerate(kernels):
         cells = [cell for _, cell in capture.launches[kernel.rows[0]].nvtx]
-        told = [name for cell in cells for name in _RANGE.findall(cell)]
-        if told:
-            found[at] = shown(told[-1])
-    return found if len(set(found.values())) > 1 else {}
+        names = [name for cell in cells for name in _RANGE.findall(cell)]
+        if names:
+            result[at] = shown(names[-1])
+    return result if len(set(result.values())) > 1 else {}
 
 
 def share_of(kernel: KernelDiagnosis) -> float | None:
     """A kernel's part of the time, 0 to 1."""
-    found = finite(kernel.share)
-    return None if found is None else clip(found)
+    share = finite(kernel.share)
+    return None if share is None else clip(share)
 
 
 def summary(kernels: Sequence[KernelDiagnosis]) -> str:
@@ -133,9 +132,9 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
     if undecided:
         time = sum(share_of(e) or 0.0 for e in kernels if e.verdict.status is Status.INCONCLUSIVE)
-        taking = f", which take {share(time)} of {of_time}," if time > 0 else ""
+        share_text = f", which take {share(time)} of {of_time}," if time > 0 else ""
         who = count(undecided, "kernel")
-        text = f"{who}{taking} {'is' if undecided == 1 else 'are'} undecided by this capture."
+        text = f"{who}{share_text} {'is' if undecided == 1 else 'are'} undecided by this capture."
         # What takes most of the time comes first.
         sentences.insert(0 if time > 0.5 else len(sentences), text)
     return " ".join(sentences)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.ladder.results import (
     Climb,
     ceiling_rate,
+    gain_before,
     gflops,
     next_gains,
     of_ceiling,
     ratio,
+    ratio_of,
     to_json,
 )
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.model.records import build, read_object
+from kernelprof.report.charts.parts import time_unit
 from kernelprof.report.document import (
     Cell,
     Column,
     Document,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -30,24 +34,21 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import TONES
-from kernelprof.report.documents.ladder_beside import (
-    beside_facts,
-    beside_section,
-    ceiling_text,
-    parts_text,
-)
 from kernelprof.report.documents.ladder_parts import (
     DASH,
+    TERA,
     Card,
     anchor,
     any_timing,
     bar_section,
+    factor_cell,
     fastest_rung,
     gain_cell,
     method_section,
-    named,
     peak_rate,
+    rate_unit,
     roofline_section,
+    rung_name,
     said_text,
     sizes,
     spread_cell,
@@ -56,15 +57,112 @@ from kernelprof.report.documents.ladder_parts import (
     verdict_text,
     way_up,
 )
-from kernelprof.report.documents.ladder_rates import rate_unit
 from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.ladder.registry import Ladder, Rung
-    from kernelprof.ladder.results import Climbed
+    from kernelprof.ladder.results import Climbed, InterleavedTiming
+    from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block
+
+
+def beside_section(climb: Climb) -> Section:
+    """The rungs with their verdict, and at each size their rate and what part of cuBLAS' it is."""
+    sizes = climb.measured_sizes
+    columns = (
+        Column("rung", yielding=True),
+        Column("verdict"),
+        Column("confidence", brief="conf", optional=True),
+        *(
+            Column(f"{what} at {size}", number=True)
+            for size in sizes
+            for what in (TERA.name, "of cuBLAS")
+        ),
+        Column("gain", number=True),
+        Column("expected gain", brief="expected", number=True),
+        Column("next rung gained", optional=True),
+    )
+    rows = tuple(tuple(_row_beside_cublas(climb, rung, sizes)) for rung in climb.rungs)
+    text = (
+        "The verdict is that on the preset `full`. Of cuBLAS is the rung's speed over that of "
+        "cuBLAS, which is timed in turns with it: the median of the rounds, and in brackets the "
+        f"lowest and the highest. Gain is over the rung that this one changes, at {sizes[-1]}, as "
+        "is next rung gained; expected gain is what kernelprof works out from the counters of the "
+        "rung alone."
+    )
+    table = Table(columns, rows, label="Table of rungs", long=True)
+    return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))
+
+
+def _row_beside_cublas(climb: Climb, rung: Climbed, sizes: Sequence[int]) -> Iterator[Cell]:
+    verdict = None if rung.full is None else rung.full.said
+    yield Cell(Span(rung_name(rung), target=anchor(rung)), sort=rung.number)
+    yield Cell(verdict_text(verdict) if rung.error is None else Span("failed", Tone.BAD))
+    yield Cell(DASH if verdict is None else verdict.confidence)
+    for size in sizes:
+        timing = rung.at(size)
+        if timing is None:
+            yield from (Cell(DASH), Cell(DASH))
+            continue
+        rung_ns, ceiling_ns = _medians(timing)
+        tip = f"{_time(timing.timing, rung_ns)}; cuBLAS {_time(timing.ceiling, ceiling_ns)}"
+        yield Cell(TERA.cell(timing.timing), sort=gflops(timing.timing), tip=tip)
+        yield Cell(part_cell(timing), sort=ratio_of(timing).median)
+    gain = gain_before(climb, rung)
+    yield Cell(factor_cell(gain), sort=gain)
+    yield Cell(gain_cell(verdict), sort=None if verdict is None else verdict.gain)
+    gains = next_gains(climb, rung)
+    gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
+    yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
+
+
+def beside_facts(rung: Climbed) -> Iterator[Fact]:
+    """Both times at each size, with the lowest and the highest median of a round."""
+    for timing in rung.beside:
+        rung_ns, ceiling_ns = _medians(timing)
+        text = (
+            f"{_time(timing.timing, rung_ns)}, {TERA.cell(timing.timing)} {TERA.name}; cuBLAS "
+            f"{_time(timing.ceiling, ceiling_ns)}, {TERA.cell(timing.ceiling)} {TERA.name}; "
+            f"{part_cell(timing)} of it in {count(len(timing.rounds), 'round')}"
+        )
+        yield Fact(f"M = N = K = {timing.size}", (text,))
+
+
+def ceiling_text(climb: Climb) -> str:
+    """What cuBLAS did at each size, the medians over the rungs that it was timed in turns with."""
+    parts = []
+    for size in climb.measured_sizes:
+        timings = [each for rung in climb.rungs if (each := rung.at(size)) is not None]
+        rates = [rate for each in timings if (rate := gflops(each.ceiling)) is not None]
+        time = statistics.median(each.ceiling.median_ns for each in timings)
+        shown = f", {TERA.text(statistics.median(rates))}" if rates else ""
+        parts.append(f"{quantity(time, 'ns')}{shown} at {size}")
+    return "; ".join(parts)
+
+
+def part_cell(timing: InterleavedTiming) -> str:
+    """``102.1 % (101.8 to 102.4)``: the median round, the lowest and the highest."""
+    ratio = ratio_of(timing)
+    return f"{100 * ratio.median:.1f} % ({100 * ratio.low:.1f} to {100 * ratio.high:.1f})"
+
+
+def parts_text(rung: Climbed) -> str:
+    """``101.2 % of cuBLAS at 4096, 102.1 % at 8192``."""
+    parts = [f"{100 * ratio_of(each).median:.1f} % at {each.size}" for each in rung.beside]
+    return ", ".join(parts).replace(" % ", " % of cuBLAS ", 1)
+
+
+def _medians(timing: InterleavedTiming) -> tuple[list[float], list[float]]:
+    return [each.rung_ns for each in timing.rounds], [each.ceiling_ns for each in timing.rounds]
+
+
+def _time(timing: TimingFacts, medians: Sequence[float]) -> str:
+    low, high = min(medians), max(medians)
+    size, unit = time_unit(high)
+    return f"{quantity(timing.median_ns, 'ns')} ({low / size:.5g} to {high / size:.5g} {unit})"
+
 
 SAVED: Final = "results.json"
 
@@ -75,15 +173,18 @@ def document(
     """The whole report; ``registry`` says what a rung changes, ``cards`` are by its file."""
     data = without_homes(to_json(climb))
     climb = build(Climb, read_object(data))
-    known, about = cards or {}, {rung.file: rung for rung in registry}
+    cards_of_rungs, about = cards or {}, {rung.file: rung for rung in registry}
     way = way_up(climb)
     sections = (
         _headline(climb, way),
         bar_section(climb, way),
         beside_section(climb) if climb.measured_sizes else _rungs(climb),
-        roofline_section(climb, known, way),
+        roofline_section(climb, cards_of_rungs, way),
         _bytes(climb),
-        *(_rung(each, climb, about.get(each.file), known.get(each.file)) for each in climb.rungs),
+        *(
+            _rung(each, climb, about.get(each.file), cards_of_rungs.get(each.file))
+            for each in climb.rungs
+        ),
         method_section(climb),
     )
     return Document(
@@ -94,7 +195,7 @@ def document(
     )
 
 
-def listing(of: Ladder, others: Sequence[Ladder], *, changes: bool) -> Document:
+def listing(ladder: Ladder, others: Sequence[Ladder], *, changes: bool) -> Document:
     """A ladder's rungs with their files; with ``changes`` also what each changes in which other.
 
     ``others`` are named below.
@@ -105,24 +206,24 @@ def listing(of: Ladder, others: Sequence[Ladder], *, changes: bool) -> Document:
     ]
     if not changes:
         columns = (Column("#", number=True), Column("file"), Column("title"))
-        rows = [(str(rung.number), str(rung.shown), rung.title) for rung in of.rungs]
+        rows = [(str(rung.number), str(rung.shown), rung.title) for rung in ladder.rungs]
         table = Table(columns, tuple(tuple(Cell(Span(each)) for each in row) for row in rows))
-        return Document(of.title, (table, *named_below))
-    numbers = {rung.file: rung.number for rung in of.rungs}
+        return Document(ladder.title, (table, *named_below))
+    numbers = {rung.file: rung.number for rung in ladder.rungs}
     sections = []
-    for rung in of.rungs:
+    for rung in ladder.rungs:
         after = "" if rung.after is None else f"After {numbers[rung.after]}. "
         file = Paragraph(Span(str(rung.shown), code=True))
         text = Paragraph(Span(after + rung.changes))
-        sections.append(Section(Span(named(rung)), (file, text)))
-    return Document(of.title, (*sections, *named_below))
+        sections.append(Section(Span(rung_name(rung)), (file, text)))
+    return Document(ladder.title, (*sections, *named_below))
 
 
 # The answer
 
 
 def _headline(climb: Climb, way: frozenset[str]) -> Section:
-    blocks: list[Block] = [Paragraph(_detail(climb, way)), Facts(tuple(_facts(climb)))]
+    blocks: list[Block] = [Paragraph(_detail(climb, way)), FactList(tuple(_facts(climb)))]
     if climb.ceiling is None and climb.ceiling_error is not None:
         why = Span(f"cuBLAS was not measured: {climb.ceiling_error.what}.")
         blocks.append(Note(why, warning=True))
@@ -155,16 +256,15 @@ def headline(climb: Climb) -> str:
 
 
 def _detail(climb: Climb, way: frozenset[str]) -> str:
-    """How the rungs belong together, and what failed."""
     timed = timed_rungs(climb)
     sentences = []
     if len(timed) > 1:
         sentences.append(f"That is {factor(timed[0][0] / min(timed)[0])} as fast.")
-        beside = len(timed) - sum(file in way for _, file in timed)
-        if beside:
-            others = "is a variant" if beside == 1 else f"{beside} are variants"
+        variants = len(timed) - sum(file in way for _, file in timed)
+        if variants:
+            others = "is a variant" if variants == 1 else f"{variants} are variants"
             sentences.append(
-                f"{len(timed) - beside} of the rungs lead up, each changing one thing in the one "
+                f"{len(timed) - variants} of the rungs lead up, each changing one thing in the one "
                 f"before; the other {others} to compare with."
             )
     failed = sum(rung.error is not None for rung in climb.rungs)
@@ -174,13 +274,12 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
 
 
 def _facts(climb: Climb) -> Iterator[Fact]:
-    """The figures that the sentence at the top rests on."""
     product = climb.product
     problem = product.about.short if product.precision == "float32" else product.words
     yield Fact("Problem", (f"{problem}, {sizes(climb)}",))
     fastest = fastest_rung(climb)
     if fastest is not None:
-        yield Fact("Fastest rung", (Span(named(fastest)),))
+        yield Fact("Fastest rung", (Span(rung_name(fastest)),))
         rate = gflops(fastest.timing)
         if rate is not None:
             of_peak = ratio(rate, peak_rate(climb))
@@ -223,13 +322,13 @@ def _rungs(climb: Climb) -> Section:
 
 
 def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
-    said = None if rung.full is None else rung.full.said
+    verdict = None if rung.full is None else rung.full.said
     rate, timing = gflops(rung.timing), rung.timing
     part = ratio(rate, ceiling_rate(climb))
     gains = next_gains(climb, rung)
-    yield Cell(Span(named(rung), target=anchor(rung)), sort=rung.number)
-    yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
-    yield Cell(DASH if said is None else said.confidence)
+    yield Cell(Span(rung_name(rung), target=anchor(rung)), sort=rung.number)
+    yield Cell(verdict_text(verdict) if rung.error is None else Span("failed", Tone.BAD))
+    yield Cell(DASH if verdict is None else verdict.confidence)
     yield Cell(
         time_cell(timing),
         sort=None if timing is None else timing.median_ns,
@@ -237,7 +336,7 @@ def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
     )
     yield Cell(rate_unit(climb).cell(timing), sort=rate)
     yield Cell(share(part), sort=part)
-    yield Cell(gain_cell(said), sort=None if said is None else said.gain)
+    yield Cell(gain_cell(verdict), sort=None if verdict is None else verdict.gain)
     gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
     yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
 
@@ -303,7 +402,7 @@ def _bytes_row(rung: Climbed, shown: Mapping[str, str]) -> Iterator[Cell]:
     least = None if timing is None else timing.min_bytes
     flops = None if timing is None else timing.flops
     levels = {name: None if traffic is None else getattr(traffic, name) for name in shown}
-    yield Cell(Span(named(rung)))
+    yield Cell(Span(rung_name(rung)))
     for level in levels.values():
         text = DASH if level is None else quantity(level, "byte")
         yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
@@ -329,10 +428,10 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
             blocks.append(Paragraph(Span(led), Tone.MUTED))
     facts = tuple(_rung_facts(climbed, climb))
     if facts:
-        blocks.append(Facts(facts))
+        blocks.append(FactList(facts))
     if card is not None:
         blocks += [*([Paragraph(card.note, Tone.MUTED)] if card.note else []), *card.blocks]
-    said = None if climbed.full is None else climbed.full.said
+    verdict = None if climbed.full is None else climbed.full.said
     part = of_ceiling(climb, climbed)
     parts = [said_text(climbed)]
     if climbed.timing is not None:
@@ -340,17 +439,16 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if part is not None:
         parts.append(parts_text(climbed) or f"{share(part)} of cuBLAS")
     return Section(
-        Span(named(climbed)),
+        Span(rung_name(climbed)),
         tuple(blocks),
         anchor=anchor(climbed),
-        tone=Tone.BAD if said is None else TONES.get(said.status, Tone.PLAIN),
+        tone=Tone.BAD if verdict is None else TONES.get(verdict.status, Tone.PLAIN),
         folded=True,
         summary=Span(", ".join(parts)),
     )
 
 
 def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
-    """What the results say about a rung beyond the table."""
     yield Fact("File", (Span(rung.file, code=True),))
     if rung.timing is not None:
         launches = count(rung.timing.launches, "launch")

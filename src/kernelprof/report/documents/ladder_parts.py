@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA
 from kernelprof.ladder.results import ceiling_rate, gflops, peak_gflops, peak_lanes, ratio
-from kernelprof.model.numbers import count, factor, quantity, share
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import roofline
 from kernelprof.report.charts.bars import FIELD_OF
 from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.charts.roofline import DATASHEET, MEASURED
-from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
+from kernelprof.report.document import Bullets, Chart, CodeBlock, Paragraph, Section, Span, Tone
 from kernelprof.report.documents import TONES
-from kernelprof.report.documents.ladder_rates import GIGA, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +25,52 @@ if TYPE_CHECKING:
     from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
-    from kernelprof.report.documents.capture_page import Beside
-    from kernelprof.report.documents.ladder_rates import RateUnit
+    from kernelprof.report.documents.capture_page import CaptureAttachments
+
+MOST_GFLOPS: Final = 100_000.0
+"""The largest rate that is given in GFLOP/s; beyond it a number would have six digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateUnit:
+    """A unit with its size in GFLOP/s; a ``whole`` one is given without fractions."""
+
+    name: str
+    gflops: float
+    whole: bool
+
+    def convert(self, rate: float) -> float:
+        """A rate in GFLOP/s in this unit."""
+        return rate / self.gflops
+
+    def number(self, rate: float) -> str:
+        """A rate in GFLOP/s as a number without its unit: ``50,152``, ``812.3``."""
+        return number(round(self.convert(rate)) if self.whole else self.convert(rate))
+
+    def text(self, rate: float) -> str:
+        """The same with the unit."""
+        return f"{self.number(rate)} {self.name}"
+
+    def cell(self, timing: TimingFacts | None) -> str:
+        """What was timed, without the unit; a dash where nothing was."""
+        rate = gflops(timing)
+        return "-" if rate is None else self.number(rate)
+
+
+GIGA: Final = RateUnit("GFLOP/s", 1.0, whole=True)
+TERA: Final = RateUnit("TFLOP/s", 1e3, whole=False)
+
+
+def rate_unit(climb: Climb) -> RateUnit:
+    """The unit that fits the largest rate which the report gives, a peak among them.
+
+    Beside cuBLAS at several sizes it is TFLOP/s in any case: there rungs are for tensor cores.
+    """
+    rates = [gflops(rung.timing) for rung in climb.rungs]
+    rates += [ceiling_rate(climb), peak_gflops(climb.surroundings, climb.product)]
+    largest = max((rate for rate in rates if rate is not None), default=0.0)
+    return TERA if climb.measured_sizes or largest > MOST_GFLOPS else GIGA
+
 
 DASH: Final = "-"
 
@@ -42,15 +85,17 @@ class Card:
     """Why there is no capture to show."""
 
 
-def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) -> Card:
+def card(
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, rung: Climbed
+) -> Card:
     """What the capture of a rung shows of the kernel that takes the time; there is just one."""
     from kernelprof.report.documents.capture_page import cards
-    from kernelprof.report.figures.ceilings import bandwidths
-    from kernelprof.report.figures.measured import Launch, Measured
+    from kernelprof.report.figures.measured import LaunchFigures, Measured
+    from kernelprof.report.figures.roofline import bandwidths
 
     kernel = diagnosis.kernels[0]
-    section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
-    limits = bandwidths(Launch(Measured(capture), kernel.rows[0]))
+    section = next(iter(cards(capture, diagnosis, attachments, anchor=f"{anchor(rung)}-kernel")))
+    limits = bandwidths(LaunchFigures(Measured(capture), kernel.rows[0]))
     return Card((section,), next((each for each in limits if each.label == "DRAM"), None))
 
 
@@ -59,7 +104,7 @@ def anchor(rung: Climbed) -> str:
     return f"rung-{rung.number}"
 
 
-def named(rung: Climbed | Rung) -> str:
+def rung_name(rung: Climbed | Rung) -> str:
     """``1 Naive``."""
     return f"{rung.number} {rung.title}"
 
@@ -86,23 +131,23 @@ def factor_cell(value: float | None) -> str:
     return DASH if value is None else factor(value)
 
 
-def verdict_text(said: ShortVerdict | None) -> Text:
+def verdict_text(verdict: ShortVerdict | None) -> Text:
     """What a verdict names, in the tone of its status."""
-    if said is None:
+    if verdict is None:
         return DASH
-    return Span(verdict_name(said), TONES.get(said.status, Tone.PLAIN), code=True)
+    return Span(verdict_name(verdict), TONES.get(verdict.status, Tone.PLAIN), code=True)
 
 
-def gain_cell(said: ShortVerdict | None) -> str:
+def gain_cell(verdict: ShortVerdict | None) -> str:
     """What the way out is expected to bring."""
-    if said is not None and said.gain is None and said.status == "at-limit":
+    if verdict is not None and verdict.gain is None and verdict.status == "at-limit":
         return "at limit"
-    return factor_cell(None if said is None else said.gain)
+    return factor_cell(None if verdict is None else verdict.gain)
 
 
-def verdict_name(said: ShortVerdict) -> str:
+def verdict_name(verdict: ShortVerdict) -> str:
     """The bottleneck, or the status where none is named."""
-    return said.bottleneck or said.status
+    return verdict.bottleneck or verdict.status
 
 
 def peak_rate(climb: Climb) -> float | None:
@@ -113,11 +158,11 @@ def peak_rate(climb: Climb) -> float | None:
 def way_up(climb: Climb) -> frozenset[str]:
     """The files of the rungs that lead up to the fastest one, each changing the one before."""
     fastest = fastest_rung(climb)
-    found: list[str] = []
-    while fastest is not None and fastest.file not in found:
-        found.append(fastest.file)
+    files: list[str] = []
+    while fastest is not None and fastest.file not in files:
+        files.append(fastest.file)
         fastest = None if fastest.after is None else climb.rung(fastest.after)
-    return frozenset(found)
+    return frozenset(files)
 
 
 def timed_rungs(climb: Climb) -> list[tuple[float, str]]:
@@ -148,7 +193,7 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     rows += [
         {
             "what": "limit",
-            field: tidy(unit.of(rate)),
+            field: tidy(unit.convert(rate)),
             "text": f"{label} {unit.number(rate)}",
             "lift": position,
         }
@@ -164,13 +209,13 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
 
 
 def _bar(rung: Climbed, way: frozenset[str], unit: RateUnit, field: str) -> Row:
-    rate, said = gflops(rung.timing), said_text(rung)
+    rate, verdict = gflops(rung.timing), said_text(rung)
     return {
         "what": "rung",
-        "name": named(rung),
-        field: None if rate is None else tidy(unit.of(rate)),
+        "name": rung_name(rung),
+        field: None if rate is None else tidy(unit.convert(rate)),
         "first": rung.file in way,
-        "text": said if rate is None else f"{unit.number(rate)}: {said}",
+        "text": verdict if rate is None else f"{unit.number(rate)}: {verdict}",
         "time": time_cell(rung.timing),
     }
 
@@ -197,7 +242,7 @@ def roofline_section(
             continue
         level, path = ("DRAM", "way") if rung.file in way else ("branch", "")
         intensity, short = timing.flops / moved, str(rung.number)
-        points.append(roofline.Point(named(rung), level, intensity, rate * 1e9, short, path))
+        points.append(roofline.Point(rung_name(rung), level, intensity, rate * 1e9, short, path))
     if not points:
         return None
     ceilings = tuple(_ceilings(climb, cards))
@@ -220,8 +265,8 @@ def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceil
     ):
         if rate is not None:
             yield roofline.Ceiling(label, "compute", rate * 1e9, origin)
-    found = [card.bandwidth for card in cards.values() if card.bandwidth is not None]
-    yield from sorted(found, key=lambda each: each.origin != MEASURED)[:1]
+    bandwidths = [card.bandwidth for card in cards.values() if card.bandwidth is not None]
+    yield from sorted(bandwidths, key=lambda each: each.origin != MEASURED)[:1]
 
 
 def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofline.Point]:
@@ -242,12 +287,12 @@ def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofl
 def measured_on(climb: Climb) -> str:
     """What was climbed on what, when and with what."""
     chip = climb.surroundings
-    known = (
+    rows = (
         (chip.compute_capability, "compute capability {}"),
         (chip.multiprocessors, "{} SMs"),
         (chip.max_sm_mhz, "at most {:,.0f} MHz"),
     )
-    facts = [form.format(value) for value, form in known if value is not None]
+    facts = [form.format(value) for value, form in rows if value is not None]
     gpu = (chip.gpu or "unknown") + (f" ({', '.join(facts)})" if facts else "")
     clocks = f" (--clock-control {chip.clock_control})" if chip.clock_control else ""
     tools = (
@@ -257,22 +302,22 @@ def measured_on(climb: Climb) -> str:
         ("Nsight Compute", None if chip.ncu is None else chip.ncu + clocks),
         ("kernelprof", climb.kernelprof),
     )
-    named = [f"{name} {version}".strip() for name, version in tools if version]
+    versions = [f"{name} {version}".strip() for name, version in tools if version]
     return (
         f"{climb.product.words}, {sizes(climb)}. GPU: {gpu}. "
-        f"Measured on {climb.created.partition('T')[0]} with {', '.join(named)}."
+        f"Measured on {climb.created.partition('T')[0]} with {', '.join(versions)}."
     )
 
 
 def sizes(climb: Climb) -> str:
     """``M = N = K = 4096``, and ``8192`` where that was measured, too."""
     if len(climb.measured_sizes) > 1:
-        named = " and ".join(map(str, climb.measured_sizes))
-        return f"{' = '.join(climb.sizes)} = {named}"
-    found = list(climb.sizes.items())
+        text = " and ".join(map(str, climb.measured_sizes))
+        return f"{' = '.join(climb.sizes)} = {text}"
+    dimensions = list(climb.sizes.items())
     if len(set(climb.sizes.values())) == 1:
-        return f"{' = '.join(climb.sizes)} = {found[0][1]}"
-    return ", ".join(f"{name} = {size}" for name, size in found)
+        return f"{' = '.join(climb.sizes)} = {dimensions[0][1]}"
+    return ", ".join(f"{name} = {size}" for name, size in dimensions)
 
 
 def method_section(climb: Climb) -> Section:
@@ -280,7 +325,7 @@ def method_section(climb: Climb) -> Section:
     text = Paragraph(Span(measured_on(climb)))
     peak = _peak_rule(climb)
     rules = Bullets((_timing_rule(climb), Span(_ceiling_rule(climb)), peak))
-    code = Code(climb.command, "sh", copy=True)
+    code = CodeBlock(climb.command, "sh", copy=True)
     return Section("How it was measured", (text, rules, code))
 
 

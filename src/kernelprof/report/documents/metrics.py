@@ -10,7 +10,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
-from kernelprof.report.figures import ceilings, counted_mix
+from kernelprof.report.figures import opcode_mix, roofline
 from kernelprof.report.figures.measured import TENSOR_COLUMN
 from kernelprof.report.private import shown
 
@@ -36,8 +36,8 @@ class OfManyKernels:
     """
 
     def __init__(self) -> None:
-        own = {column for _, column in counted_mix.COLUMNS}
-        self._known = names_known() | names_read() | ceilings.COLUMNS | own
+        own = {column for _, column in opcode_mix.COLUMNS}
+        self._known = names_known() | names_read() | roofline.COLUMNS | own
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or TENSOR_COLUMN.match(str(name)) is not None
@@ -47,17 +47,17 @@ class MetricTables:
     """The columns that a page shows, looked up once for all its kernels."""
 
     def __init__(self, measured: Measured, *, everything: bool) -> None:
-        known = {name: each for each in catalogue().values() for name in each.all_ncu_names()}
+        by_ncu_name = {name: each for each in catalogue().values() for name in each.all_ncu_names()}
         capture = measured.capture
         self._numbers = [
             (
                 Cell(printable(name)),
                 Cell(printable(column.unit)),
-                Cell(known[name].why if name in known else ""),
+                Cell(by_ncu_name[name].why if name in by_ncu_name else ""),
                 column.values,
             )
             for name, column in sorted(capture.columns.items())
-            if everything or name in known
+            if everything or name in by_ncu_name
         ]
         texts = sorted(capture.text.items()) if everything else []
         self._texts = [(Cell(printable(name)), cells) for name, cells in texts]

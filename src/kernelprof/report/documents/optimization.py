@@ -9,7 +9,7 @@ from kernelprof.model.numbers import count, factor
 from kernelprof.model.optimization import Basis, Decision, Ended, Optimization
 from kernelprof.report.document import (
     Cell,
-    Code,
+    CodeBlock,
     Column,
     Document,
     Layout,
@@ -48,35 +48,39 @@ _BASES: Final = {
 }
 
 
-def document(found: Optimization, detail: Detail | None = None) -> Document:
+def document(optimization: Optimization, detail: Detail | None = None) -> Document:
     """All that was tried, in every format alike."""
     del detail
     answer = Section(
         "",
-        (Paragraph(f"{_ended(found)} {_sources(found)}"),),
-        tone=Tone.GOOD if found.kept else Tone.OPEN,
+        (Paragraph(f"{_ended(optimization)} {_sources(optimization)}"),),
+        tone=Tone.GOOD if optimization.kept else Tone.OPEN,
         layout=Layout.HERO,
-        summary=_summary(found),
+        summary=_summary(optimization),
     )
     blocks: list[Block] = [answer]
-    blocks += [Note(each, warning=True) for each in found.notes]
-    if found.attempts:
-        blocks.append(Table(_COLUMNS, tuple(map(_row, found.attempts)), label="What was proposed"))
-    blocks.append(Paragraph(f"Before: {headline(found.first)} Now: {headline(found.last)}"))
-    if found.diff:
-        code = Code("\n".join(map(printable, found.diff.split("\n"))), language="diff")
+    blocks += [Note(each, warning=True) for each in optimization.notes]
+    if optimization.attempts:
+        blocks.append(
+            Table(_COLUMNS, tuple(map(_row, optimization.attempts)), label="What was proposed")
+        )
+    blocks.append(
+        Paragraph(f"Before: {headline(optimization.first)} Now: {headline(optimization.last)}")
+    )
+    if optimization.diff:
+        code = CodeBlock("\n".join(map(printable, optimization.diff.split("\n"))), language="diff")
         blocks.append(Section("What is kept of it", (code,), folded=True))
-    return Document("kernelprof optimize", tuple(blocks), origin=found.source)
+    return Document("kernelprof optimize", tuple(blocks), origin=optimization.source)
 
 
-def _summary(found: Optimization) -> str:
-    tried = count(len(found.attempts), "proposal")
-    told = f"{len(found.kept)} of {tried} kept"
-    if not found.kept:
-        return f"{told}."
-    ratio = found.ratio
+def _summary(optimization: Optimization) -> str:
+    tried = count(len(optimization.attempts), "proposal")
+    outcome = f"{len(optimization.kept)} of {tried} kept"
+    if not optimization.kept:
+        return f"{outcome}."
+    ratio = optimization.ratio
     what = _change(ratio) if ratio else "it counts less"
-    return f"{told}: {what}, {_BASES[found.basis]}."
+    return f"{outcome}: {what}, {_BASES[optimization.basis]}."
 
 
 def _change(ratio: float) -> str:
@@ -84,15 +88,14 @@ def _change(ratio: float) -> str:
     return f"{factor(1 / ratio)} faster" if ratio <= 1 else f"{factor(ratio)} slower"
 
 
-def _ended(found: Optimization) -> str:
-    """Why no more was tried."""
-    match found.ended:
+def _ended(optimization: Optimization) -> str:
+    match optimization.ended:
         case Ended.AT_LIMIT:
             return "The kernel is at its limit."
         case Ended.ROUNDS:
-            return f"Ended after {count(int(found.limit or 0), 'round')}."
+            return f"Ended after {count(int(optimization.limit or 0), 'round')}."
         case Ended.BUDGET:
-            return f"Ended after {found.limit:g} s."
+            return f"Ended after {optimization.limit:g} s."
         case Ended.NOTHING:
             return "Ended, since nothing more was proposed."
         case Ended.TAMPERED:
@@ -101,16 +104,20 @@ def _ended(found: Optimization) -> str:
             return "Ended by an interrupt."
 
 
-def _sources(found: Optimization) -> str:
-    if found.changed:
-        names = ", ".join(map(printable, found.changed))
-        told = f"Something else changed {names}; kernelprof replaced nothing."
-        return f"{told} {found.saved} has the files as they were." if found.saved else told
-    if not found.kept:
+def _sources(optimization: Optimization) -> str:
+    if optimization.changed:
+        names = ", ".join(map(printable, optimization.changed))
+        text = f"Something else changed {names}; kernelprof replaced nothing."
+        return (
+            f"{text} {optimization.saved} has the files as they were."
+            if optimization.saved
+            else text
+        )
+    if not optimization.kept:
         return "The source is as it was."
-    if found.applied:
+    if optimization.applied:
         return "The best source is in its place."
-    if found.ended is Ended.INTERRUPTED:
+    if optimization.ended is Ended.INTERRUPTED:
         return (
             "The source is as it was: --apply replaces nothing then, --best FILE has the best one."
         )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.analysis.rules.local_memory_traffic import NOTABLE_LOCAL
+from kernelprof.analysis.rules.shared_bank_conflicts import NOTABLE_CONFLICTS
+from kernelprof.analysis.rules.uncoalesced_global_access import NOTABLE_EXCESS
 from kernelprof.model.numbers import count, number, share
 from kernelprof.report.document import (
     Cell,
@@ -18,15 +22,96 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.figures.accesses import LOCAL, Waste, accesses
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.prediction import Predicted, PredictionFacts
+    from kernelprof.analysis.rules import Threshold
+    from kernelprof.model.prediction import Access, Predicted, PredictionFacts
     from kernelprof.report.document import Block
-    from kernelprof.report.figures.accesses import Moved
+
+GLOBAL: Final = "global"
+SHARED: Final = "shared"
+LOCAL: Final = "local"
+
+_RULES: Final[dict[str, tuple[str, Threshold]]] = {
+    GLOBAL: ("uncoalesced-global-access", NOTABLE_EXCESS),
+    SHARED: ("shared-bank-conflicts", NOTABLE_CONFLICTS),
+    LOCAL: ("local-memory-traffic", NOTABLE_LOCAL),
+}
+"""The bottleneck that a needless part speaks for, and from which part of the whole it is notable.
+"""
+
+
+class NeedlessTraffic(StrEnum):
+    """How much of an access is needless, the worst first."""
+
+    OF_THE_KERNEL = "of the kernel"
+    """So much that the whole path of the kernel has a notable needless part by this line alone."""
+    OF_THE_LINE = "of the line"
+    """A notable part of what this line moves, and not of what the kernel does."""
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An access with what it means for the kernel.
+
+    ``a_request`` and ``ideal`` are sectors, or wavefronts of shared memory, for each request;
+    ``ideal`` is ``None`` where adjacent addresses are no measure.
+    """
+
+    access: Access
+    a_request: float
+    ideal: float | None
+    bottleneck: str
+    waste: NeedlessTraffic
+
+    @property
+    def text(self) -> str:
+        """What a request takes: ``32 sectors``."""
+        unit = "wavefront" if self.access.space == SHARED else "sector"
+        return f"{number(self.a_request)} {unit}{'' if self.a_request == 1 else 's'}"
+
+
+def accesses(prediction: PredictionFacts | None) -> list[Moved]:
+    """The accesses that move sectors or wavefronts, those with most that is needless first."""
+    if prediction is None:
+        return []
+    global_accesses = [
+        each for each in prediction.counted.accesses if each.space in _RULES and each.moved
+    ]
+    totals = _totals(global_accesses)
+    result = [_moved(each, totals) for each in global_accesses if each.requests.value]
+    return sorted(
+        result, key=lambda each: (list(NeedlessTraffic).index(each.waste), -_needless(each.access))
+    )
+
+
+def _totals(accesses: Iterable[Access]) -> dict[bool, float]:
+    totals: dict[bool, float] = defaultdict(float)
+    for each in accesses:
+        totals[each.space == SHARED] += each.moved.value if each.moved else 0.0
+    return totals
+
+
+def _moved(each: Access, totals: dict[bool, float]) -> Moved:
+    bottleneck, notable = _RULES[each.space]
+    moved = each.moved.value if each.moved else 0.0
+    whole = totals[each.space == SHARED]
+    waste = NeedlessTraffic.NONE
+    if whole and _needless(each) / whole >= notable.value:
+        waste = NeedlessTraffic.OF_THE_KERNEL
+    elif (each.needless or 0.0) >= notable.value:
+        waste = NeedlessTraffic.OF_THE_LINE
+    ideal = None if each.ideal is None else each.ideal.value / each.requests.value
+    return Moved(each, moved / each.requests.value, ideal, bottleneck, waste)
+
+
+def _needless(each: Access) -> float:
+    return (each.needless or 0.0) * (each.moved.value if each.moved else 0.0)
+
 
 BRIEF_ROWS: Final = 3
 """Rows of a short card."""
@@ -41,7 +126,7 @@ _COLUMNS: Final = (
     Column("ideal", number=True),
     Column("needless", number=True),
 )
-_TONES: Final = {Waste.OF_THE_KERNEL: Tone.BAD, Waste.OF_THE_LINE: Tone.STRONG}
+_TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE_LINE: Tone.STRONG}
 _LABEL: Final = "Accesses to memory by line"
 _IDEAL: Final = (
     "Sectors of 32 bytes, or wavefronts of shared memory, that a request of a warp takes on "
@@ -50,7 +135,7 @@ _IDEAL: Final = (
 )
 
 
-def of(diagnosis: object) -> tuple[PredictionFacts, str | None] | None:
+def facts_of(diagnosis: object) -> tuple[PredictionFacts, str | None] | None:
     """What a diagnosis was predicted from, with the text of the source; ``None``: measured."""
     capture: Any = getattr(diagnosis, "capture", None)
     if capture is None or capture.contents.prediction is None:
@@ -58,21 +143,21 @@ def of(diagnosis: object) -> tuple[PredictionFacts, str | None] | None:
     return capture.contents.prediction, capture.contents.source_text
 
 
-def basis(counted: Predicted) -> str:
+def basis(prediction: Predicted) -> str:
     """On what a verdict rests, in a part of a sentence."""
-    ran = f"{counted.blocks_run:,} of {count(counted.blocks, 'block')} run"
-    return f"predicted from machine code for {counted.arch}, not measured: {ran}"
+    ran = f"{prediction.blocks_run:,} of {count(prediction.blocks, 'block')} run"
+    return f"predicted from machine code for {prediction.arch}, not measured: {ran}"
 
 
-def in_a_sentence(counted: Predicted) -> str:
+def in_a_sentence(prediction: Predicted) -> str:
     """The same by itself."""
-    text = basis(counted)
+    text = basis(prediction)
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def brief(prediction: PredictionFacts, text: str | None) -> Iterable[Block]:
     """The accesses with most that is needless, in a few rows."""
-    wasting = [each for each in accesses(prediction) if each.waste is not Waste.NONE]
+    wasting = [each for each in accesses(prediction) if each.waste is not NeedlessTraffic.NONE]
     if wasting:
         full = table(prediction, wasting[:BRIEF_ROWS], text)
         at = _COLUMNS.index(_REQUESTS)
@@ -85,10 +170,10 @@ def brief(prediction: PredictionFacts, text: str | None) -> Iterable[Block]:
 
 def section(prediction: PredictionFacts, text: str | None, anchor: str = "") -> Section | None:
     """All accesses; on a page the lines lead to the source below it."""
-    found = accesses(prediction)
-    if not found:
+    moved = accesses(prediction)
+    if not moved:
         return None
-    rows = table(prediction, found, text, anchor)
+    rows = table(prediction, moved, text, anchor)
     return Section(_LABEL, (rows, Note(_IDEAL)))
 
 
@@ -101,15 +186,15 @@ def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
     return tuple(
         LineNote(
             line,
-            ", ".join(dict.fromkeys(map(_beside, found))),
-            max(each.access.needless or 0.0 for each in found),
-            any(each.waste is Waste.OF_THE_KERNEL for each in found),
+            ", ".join(dict.fromkeys(map(_with_ideal, moved))),
+            max(each.access.needless or 0.0 for each in moved),
+            any(each.waste is NeedlessTraffic.OF_THE_KERNEL for each in moved),
         )
-        for line, found in sorted(at.items())
+        for line, moved in sorted(at.items())
     )
 
 
-def _beside(each: Moved) -> str:
+def _with_ideal(each: Moved) -> str:
     """``32 sectors (4)``: what a request takes, and the ideal where that is less."""
     ideal = _ideal(each)
     return f"{each.text} ({ideal})" if ideal not in {"", number(each.a_request)} else each.text
@@ -134,10 +219,10 @@ def table(
 def _row(each: Moved, own: str, lines: Sequence[str], anchor: str) -> tuple[Cell, ...]:
     access, tone = each.access, _TONES.get(each.waste, Tone.PLAIN)
     here = access.file == own
-    known = here and 1 <= access.line <= len(lines)
-    code = lines[access.line - 1].strip() if known else ""
+    has_line = here and 1 <= access.line <= len(lines)
+    code = lines[access.line - 1].strip() if has_line else ""
     place = str(access.line) if here else f"{shown(file_name(access.file))}:{access.line}"
-    target = f"{anchor}-line-{access.line}" if anchor and known else ""
+    target = f"{anchor}-line-{access.line}" if anchor and has_line else ""
     ideal = _ideal(each) or "-"
     return (
         Cell(Span(place if access.line else "-", target=target), sort=access.line),

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.report.document import (
-    Cell,
-    Column,
-    Document,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Tone,
-)
+from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +62,7 @@ def _metric(metric: Metric) -> Section:
 
 
 def _names(names: Iterable[str]) -> tuple[str | Span, ...]:
-    found: list[str | Span] = []
+    texts: list[str | Span] = []
     for name in names:
-        found += [" or ", Span(name, code=True)]
-    return tuple(found[1:])
+        texts += [" or ", Span(name, code=True)]
+    return tuple(texts[1:])

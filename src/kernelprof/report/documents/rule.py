@@ -16,7 +16,7 @@ from kernelprof.model.numbers import number
 from kernelprof.report.document import (
     Bullets,
     Cell,
-    Code,
+    CodeBlock,
     Column,
     Document,
     Paragraph,
@@ -96,34 +96,33 @@ def all_pages(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> Docum
 
 def _page(rule: Rule, metrics: Mapping[str, Metric], *, alone: bool) -> Iterable[Block]:
     """``alone`` where nothing else on the page has the lines for libraries' kernels."""
-    docs = rule.docs
-    yield from _prose(docs.detects)
-    yield Section("Why it matters", _prose(docs.matters))
-    yield Section("Example", _prose(docs.example))
-    yield Section("What to do", (_list(each.in_general for each in docs.fixes),))
-    lines = (*docs.caller, *(CALLER if alone else ()))
+    yield from _prose(rule.detects)
+    yield Section("Why it matters", _prose(rule.matters))
+    yield Section("Example", _prose(rule.example))
+    yield Section("What to do", (_list(each.in_general for each in rule.fixes),))
+    lines = (*rule.caller, *(CALLER if alone else ()))
     if lines:
         shown = (_list(each.in_general for each in lines),)
         yield Section("Where the kernel is a library's", (*shown, *(() if alone else (SEE_ALSO,))))
-    yield Section("When it is wrong", _prose(docs.wrong_when))
+    yield Section("When it is wrong", _prose(rule.wrong_when))
     if rule.thresholds:
         thresholds = tuple(
             f"`{each.name}` = {number(each.value)}{_unit(each.unit)}: {_line(each.source)}"
             for each in rule.thresholds
         )
         yield Section("Thresholds", (Bullets(thresholds),))
-    needed = tuple(
+    required = tuple(
         f"`{name}`{_unit(metrics[name].unit, brackets=True)}, `{metrics[name].ncu[0]}`: "
         f"{_line(metrics[name].why)}"
         for name in rule.requires
     )
-    yield Section("Required metrics", (Bullets(needed),))
+    yield Section("Required metrics", (Bullets(required),))
     optional = [f"`{name}`" for name in rule.metrics if name not in rule.requires]
     if optional:
         text = f"Used where the capture has them (preset `full`): {', '.join(optional)}."
         yield Section("Optional metrics", (Paragraph(text),))
-    if docs.references:
-        yield Section("References", (_list(docs.references),))
+    if rule.references:
+        yield Section("References", (_list(rule.references),))
 
 
 def _list(items: Iterable[str]) -> Bullets:
@@ -141,7 +140,7 @@ def _prose(text: str) -> tuple[Block, ...]:
     for position, part in enumerate(cleandoc(text).split("```")):
         if position % 2:
             language, _, code = part.partition("\n")
-            blocks.append(Code(code.rstrip("\n"), language=language))
+            blocks.append(CodeBlock(code.rstrip("\n"), language=language))
         else:
             blocks += [Paragraph(_line(each)) for each in part.split("\n\n") if each.strip()]
     return tuple(blocks)

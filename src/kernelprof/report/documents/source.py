@@ -4,38 +4,307 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.model.names import middle, named_alike, printable
+from kernelprof.analysis.metrics.traffic import SECTOR
+from kernelprof.analysis.stalls import average_request
+from kernelprof.model.names import ELLIPSIS, middle, named_alike, printable
+from kernelprof.model.numbers import number as figure
+from kernelprof.model.numbers import quantity
 from kernelprof.model.numbers import share as percent
+from kernelprof.model.waiting import SourceLocation
 from kernelprof.report.document import (
-    Code,
+    CodeBlock,
     Fact,
-    Facts,
+    FactList,
+    LineNote,
+    MachineLine,
     Note,
     Paragraph,
     Section,
     Span,
     Tone,
 )
-from kernelprof.report.documents import machine_code
+from kernelprof.report.figures.memory import WAVEFRONT
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.report.document import Block, LineNote, Text
-    from kernelprof.report.documents.machine_code import Machine
+    from kernelprof.model.sampled import Counts, Instruction, SampledCode
+    from kernelprof.report.document import Block, Text
 
-_NOT_TAKEN = (
+MOST_INSTRUCTIONS: Final = 1000
+"""Of one kernel: 130 kB of a page."""
+MOST_OF_A_PAGE: Final = 6000
+LEAST_INSTRUCTIONS: Final = 100
+MARKED_FROM: Final = 0.01
+"""Part of the samples from which a line, or an instruction, is marked."""
+_WIDEST_INSTRUCTION: Final = 100
+_SAMPLES: Final = "Samples"
+TRAFFIC: Final = "A request"
+MOVED: Final = "Moved"
+LEFT_OUT: Final = MachineLine(0, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineListing:
+    """The instructions of a kernel, of which a page shows at most so many.
+
+    ``file`` is the one that is listed beside them, empty without line information; ``blamed`` the
+    line, with its file, that the verdict is to be blamed on.
+    """
+
+    code: SampledCode
+    file: str
+    most: int = MOST_INSTRUCTIONS
+    blamed: tuple[str, int] | None = None
+
+    def at_path(self, path: str) -> MachineListing:
+        """The same beside the text of a file, which can be called by another folder there."""
+        alike = PurePath(path).name == PurePath(self.file).name
+        return self if alike else replace(self, file=path)
+
+    @property
+    def line_to_blame(self) -> int | None:
+        """The line to blame where the listing has it."""
+        if self.blamed is None or self.blamed[0] != self.file:
+            return None
+        is_known = bool(self.code.whole) or SourceLocation(*self.blamed) in self.code.source
+        line = self.blamed[1]
+        return line if is_known and line in by_line(self.code, self.file) else None
+
+    @property
+    def size(self) -> int:
+        """How many instructions the kernel has."""
+        return len(self.code.instructions)
+
+    @property
+    def shortened(self) -> bool:
+        """Whether not all instructions are shown."""
+        return self.size > self.most
+
+
+def code_of(kernel: KernelDiagnosis, codes: Sequence[SampledCode]) -> Sequence[SampledCode]:
+    """The code of a kernel, that with most samples first: several kernels may have its name."""
+    name = named_alike(kernel.name, {each.function: None for each in codes})
+    own = (each for each in codes if each.function == name)
+    return sorted(own, key=lambda each: each.samples, reverse=True)
+
+
+def machine_of(
+    kernel: KernelDiagnosis, codes: Sequence[SampledCode], kernels: int
+) -> MachineListing | None:
+    """The instructions of one of so many kernels; ``None`` where nothing is known of them."""
+    own = code_of(kernel, codes)
+    if not own:
+        return None
+    code = own[0]
+    moves = code.file is not None and any(traffic([each]) for each in code.instructions)
+    if not (code.samples or moves):
+        return None
+    place = kernel.place
+    blamed = None if place is None or place.line is None else (place.file or "", place.line)
+    most = max(LEAST_INSTRUCTIONS, min(MOST_INSTRUCTIONS, MOST_OF_A_PAGE // kernels))
+    return MachineListing(code, code.file or "", most, blamed)
+
+
+def annotate_source(machine: MachineListing, text: str | None, name: str) -> CodeBlock:
+    """The source with the machine code beside it; of a source without text its known lines."""
+    code, numbers = machine.code, tuple[int, ...]()
+    if text is None:
+        texts = {
+            place.line: line for place, line in code.source.items() if place.file == machine.file
+        }
+        numbers = tuple(sorted(texts))
+        text = "\n".join(texts[number] for number in numbers)
+    notes = tuple(_notes(machine))
+    noted: tuple[str, ...] = (_SAMPLES,)
+    if any(each.more for each in notes):
+        has_counts = any(each.counts.executed is not None for each in code.instructions)
+        noted = (_SAMPLES, TRAFFIC if has_counts else MOVED)
+    lines = tuple(_shown(machine))
+    return CodeBlock(
+        text,
+        language="cuda",
+        name=name,
+        shares=_marked(notes),
+        numbered=True,
+        notes=notes,
+        noted=noted,
+        numbers=numbers,
+        machine=lines,
+        chosen=_chosen(machine, notes),
+    )
+
+
+def with_shares(code: CodeBlock, shares: Mapping[int, float]) -> CodeBlock:
+    """The listing with samples as a capture has them by line."""
+    note_of_line = {each.line: each for each in code.notes}
+    lines = sorted({*note_of_line, *shares})
+    notes = tuple(
+        _note(line, shares.get(line, 0.0), note_of_line[line].more if line in note_of_line else "")
+        for line in lines
+    )
+    return replace(code, notes=notes, shares=_marked(notes))
+
+
+def _marked(notes: Iterable[LineNote]) -> tuple[tuple[int, float], ...]:
+    return tuple((each.line, each.part) for each in notes if each.marked)
+
+
+def _notes(machine: MachineListing) -> Iterable[LineNote]:
+    whole = machine.code.samples
+    for line, own in sorted(by_line(machine.code, machine.file).items()):
+        samples = sum(each.counts.samples for each in own)
+        yield _note(line, samples / whole if whole else 0.0, traffic(own))
+
+
+def _note(line: int, part: float, more: str) -> LineNote:
+    is_marked = part >= MARKED_FROM
+    return LineNote(line, percent(part) if is_marked else "", min(part, 1.0), is_marked, more)
+
+
+def _chosen(machine: MachineListing, notes: Sequence[LineNote]) -> int | None:
+    blamed = [each.line for each in notes if machine.blamed == (machine.file, each.line)]
+    if blamed:
+        return blamed[0]
+    hottest = max(notes, key=lambda each: (each.part, -each.line), default=None)
+    return None if hottest is None or not hottest.part else hottest.line
+
+
+def _shown(machine: MachineListing) -> Iterable[MachineLine]:
+    indices = _shown_indices(machine)
+    last = -1
+    for number, each in enumerate(machine.code.instructions):
+        if number not in indices:
+            continue
+        if number != last + 1:
+            yield LEFT_OUT
+        last = number
+        yield _line(machine, each)
+    if indices and last != machine.size - 1:
+        yield LEFT_OUT
+
+
+def _shown_indices(machine: MachineListing) -> frozenset[int]:
+    instructions = machine.code.instructions
+    if not machine.shortened:
+        return frozenset(range(len(instructions)))
+    lines: dict[object, list[int]] = {}
+    for number, each in enumerate(instructions):
+        lines.setdefault(each.places[:1] or number, []).append(number)
+
+    def cost(own: list[int]) -> int:
+        return sum(instructions[number].counts.samples for number in own)
+
+    indices: list[int] = []
+    for own in sorted(lines.values(), key=lambda own: (-cost(own), own)):
+        indices += own
+        if len(indices) >= machine.most:
+            break
+    return frozenset(indices[: machine.most])
+
+
+def _line(machine: MachineListing, each: Instruction) -> MachineLine:
+    place = each.places[0] if each.places else None
+    line, at = 0, ""
+    if place is not None and place.file == machine.file:
+        line, at = place.line, str(place.line)
+    elif place is not None:
+        at = f"{shown(file_name(place.file))}:{place.line}"
+    whole, states = machine.code.samples, each.counts.stalls
+    part = each.counts.samples / whole if whole else 0.0
+    largest = max(states, key=lambda state: (states[state], state), default="")
+    return MachineLine(
+        line,
+        at,
+        middle(printable(each.text.strip()), _WIDEST_INSTRUCTION) or ELLIPSIS,
+        percent(part) if part >= MARKED_FROM else "",
+        min(part, 1.0),
+        largest.replace("_", " ") if part >= MARKED_FROM else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPath:
+    """A way that bytes take, with the counters that tell of it."""
+
+    unit: str
+    name: str
+    size: int
+    taken: str
+    ideal: str | None
+
+
+PATHS: Final = (
+    TrafficPath("sector", "", SECTOR, "sectors", "ideal_sectors"),
+    TrafficPath("wavefront", "shared ", WAVEFRONT, "wavefronts", "ideal_wavefronts"),
+    TrafficPath("local sector", "local ", SECTOR, "local_sectors", None),
+)
+
+
+def by_line(code: SampledCode, file: str) -> dict[int, list[Instruction]]:
+    """The instructions of each line of a file."""
+    result: dict[int, list[Instruction]] = defaultdict(list)
+    for each in code.instructions:
+        if each.places and each.places[0].file == file:
+            result[each.places[0].line].append(each)
+    return dict(result)
+
+
+def traffic(instructions: Iterable[Instruction]) -> str:
+    """What accesses take for a request, and in brackets the ideal where that is less.
+
+    Where the report does not say how often they were carried out, all their bytes.
+    """
+    own = [each.counts for each in instructions]
+    return ", ".join(text for path in PATHS if (text := _on(path, own)))
+
+
+def _on(path: TrafficPath, own: Sequence[Counts]) -> str:
+    moving = [each for each in own if getattr(each, path.taken)]
+    if not moving:
+        return ""
+    if any(each.executed is None for each in moving):
+        return _bytes(path, moving)
+    return ", ".join(dict.fromkeys(_request(path, each) for each in moving))
+
+
+def _request(path: TrafficPath, each: Counts) -> str:
+    amount: int = getattr(each, path.taken)
+    ideal: int | None = None if path.ideal is None else getattr(each, path.ideal)
+    per, best = average_request([(amount, amount if ideal is None else ideal, each.executed)])
+    if per is None or best is None:
+        return ""
+    many = figure(per)
+    text = f"{many} {path.unit}{'' if many == '1' else 's'}"
+    return text if figure(best) == many else f"{text} ({figure(best)})"
+
+
+def _bytes(path: TrafficPath, moving: Sequence[Counts]) -> str:
+    moved = path.size * sum(getattr(each, path.taken) for each in moving)
+    text = f"{path.name}{quantity(moved, 'byte')}"
+    if path.ideal is None:
+        return text
+    ideals = [getattr(each, path.ideal) for each in moving]
+    if None in ideals or path.size * sum(ideals) >= moved:
+        return text
+    return f"{text} ({quantity(path.size * sum(ideals), 'byte')})"
+
+
+_NOT_SAMPLED = (
     "This capture has no samples by source line, so no line is marked: `kernelprof profile "
     "--preset full` takes them."
 )
 _NONE_HERE = "No line is marked: no sample of this kernel is at a line of this source."
-_TAKEN = (
+_SAMPLED = (
     "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
     "A warp that waits for a value is at the line that needs it, not at the one that loads it."
 )
@@ -66,13 +335,13 @@ _WORDS: Final = {"flops": "operations", "min_bytes": "fewest bytes"}
 
 
 def section(
-    found: SourceFacts | None,
+    source_facts: SourceFacts | None,
     text: str | None,
     hot: Mapping[int, float] | None,
     anchor: str,
     *,
     notes: tuple[LineNote, ...] | None = None,
-    machine: Machine | None = None,
+    machine: MachineListing | None = None,
 ) -> Section | None:
     """The source that a capture was made from; ``None`` where none is known.
 
@@ -80,18 +349,18 @@ def section(
     ``anchor`` is that of the section around it. ``notes`` are what a prediction says of lines, and
     ``machine`` is the kernel's machine code.
     """
-    if found is None and text is None and machine is None:
+    if source_facts is None and text is None and machine is None:
         return None
     blocks: list[Block] = []
-    facts = () if found is None else tuple(_facts(found))
-    built = (Section("How it was built", (Facts(facts),), folded=True),) if facts else ()
-    if found is not None and found.compiler_warnings:
-        blocks.append(Facts(tuple(_warnings(found))))
+    facts = () if source_facts is None else tuple(_facts(source_facts))
+    built = (Section("How it was built", (FactList(facts),), folded=True),) if facts else ()
+    if source_facts is not None and source_facts.compiler_warnings:
+        blocks.append(FactList(tuple(_warnings(source_facts))))
     if text is None and machine is None:
         return Section("Source", (*blocks, *built))
-    path, listing = _listing(found, text, hot, machine)
+    path, listing = _listing(source_facts, text, hot, machine)
     if notes:
-        listing = replace(listing, notes=notes, noted=(machine_code.TRAFFIC,))
+        listing = replace(listing, notes=notes, noted=(TRAFFIC,))
     lines = dict(zip(listing.numbers or count(1), listing.text.split("\n"), strict=False))
     for number, share in hottest(listing.shares):
         text_of = at_line(number, share, lines.get(number, ""), f"{anchor}-line-{number}")
@@ -99,43 +368,47 @@ def section(
     title = Span(path, code=True) if listing.text else ""
     folded = not (listing.shares or notes or listing.machine)
     blocks.append(Section(title, (listing,), folded=folded))
-    told = [_OTHER] if found is not None and text and _differs(text, found.sha256) else []
+    sentences = (
+        [_OTHER]
+        if source_facts is not None and text and _differs(text, source_facts.sha256)
+        else []
+    )
     if notes is not None:
-        told.append(_PREDICTED)
+        sentences.append(_PREDICTED)
     elif not listing.machine or listing.text:
-        told.append(_TAKEN if listing.shares else _NOT_TAKEN if hot is None else _NONE_HERE)
-    told += _told_of(machine, listing) if machine is not None else []
+        sentences.append(
+            _SAMPLED if listing.shares else _NOT_SAMPLED if hot is None else _NONE_HERE
+        )
+    sentences += _told_of(machine, listing) if machine is not None else []
     return Section(
-        "Source" if listing.text else "Machine code", (*blocks, Note(" ".join(told)), *built)
+        "Source" if listing.text else "Machine code", (*blocks, Note(" ".join(sentences)), *built)
     )
 
 
 def _listing(
-    found: SourceFacts | None,
+    facts: SourceFacts | None,
     text: str | None,
     hot: Mapping[int, float] | None,
-    machine: Machine | None,
-) -> tuple[str, Code]:
-    """The listing and what it is called."""
+    machine: MachineListing | None,
+) -> tuple[str, CodeBlock]:
     if machine is None:
-        path = shown(file_name(found.path)) if found is not None else "source"
+        path = shown(file_name(facts.path)) if facts is not None else "source"
         text = text or ""
         shares = marked(hot or {}, len(text.split("\n")))
-        return path, Code(text, language="cuda", name=path, shares=shares, numbered=True)
-    named = machine if found is None else machine.beside(found.path)
-    path = shown(file_name(named.file if found is None else found.path)) or "machine code"
-    listing = machine_code.listing(named, text, path)
+        return path, CodeBlock(text, language="cuda", name=path, shares=shares, numbered=True)
+    here = machine if facts is None else machine.at_path(facts.path)
+    path = shown(file_name(here.file if facts is None else facts.path)) or "machine code"
+    listing = annotate_source(here, text, path)
     if text is not None and hot:
-        listing = machine_code.with_shares(listing, dict(marked(hot, len(text.split("\n")))))
+        listing = with_shares(listing, dict(marked(hot, len(text.split("\n")))))
     return path, listing
 
 
-def _told_of(machine: Machine, listing: Code) -> Iterable[str]:
-    """How to read the machine code beside a source."""
+def _told_of(machine: MachineListing, listing: CodeBlock) -> Iterable[str]:
     yield _BESIDE if listing.text else _NO_LINES
-    if machine_code.TRAFFIC in listing.noted:
+    if TRAFFIC in listing.noted:
         yield _REQUEST
-    if machine_code.MOVED in listing.noted:
+    if MOVED in listing.noted:
         yield _MOVED
     if machine.shortened:
         yield (
@@ -166,18 +439,18 @@ def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...
     return tuple(
         (line, min(share, 1.0))
         for line, share in sorted(hot.items())
-        if 1 <= line <= lines and share >= machine_code.MARKED_FROM
+        if 1 <= line <= lines and share >= MARKED_FROM
     )
 
 
 def hottest(hot: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The lines with half of the samples, at most three, the hottest first."""
-    found: list[tuple[int, float]] = []
+    lines: list[tuple[int, float]] = []
     for line, share in sorted(hot, key=lambda each: (-each[1], each[0])):
-        if len(found) == _MOST_TOLD or sum(each for _, each in found) >= _TOLD_UP_TO:
+        if len(lines) == _MOST_TOLD or sum(each for _, each in lines) >= _TOLD_UP_TO:
             break
-        found.append((line, share))
-    return found
+        lines.append((line, share))
+    return lines
 
 
 def _differs(text: str, digest: str) -> bool:
@@ -188,22 +461,22 @@ def _differs(text: str, digest: str) -> bool:
     return digest not in {hashlib.sha256(each).hexdigest() for each in encoded}
 
 
-def _facts(found: SourceFacts) -> Iterable[Fact]:
-    yield from _specification(found.specification or {})
-    if found.compiler:
-        yield _fact("compiler", found.compiler)
-    if found.compile_flags:
-        yield _fact("compile flags", shlex.join(found.compile_flags))
-    for name, value in (found.resources or {}).items():
+def _facts(source: SourceFacts) -> Iterable[Fact]:
+    yield from _specification(source.specification or {})
+    if source.compiler:
+        yield _fact("compiler", source.compiler)
+    if source.compile_flags:
+        yield _fact("compile flags", shlex.join(source.compile_flags))
+    for name, value in (source.resources or {}).items():
         yield _fact(
             str(name).replace("_", " "), _value(value), "What the compiler gave the kernel."
         )
-    for name in found.includes or {}:
+    for name in source.includes or {}:
         yield _fact("includes", str(name))
 
 
-def _warnings(found: SourceFacts) -> Iterable[Fact]:
-    for each in found.compiler_warnings:
+def _warnings(source: SourceFacts) -> Iterable[Fact]:
+    for each in source.compiler_warnings:
         yield _fact("compiler warning", f"{each.code}: {each.text}")
 
 
@@ -212,7 +485,6 @@ def _fact(label: str, text: str, tip: str = "") -> Fact:
 
 
 def _specification(document: Mapping[str, Any]) -> Iterable[Fact]:
-    """What the launch specification says, whatever is in it; what is empty says nothing."""
     for key, value in document.items():
         if key == "arguments" and isinstance(value, list):
             yield Fact(key, tuple(Span(shown(_value(each))) for each in value))
@@ -221,7 +493,6 @@ def _specification(document: Mapping[str, Any]) -> Iterable[Fact]:
 
 
 def _value(value: object) -> str:
-    """A value in a line: ``M = 4,096, N = 4,096``."""
     if isinstance(value, list | tuple):
         return f"({', '.join(map(_value, value))})"
     if isinstance(value, dict):

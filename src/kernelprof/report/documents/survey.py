@@ -12,7 +12,7 @@ from kernelprof.report.document import (
     Cell,
     Column,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -63,11 +63,11 @@ def section(survey: Survey, *, explain: bool) -> Section:
         blocks.append(_evidence(evidence))
         if answer.advice:
             lines = answer.advice if explain else answer.advice[:2]
-            blocks.append(Bullets(lines) if explain else Facts((Fact("What to do", lines),)))
+            blocks.append(Bullets(lines) if explain else FactList((Fact("What to do", lines),)))
     if len(survey.gpus) > 1:
         blocks.append(_gpus(survey.gpus))
     blocks += _groups(survey.groups, explain=explain)
-    blocks.append(Paragraph(told(survey), Tone.MUTED))
+    blocks.append(Paragraph(describe_survey(survey), Tone.MUTED))
     blocks += [Note(Span(each), warning=True) for each in survey.warnings]
     summary = "" if answer is None else Span(answer.sentence, tone)
     return Section(
@@ -79,7 +79,7 @@ def section(survey: Survey, *, explain: bool) -> Section:
     )
 
 
-def told(survey: Survey) -> str:
+def describe_survey(survey: Survey) -> str:
     """What was surveyed, measured and taken for the rest, in a few sentences."""
     launches = sum(each.launches for each in survey.kernels)
     text = (
@@ -141,7 +141,6 @@ def _gpus(gpus: Sequence[GpuTime]) -> Table:
 
 
 def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
-    """A table for each kind of what launches belong to, with those that have a part of the time."""
     most = MOST_GROUPS if explain else BRIEF_GROUPS
     for kind, heading in _HEADINGS.items():
         mine = [each for each in groups if each.kind == kind and each.share >= LEAST_SHARE]
@@ -166,5 +165,5 @@ def _place(place: str) -> Cell:
     """A line of a file with the folder that it is in; the whole path is a tip."""
     if not place:
         return Cell("")
-    known = printable(place)
-    return Cell(Span("/".join(known.split("/")[-2:]), code=True), tip=known)
+    path = printable(place)
+    return Cell(Span("/".join(path.split("/")[-2:]), code=True), tip=path)

@@ -2,37 +2,201 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
+from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.names import alternatives
-from kernelprof.model.numbers import comparison, count, ends, factor
+from kernelprof.model.numbers import comparison, count, ends, factor, number, quantity, share
 from kernelprof.report.document import (
+    Bar,
     Bullets,
     Cell,
-    Code,
+    CodeBlock,
     Column,
     Fact,
-    Facts,
+    FactList,
     Paragraph,
     Section,
     Span,
     Table,
     Tone,
 )
+from kernelprof.report.figures.measured import clip
 from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from kernelprof.analysis.rules import Headline, Threshold
     from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence
     from kernelprof.report.document import Block
     from kernelprof.sources.source import Contents
+
+WHOLES: Final[Mapping[str, float]] = {
+    "%": 100.0,
+    "byte/sector": 32.0,
+    "thread": 32.0,
+    "sector/request": 32.0,
+}
+"""Units with a natural whole: a sector has 32 bytes, a warp 32 threads, and each of these touches
+one sector at most in a request for 4-byte values."""
+
+_COLUMNS: Final = (Column("What"), Column("Value", number=True))
+_ORIGINS: Final = {
+    Origin.DERIVED: "Computed from other counters.",
+    Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
+    Origin.PREDICTED: "Predicted from the machine code, without a GPU.",
+    Origin.COMPILER: "As the compiler decided.",
+}
+
+
+_KEY: Final = Paragraph(Span("The mark on a bar is what its value is compared with."), Tone.MUTED)
+
+
+def evidence_blocks(verdict: Verdict) -> tuple[Block, ...]:
+    """A row for each fact that is a number; its bar shows the value and the threshold."""
+    facts = [each for each in verdict.evidence if math.isfinite(each.value)]
+    if not facts:
+        return ()
+    # They can be facts of the rule that won, or of the candidates.
+    slugs = [verdict.bottleneck, *(candidate.bottleneck for candidate in verdict.also)]
+    rules = [registry().get(slug or "") for slug in slugs]
+    documented = [each for rule in rules if rule is not None for each in rule.thresholds]
+    rows = tuple(_row_with_bar(each, documented) for each in facts)
+    bars = [row[0].bar for row in rows]
+    key = (_KEY,) if any(each is not None and each.mark is not None for each in bars) else ()
+    return Table(_COLUMNS, rows, label="Evidence"), *key
+
+
+def _row_with_bar(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
+    tips = (*_how(fact), *_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
+    computed = fact.formula or fact.source is Origin.DERIVED
+    mark = (Span(" (computed)", Tone.MUTED),) if computed else ()
+    than = ""
+    if fact.threshold is not None:
+        than = f" {fact.op} {quantity(fact.threshold, fact.unit)}"
+    return (
+        Cell((Span(fact.label), *mark), tip=" ".join(tips), bar=_bar(fact)),
+        Cell((Span(quantity(fact.value, fact.unit), Tone.STRONG), Span(than, Tone.MUTED))),
+    )
+
+
+def _how(fact: Evidence) -> Iterable[str]:
+    if fact.formula:
+        yield f"Computed: {fact.formula}."
+    if fact.ends:
+        yield f"Between {ends(fact)}."
+
+
+def _bar(fact: Evidence) -> Bar | None:
+    whole = WHOLES.get(fact.unit)
+    if whole is None:
+        return None
+    return Bar(clip(fact.value / whole), clip(fact.threshold / whole) if fact.threshold else None)
+
+
+def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
+    metric = catalogue().get(fact.metric)
+    if metric is not None and _same(metric.unit, fact.unit):
+        yield metric.why
+    elif metric is not None:
+        yield f"Computed from {fact.metric} among others. {fact.metric}: {metric.why}"
+    if metric is None or _same(metric.unit, fact.unit):
+        origin = _ORIGINS.get(fact.source)
+        if origin:
+            yield origin
+    if fact.threshold is None:
+        return
+    scale = 100.0 if fact.unit == "%" else 1.0
+    alike = (each for each in documented if math.isclose(each.value * scale, fact.threshold))
+    threshold, text = next(alike, None), quantity(fact.threshold, fact.unit)
+    if threshold is None:
+        yield f"Threshold {text}."
+    else:
+        yield f"Threshold {text} ({threshold.unit}): {threshold.source.rstrip('.')}."
+
+
+def _same(unit: str, shown: str) -> bool:
+    return unit == shown or {unit, shown} == {"1", "wave"}
+
+
+# In a sentence
+
+MOST_NAMED: Final = 3
+
+
+_NEEDED: Final = (
+    "and all of that work is needed: this is about as fast as this GPU runs such a kernel."
+)
+
+
+_UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
+
+
+def summarize(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
+    if verdict.status is Status.INCONCLUSIVE:
+        text = _open(verdict)
+        return text.replace("his capture", "his prediction") if predicted else text
+    rule = registry().get(verdict.bottleneck or "")
+    if rule is None:
+        return f"The kernel is limited by {verdict.bottleneck}."
+    template = rule.headline
+    if verdict.status is Status.AT_LIMIT:
+        if template.at_limit:
+            reason = _UNSURE if verdict.confidence is Confidence.LOW else _NEEDED
+            return f"{template.at_limit}, {reason}"
+        return (
+            f"Nothing that can be removed costs notable time; most of what is left is "
+            f"{_title(verdict.bottleneck or '')}."
+        )
+    value = _number(template, verdict.evidence)
+    return template.numbered.format(x=value) if value else template.plain
+
+
+def _number(template: Headline, evidence: tuple[Evidence, ...]) -> str:
+    """The number for a sentence; empty where the evidence does not have it."""
+    past = any(each.threshold is not None for each in evidence)
+    for each in evidence:
+        if each.metric != template.metric or each.unit != template.unit:
+            continue
+        if template.compared and not past:
+            continue
+        return share(each.value / 100.0) if template.unit == "%" else number(each.value)
+    return ""
+
+
+def _open(verdict: Verdict) -> str:
+    if verdict.also and not verdict.missing:
+        return "The counters of this capture do not explain what limits the kernel."
+    names = [_title(each.bottleneck) for each in verdict.also[:MOST_NAMED]]
+    if len(verdict.also) > MOST_NAMED:
+        names.append("something else")
+    if names:
+        could = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"This capture does not show what limits the kernel: it could be {could}."
+    if verdict.missing:
+        return "This capture lacks the counters that would show what limits the kernel."
+    return "The counters show nothing that costs this kernel notable time."
+
+
+def _title(slug: str) -> str:
+    rule = registry().get(slug)
+    if rule is None:
+        return slug
+    title = rule.title
+    plain = title[:1].isupper() and title[1:2].islower()
+    return title[:1].lower() + title[1:] if plain else title
+
 
 MOST_MISSING: Final = 12
 MOST_HELPFUL: Final = 4
@@ -66,9 +230,9 @@ def headline(verdict: Verdict, *, predicted: bool = False) -> str:
     if verdict.status is Status.BOTTLENECK:
         return f"Limited by {verdict.bottleneck}."
     if verdict.status is Status.AT_LIMIT:
-        needed = " The work that fills this unit is needed."
+        reason = " The work that fills this unit is needed."
         sure = verdict.confidence is not Confidence.LOW
-        return f"At its limit: {verdict.bottleneck}.{needed if sure else ''}"
+        return f"At its limit: {verdict.bottleneck}.{reason if sure else ''}"
     if verdict.also:
         names = alternatives([candidate.bottleneck for candidate in verdict.also])
         if len(verdict.also) == 1:
@@ -143,8 +307,8 @@ def _row(each: Evidence) -> tuple[Cell, ...]:
 def value_text(each: Evidence) -> str:
     """A fact's value, beside its label: ``84.85 > 25 %``."""
     # "132 SMs" needs no unit.
-    said = each.unit and each.label.startswith(f"{each.unit}s")
-    return comparison(replace(each, unit="") if said else each)
+    has_unit = each.unit and each.label.startswith(f"{each.unit}s")
+    return comparison(structs.replace(each, unit="") if has_unit else each)
 
 
 def _origin(each: Evidence) -> str:
@@ -156,13 +320,13 @@ def _origin(each: Evidence) -> str:
     return f", {each.source.value}" + (f": {ends(each)}" if each.ends else "")
 
 
-def found(verdict: Verdict, most: int | None = None) -> Bullets:
+def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
     """What single values say, where they do not decide or hardly do."""
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
 def brief(
-    verdict: Verdict, origin: str, beside: Iterable[Block] = (), *, predicted: bool = False
+    verdict: Verdict, origin: str, blocks: Iterable[Block] = (), *, predicted: bool = False
 ) -> Iterable[Block]:
     """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
 
@@ -170,23 +334,25 @@ def brief(
     ``predicted`` without one that is said.
     """
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
-        yield found(verdict, BRIEF_ROWS)
+        yield finding_bullets(verdict, BRIEF_ROWS)
     else:
         first = verdict.evidence[:BRIEF_ROWS]
         yield Table(
             _EVIDENCE[:2], tuple(_row(each)[:2] for each in first), label="Evidence", headings=False
         )
-        known = {each.metric for each in first}
-        more = tuple(each for each in verdict.findings if each.metric not in known)
-        yield found(replace(verdict, findings=more), BRIEF_ROWS)
-    yield Facts(tuple(_brief_facts(verdict)))
-    yield from beside
+        metrics = {each.metric for each in first}
+        more = tuple(each for each in verdict.findings if each.metric not in metrics)
+        yield finding_bullets(replace(verdict, findings=more), BRIEF_ROWS)
+    yield FactList(tuple(_brief_facts(verdict)))
+    yield from blocks
     if verdict.command is not None:
         following = next_step(verdict.command, origin)
         undecided = verdict.status is Status.INCONCLUSIVE
         what = "To decide" if undecided else "To be surer"
         yield Paragraph(f"{what}{', on a machine with a GPU' if predicted else ''}:")
-        yield Code("\n".join(filter(None, (verdict.command, following))), language="sh", copy=True)
+        yield CodeBlock(
+            "\n".join(filter(None, (verdict.command, following))), language="sh", copy=True
+        )
 
 
 def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
@@ -215,22 +381,24 @@ def guidance(
     On a page nothing is left out but the folders of users.
     """
     hidden = without_homes if on_page else str
-    told = parts(verdict, everything=on_page, predicted=predicted)
-    facts = [Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told]
+    entries = parts(verdict, everything=on_page, predicted=predicted)
+    facts = [
+        Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in entries
+    ]
     lacking = [each for each in facts if on_page and each.label in _LACKING]
-    yield Facts(tuple(each for each in facts if each not in lacking))
+    yield FactList(tuple(each for each in facts if each not in lacking))
     for each in lacking:
         title = f"{each.label}: {count(len(each.lines), 'metric')}"
-        yield Section(title, (Facts((each,)),), folded=True)
+        yield Section(title, (FactList((each,)),), folded=True)
     if verdict.command is None:
         return
     undecided = verdict.status is Status.INCONCLUSIVE
     what = "decide" if undecided else "raise the confidence"
     where = ", on a machine with a GPU" if predicted else ""
-    commands: list[Block] = [Code(hidden(verdict.command), language="sh", copy=True)]
+    commands: list[Block] = [CodeBlock(hidden(verdict.command), language="sh", copy=True)]
     if following := next_step(verdict.command, origin):
         commands.append(Paragraph("Then diagnose both captures as one:"))
-        commands.append(Code(hidden(following), language="sh", copy=True))
+        commands.append(CodeBlock(hidden(following), language="sh", copy=True))
     if on_page:
         yield Section(f"The command that would {what}{where}", tuple(commands), folded=True)
     else:
@@ -244,37 +412,36 @@ def parts(
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
-    named = [_candidate(candidate) for candidate in verdict.also]
+    candidates = [_candidate(candidate) for candidate in verdict.also]
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
     if everything:
         rules = [registry().get(each.bottleneck) for each in verdict.also]
-        named = [
-            f"{name}: {rule.docs.detects}" if rule else name
-            for name, rule in zip(named, rules, strict=True)
+        candidates = [
+            f"{name}: {rule.detects}" if rule else name
+            for name, rule in zip(candidates, rules, strict=True)
         ]
-    elif undecided and named == [each.bottleneck for each in verdict.also]:
-        named = []
+    elif undecided and candidates == [each.bottleneck for each in verdict.also]:
+        candidates = []
     else:
-        named = [", ".join(named)] if named else []
+        candidates = [", ".join(candidates)] if candidates else []
     made = [f"{each.label}: {each.formula}" for each in verdict.evidence if each.formula]
     missing = _missing(verdict, everything=everything)
     if predicted and missing:  # most that there is, and nobody chose to leave it out
         missing = [f"{_ONLY_ON_A_GPU} ({count(len(verdict.missing), 'metric')})"]
-    found = [
+    result = [
         ("Computed", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("How" if everything else "What to do", list(verdict.advice)),
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
-        ("Candidates" if undecided else "Runner-up", named),
+        ("Candidates" if undecided else "Runner-up", candidates),
         ("Note", list(verdict.notes)),
         ("Missing" if undecided else "Would help", missing),
     ]
-    return [(title, lines) for title, lines in found if any(lines)]
+    return [(title, lines) for title, lines in result if any(lines)]
 
 
 def _candidate(candidate: Candidate) -> str:
-    """A bottleneck that the evidence does not tell apart from the first, and what it would gain."""
     low, high = candidate.gain_at_least, candidate.gain_at_most
     if not NO_GAIN_BELOW <= high < NO_BOUND_FROM or low < NO_GAIN_BELOW:
         return candidate.bottleneck
@@ -308,5 +475,5 @@ def readable(diagnosis: Diagnosis) -> str:
     export = origin.endswith(_EXPORTS) and " + " not in origin
     contents: Contents | None = getattr(getattr(diagnosis, "capture", None), "contents", None)
     if contents is not None and contents.manifest is not None:
-        export = contents.place == Path(origin)
+        export = contents.folder == Path(origin)
     return shlex.quote(origin) if export else "CAPTURE"

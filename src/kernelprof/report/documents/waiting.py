@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.diagnosis import KernelDiagnosis
-    from kernelprof.model.waiting import Blamed
+    from kernelprof.model.waiting import BlamedLine
     from kernelprof.report.document import Block
 
 _WIDEST: Final = 80
@@ -35,7 +35,7 @@ _NO_LINES: Final = (
 )
 
 
-def where(each: Blamed) -> str:
+def where(each: BlamedLine) -> str:
     """A line by its file's name, ``gemm.cu:88``, or an instruction of a kernel without lines."""
     if each.file is None or each.line is None:
         kernel = shown(printable(short_name(each.function)))
@@ -48,13 +48,13 @@ def where(each: Blamed) -> str:
     return f"{place}, called at {called}" if called else place
 
 
-def sentence(each: Blamed) -> str:
+def sentence(each: BlamedLine) -> str:
     """Which part of what is at a line: ``71 % of the waiting is for the load at gemm.cu:88``."""
     place = where(each) if each.line is None else f"at {where(each)}"
     return f"{percent(each.share)} of the {each.of} {_relation(each)} {place}"
 
 
-def _relation(each: Blamed) -> str:
+def _relation(each: BlamedLine) -> str:
     if each.of.startswith(_WAITING):
         return f"is for the {each.kind}"
     if each.of in _OF_ACCESSES:
@@ -62,21 +62,21 @@ def _relation(each: Blamed) -> str:
     return f"are behind the {each.kind}" if each.of == _IDLE else "are"
 
 
-def a_request(each: Blamed) -> str:
+def a_request(each: BlamedLine) -> str:
     """What an access takes, ``32 sectors a request, 4 at best``; empty where that is not known."""
-    taken, unit = each.sectors, "sectors"
-    if taken is None:
-        taken, unit = each.wavefronts, "wavefronts"
-    if taken is None or each.ideal is None:
+    amount, unit = each.sectors, "sectors"
+    if amount is None:
+        amount, unit = each.wavefronts, "wavefronts"
+    if amount is None or each.ideal is None:
         return ""
-    many = number(taken)
+    many = number(amount)
     return f"{many} {unit[:-1] if many == '1' else unit} a request, {number(each.ideal)} at best"
 
 
-def told(kernel: KernelDiagnosis) -> Iterable[Block]:
+def describe_waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
     """The line that the verdict blames, and the one that most of the waiting is for."""
-    place, waiting = kernel.place, kernel.waiting
-    first = next(iter(waiting.lines), None) if waiting is not None else None
+    place, stalls = kernel.place, kernel.waiting
+    first = next(iter(stalls.lines), None) if stalls is not None else None
     if place is not None:
         yield _paragraph(place)
     if first is not None and first.share >= _LEAST and not _same(first, place):
@@ -87,8 +87,8 @@ def blamed(kernel: KernelDiagnosis, target: str = "") -> Iterable[Block]:
     """The line that the verdict blames, which leads to itself in the source on the page."""
     if kernel.place is not None:
         text = Span(_source(kernel.place), code=True, target=target)
-        said = sentence(kernel.place)
-        yield Paragraph((f"{said}: ", text) if text.text else said)
+        sentence_text = sentence(kernel.place)
+        yield Paragraph((f"{sentence_text}: ", text) if text.text else sentence_text)
 
 
 def section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | None:
@@ -96,29 +96,28 @@ def section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | None:
 
     ``blame`` says first which line the verdict blames.
     """
-    waiting = kernel.waiting
-    if waiting is None or not waiting.lines:
+    stalls = kernel.waiting
+    if stalls is None or not stalls.lines:
         return None
-    rows = tuple(_row(each) for each in waiting.lines)
+    rows = tuple(_row(each) for each in stalls.lines)
     notes: list[Block] = []
-    if all(each.line is None for each in waiting.lines):
+    if all(each.line is None for each in stalls.lines):
         notes.append(Note(_NO_LINES))
-    if waiting.unknown >= 0.01:
-        unknown = f"Of {percent(waiting.unknown)} of the waiting it is not known what it is for."
+    if stalls.unknown >= 0.01:
+        unknown = f"Of {percent(stalls.unknown)} of the waiting it is not known what it is for."
         notes.append(Note(unknown))
     first = (_paragraph(kernel.place),) if blame and kernel.place is not None else ()
     table = Table(_COLUMNS, rows, label="What warps wait for")
     return Section("What warps wait for", (*first, table, *notes))
 
 
-def _same(first: Blamed, place: Blamed | None) -> bool:
-    """Whether two sentences would be about one line."""
+def _same(first: BlamedLine, place: BlamedLine | None) -> bool:
     if place is None or (first.file, first.line) != (place.file, place.line):
         return False
     return first.line is not None or first.offset == place.offset
 
 
-def _row(each: Blamed) -> tuple[Cell, ...]:
+def _row(each: BlamedLine) -> tuple[Cell, ...]:
     return (
         Cell(percent(each.share), sort=each.share),
         Cell(each.kind),
@@ -128,14 +127,14 @@ def _row(each: Blamed) -> tuple[Cell, ...]:
     )
 
 
-def _source(each: Blamed) -> str:
+def _source(each: BlamedLine) -> str:
     return beginning(printable(each.text.strip()), _WIDEST)
 
 
-def _paragraph(each: Blamed) -> Paragraph:
+def _paragraph(each: BlamedLine) -> Paragraph:
     text: list[Span | str] = [sentence(each)]
     if source := _source(each):
         text += [": ", Span(source, code=True)]
-    if taken := a_request(each):
-        text.append(f" ({taken})")
+    if request := a_request(each):
+        text.append(f" ({request})")
     return Paragraph(tuple(text), Tone.STRONG)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis
-    from kernelprof.model.snapshot import KernelSnapshot, Machine
+    from kernelprof.model.snapshot import KernelSnapshot, MeasurementSetup
 
     FloatArray = npt.NDArray[np.float64]
 
@@ -42,7 +42,7 @@ UNITS: Final[Mapping[str, str]] = {
     "xu_pipe": "the special-function pipe (XU)",
     "tensor_pipe": "the tensor cores",
 }
-"""Units of the GPU in words, by the names that :class:`Machine` has for them."""
+"""Units of the GPU in words, by the names that :class:`MeasurementSetup` has for them."""
 
 
 ABSURD: Final = 1e30
@@ -99,16 +99,16 @@ class Numbers:
     @property
     def hertz(self) -> float | None:
         """The SM clock while it ran."""
-        known, seconds = self.positive("sm_clock"), self.seconds
-        if known is not None or seconds is None:
-            return known
+        clock, seconds = self.positive("sm_clock"), self.seconds
+        if clock is not None or seconds is None:
+            return clock
         return product(self.value("sm_cycles_elapsed"), 1 / seconds)
 
     @property
     def capability(self) -> str | None:
         """``9.0``."""
-        found = self.compute_capability
-        return None if found is None else f"{found[0]}.{found[1]}"
+        version = self.compute_capability
+        return None if version is None else f"{version[0]}.{version[1]}"
 
 
 class Medians(Numbers):
@@ -118,7 +118,7 @@ class Medians(Numbers):
     """Two decimals of a percentage are off by 1 % here, which cannot be seen on an axis of powers
     of ten, and there is nothing else that tells the limit: attributes of the chip are columns."""
 
-    def __init__(self, kernel: KernelSnapshot, machine: Machine) -> None:
+    def __init__(self, kernel: KernelSnapshot, machine: MeasurementSetup) -> None:
         self._metrics = kernel.metrics
         major, _, minor = (machine.compute_capability or "").partition(".")
         if major.isdecimal() and minor.isdecimal():
@@ -128,7 +128,7 @@ class Medians(Numbers):
         return finite(self._metrics.get(name))
 
 
-class Launch(Numbers):
+class LaunchFigures(Numbers):
     """The numbers of one launch."""
 
     def __init__(self, measured: Measured, row: int) -> None:
@@ -136,8 +136,7 @@ class Launch(Numbers):
         self.waste = measured.context.waste
         self.tensor_columns = measured.tensor_columns
         self.id = measured.capture.launches[row].id
-        columns = measured.capture.columns.values()
-        self.predicted = any(each.source is Origin.PREDICTED for each in columns)
+        self.predicted = measured.is_predicted
         self.compute_capability = measured.capture.launches[row].compute_capability
 
     def value(self, name: str) -> float | None:
@@ -151,7 +150,7 @@ class Launch(Numbers):
     def traffic(self) -> Traffic:
         return traffic_at(self._measured.facts, self._row)
 
-    def known(self, interval: Interval) -> float | None:
+    def exact_value(self, interval: Interval) -> float | None:
         """A quantity that several metrics give, where they give one number."""
         low, high = interval.low.item(self._row), interval.high.item(self._row)
         return finite(low) if low == high else None
@@ -159,16 +158,16 @@ class Launch(Numbers):
     def busiest(self) -> tuple[str, float] | None:
         """The unit with the highest utilization; ``None`` where one that is not known could be."""
         units = self._measured.units
-        known = {
+        shares = {
             name: clip(share)
             for name, interval in units.items()
-            if (share := self.known(interval)) is not None
+            if (share := self.exact_value(interval)) is not None
         }
-        if not known:
+        if not shares:
             return None
-        name = max(known, key=known.__getitem__)
-        others = (each.high.item(self._row) for unit, each in units.items() if unit not in known)
-        return None if any(high > known[name] for high in others) else (name, known[name])
+        name = max(shares, key=shares.__getitem__)
+        others = (each.high.item(self._row) for unit, each in units.items() if unit not in shares)
+        return None if any(high > shares[name] for high in others) else (name, shares[name])
 
 
 class Measured:
@@ -190,15 +189,20 @@ class Measured:
     @cached_property
     def units(self) -> Mapping[str, Interval]:
         """Utilization of every unit against its peak, 0 to 1."""
-        machine = self.context.machine
-        found = {"issue": machine.issue, "l1": machine.l1, "l2": machine.l2, "dram": machine.dram}
-        return {name: found[name] if name in found else machine.pipe(name) for name in UNITS}
+        units = self.context.units
+        levels = {"issue": units.issue, "l1": units.l1, "l2": units.l2, "dram": units.dram}
+        return {name: levels[name] if name in levels else units.pipe(name) for name in UNITS}
+
+    @cached_property
+    def is_predicted(self) -> bool:
+        """Whether any metric is a prediction."""
+        return any(each.source is Origin.PREDICTED for each in self.capture.columns.values())
 
     @cached_property
     def tensor_columns(self) -> tuple[str, ...]:
         """Columns that count floating-point operations of the tensor cores, without their end."""
-        found = (_TENSOR_RATE.fullmatch(name) for name in self.capture.columns)
-        return tuple(each[1] for each in found if each and "_src_int" not in each[1])
+        matches = (_TENSOR_RATE.fullmatch(name) for name in self.capture.columns)
+        return tuple(each[1] for each in matches if each and "_src_int" not in each[1])
 
     def representative(self, kernel: KernelDiagnosis) -> int:
         """The launch whose numbers stand for a kernel: the one with the median duration.

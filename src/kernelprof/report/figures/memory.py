@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.traffic import SECTOR
-from kernelprof.analysis.rules import Place
+from kernelprof.analysis.rules import Subsystem
 from kernelprof.model.numbers import factor, quantity, share
 from kernelprof.report.charts import memory as drawn
 from kernelprof.report.figures.measured import finite, product
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.charts.parts import Row
-    from kernelprof.report.figures.measured import Launch, Numbers
+    from kernelprof.report.figures.measured import LaunchFigures, Numbers
 
 NOTABLE: Final = 0.01
 _MORE: Final = 1.05
@@ -50,7 +50,7 @@ WAVEFRONT: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MemoryLevel:
     """Bytes that passed one place on their way, as a ``multiple`` of the fewest possible.
 
     ``hit_rate`` is 0 to 1; ``tip`` says what is counted there.
@@ -71,13 +71,15 @@ class Memory:
     ``links`` are the ways between the levels, as far as counters say something of them.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[MemoryLevel, ...]
     excess: float | None = None
     note: str = ""
-    links: tuple[drawn.Link, ...] = ()
+    links: tuple[drawn.MapLink, ...] = ()
 
 
-def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None) -> Memory | None:
+def memory(
+    launch: LaunchFigures, timing: TimingFacts | None, manifest: Manifest | None
+) -> Memory | None:
     """The picture of one launch; ``None`` where no level is known.
 
     ``timing`` and ``manifest`` are given where the launch is of the kernel that they describe.
@@ -85,15 +87,15 @@ def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None
     traffic = launch.traffic()
     fewest = timing.min_bytes if timing is not None and timing.min_bytes else None
     of_floats = traffic.asked is not None and _only_floats(manifest)
-    asked = traffic.asked if of_floats else traffic.distinct
-    found = (
-        ("threads", asked, None, _ASKED if of_floats else _DISTINCT),
+    requested = traffic.asked if of_floats else traffic.distinct
+    traffic_levels = (
+        ("threads", requested, None, _ASKED if of_floats else _DISTINCT),
         ("L1", traffic.l1, launch.share("l1_hit_rate"), _L1),
         ("L2", traffic.l2, launch.share("l2_hit_rate"), _L2),
         ("device memory", traffic.dram, None, _DRAM),
     )
     levels = tuple(
-        Level(
+        MemoryLevel(
             name=name,
             bytes=size,
             text=quantity(size, "byte"),
@@ -101,51 +103,52 @@ def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None
             hit_rate=hits,
             tip=tip,
         )
-        for name, value, hits, tip in found
+        for name, value, hits, tip in traffic_levels
         if (size := finite(value)) is not None and size >= 0
     )
     if not levels:
         return None
-    excess = launch.known(launch.waste.excess_sectors)
+    excess = launch.exact_value(launch.waste.excess_sectors)
     links = tuple(_links(launch, levels, excess))
     return Memory(levels, excess, " ".join(_notes(launch, fewest)), links)
 
 
-def chart(found: Memory, place: Place | None) -> tuple[Row, ...]:
+def chart(memory: Memory, place: Subsystem | None) -> tuple[Row, ...]:
     """The map of the memory, with the link marked on which the verdict's bottleneck is."""
-    if not found.links:
+    if not memory.links:
         return ()
-    rates = {each.name: each.hit_rate for each in found.levels if each.hit_rate is not None}
-    ends = {end for link in found.links for end in (link.start, link.end)}
+    rates = {each.name: each.hit_rate for each in memory.levels if each.hit_rate is not None}
+    ends = {end for link in memory.links for end in (link.start, link.end)}
     names = (("kernel", "Kernel"), ("l1", "L1"), ("shared", "Shared memory"), ("l2", "L2"))
     levels = [
-        drawn.Level(id, name, (f"hit rate {share(rates[name])}",) if name in rates else ())
+        drawn.MapLevel(id, name, (f"hit rate {share(rates[name])}",) if name in rates else ())
         for id, name in (*names, ("dram", "Device memory"))
         if id in ends
     ]
     limiting = _LINK_OF.get(place) if place is not None else None
-    links = [replace(each, limiting=(each.start, each.end) == limiting) for each in found.links]
+    links = [replace(each, limiting=(each.start, each.end) == limiting) for each in memory.links]
     return drawn.rows(levels, links)
 
 
 _LINK_OF: Final = {
-    Place.L1: ("kernel", "l1"),
-    Place.SHARED: ("kernel", "shared"),
-    Place.L2: ("l1", "l2"),
-    Place.DRAM: ("l2", "dram"),
+    Subsystem.L1: ("kernel", "l1"),
+    Subsystem.SHARED: ("kernel", "shared"),
+    Subsystem.L2: ("l1", "l2"),
+    Subsystem.DRAM: ("l2", "dram"),
 }
 
 
-def _links(launch: Launch, levels: Iterable[Level], excess: float | None) -> Iterable[drawn.Link]:
-    """What moves between the levels."""
-    known = {each.name: each for each in levels}
-    if "L1" in known:
-        used = f"{known['threads'].text} used by the threads" if "threads" in known else ""
-        yield drawn.Link(
+def _links(
+    launch: LaunchFigures, levels: Iterable[MemoryLevel], excess: float | None
+) -> Iterable[drawn.MapLink]:
+    by_name = {each.name: each for each in levels}
+    if "L1" in by_name:
+        used = f"{by_name['threads'].text} used by the threads" if "threads" in by_name else ""
+        yield drawn.MapLink(
             "kernel",
             "l1",
             "global",
-            known["L1"].text,
+            by_name["L1"].text,
             launch.share("l1_throughput") if not _shared_bytes(launch) else None,
             excess,
             tuple(filter(None, (used,))),
@@ -153,49 +156,50 @@ def _links(launch: Launch, levels: Iterable[Level], excess: float | None) -> Ite
         )
     yield from _local(launch)
     yield from _shared(launch)
-    if "L2" in known:
+    if "L2" in by_name:
         use = _most(launch, "l2_to_sm", "sm_to_l2", "l2_throughput")
-        yield drawn.Link("l1", "l2", "", known["L2"].text, use, tip=_L2, notes=_times(known["L2"]))
+        yield drawn.MapLink(
+            "l1", "l2", "", by_name["L2"].text, use, tip=_L2, notes=_times(by_name["L2"])
+        )
     bulk = [launch.value(name) for name in ("tma_load_sectors", "tma_store_sectors")]
     if any(bulk):
         moved = SECTOR * sum(each or 0.0 for each in bulk)
-        yield drawn.Link("shared", "l2", "bulk copies (TMA)", quantity(moved, "byte"), tip=_BULK)
-    if "device memory" in known:
+        yield drawn.MapLink("shared", "l2", "bulk copies (TMA)", quantity(moved, "byte"), tip=_BULK)
+    if "device memory" in by_name:
         use = launch.share("dram_throughput")
-        level = known["device memory"]
-        yield drawn.Link("l2", "dram", "", level.text, use, notes=_times(level), tip=_DRAM)
+        level = by_name["device memory"]
+        yield drawn.MapLink("l2", "dram", "", level.text, use, notes=_times(level), tip=_DRAM)
 
 
-def _times(level: Level) -> tuple[str, ...]:
+def _times(level: MemoryLevel) -> tuple[str, ...]:
     if level.multiple is None:
         return ()
     # What the caches hold at the end has not moved: it can be a little less.
-    told = f"{factor(level.multiple)} the" if level.multiple >= _MORE else "the"
-    return (f"{told} fewest possible",)
+    multiple = f"{factor(level.multiple)} the" if level.multiple >= _MORE else "the"
+    return (f"{multiple} fewest possible",)
 
 
-def _local(launch: Launch) -> Iterable[drawn.Link]:
+def _local(launch: LaunchFigures) -> Iterable[drawn.MapLink]:
     sectors = launch.value("local_sectors")
     if sectors:
         text = quantity(sectors * SECTOR, "byte")
-        yield drawn.Link("kernel", "l1", "local memory", text, tip=_LOCAL)
+        yield drawn.MapLink("kernel", "l1", "local memory", text, tip=_LOCAL)
 
 
-def _shared(launch: Launch) -> Iterable[drawn.Link]:
+def _shared(launch: LaunchFigures) -> Iterable[drawn.MapLink]:
     moved = _shared_bytes(launch)
     if moved:
         use = launch.share("shared_wavefronts_share")
-        conflicts = launch.known(launch.waste.bank_conflicts)
+        conflicts = launch.exact_value(launch.waste.bank_conflicts)
         text = quantity(moved, "byte")
-        yield drawn.Link("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
+        yield drawn.MapLink("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
     others = launch.value("cluster_shared_bytes")
     if others:
         text = quantity(others, "byte")
-        yield drawn.Link("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
+        yield drawn.MapLink("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
 
 
-def _shared_bytes(launch: Launch) -> float | None:
-    """Bytes that shared memory moved, conflicts included."""
+def _shared_bytes(launch: LaunchFigures) -> float | None:
     return product(shared_wavefronts(launch), WAVEFRONT)
 
 
@@ -205,10 +209,10 @@ def shared_wavefronts(launch: Numbers) -> float | None:
     return launch.positive("shared_wavefronts") if measured is None else measured
 
 
-def _most(launch: Launch, *names: str) -> float | None:
+def _most(launch: LaunchFigures, *names: str) -> float | None:
     """The busiest stage of those that are known."""
-    found = [use for name in names if (use := launch.share(name)) is not None]
-    return max(found, default=None)
+    shares = [use for name in names if (use := launch.share(name)) is not None]
+    return max(shares, default=None)
 
 
 def _only_floats(manifest: Manifest | None) -> bool:
@@ -226,10 +230,9 @@ def _only_floats(manifest: Manifest | None) -> bool:
     return kinds == {"float32"}
 
 
-def _notes(launch: Launch, fewest: float | None) -> Iterable[str]:
-    """What the map does not show: what had to move, and how much of it is local memory."""
+def _notes(launch: LaunchFigures, fewest: float | None) -> Iterable[str]:
     if fewest is not None:
         yield f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
-    local = launch.known(launch.waste.local_part)
+    local = launch.exact_value(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."

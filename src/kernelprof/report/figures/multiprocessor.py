@@ -85,14 +85,14 @@ IN_WORDS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class WarpStates:
+class WarpStateShares:
     """Where a warp's time goes, the largest first; ``explained`` says what the first one means."""
 
     states: tuple[Share, ...]
     explained: str = ""
 
 
-def warp_states(launch: Numbers) -> WarpStates | None:
+def warp_states(launch: Numbers) -> WarpStateShares | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
     metrics = {name: catalogue()[f"stall_{name}"] for name in STALLS}
     values = {name: launch.value(metric.name) for name, metric in metrics.items()}
@@ -109,13 +109,13 @@ def warp_states(launch: Numbers) -> WarpStates | None:
         for name, value in ordered
         if value / total >= LEAST
     ]
-    rest = 1.0 - sum(cycles.values()) / total
-    if rest >= REST:
-        states.append(Share("not in the capture", rest, "Other reasons for waiting."))
+    remaining = 1.0 - sum(cycles.values()) / total
+    if remaining >= REST:
+        states.append(Share("not in the capture", remaining, "Other reasons for waiting."))
     largest, most = ordered[0]
     # Where more than the largest part is not known, something else may be the largest.
-    explained = "" if rest > most / total else EXPLAINED[largest]
-    return WarpStates(tuple(states), explained)
+    explained = "" if remaining > most / total else EXPLAINED[largest]
+    return WarpStateShares(tuple(states), explained)
 
 
 PIPES: Final = (
@@ -135,12 +135,12 @@ PIPES: Final = (
 
 def pipes(launch: Numbers) -> tuple[Share, ...]:
     """Utilization of every pipe that the capture shows, the busiest first."""
-    found = [
+    shares = [
         Share(name, value, catalogue()[metric].why)
         for metric, name in PIPES
         if (value := launch.share(metric)) is not None
     ]
-    return tuple(sorted(found, key=lambda each: -each.share))
+    return tuple(sorted(shares, key=lambda each: -each.share))
 
 
 RESOURCES: Final = (
@@ -156,7 +156,7 @@ LAGGING: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Occupancy:
+class OccupancyLimits:
     """Warp slots that the kernel can use and uses, and the blocks an SM that each resource allows.
 
     ``limits`` are blocks by resource; ``limiters`` the resources with the fewest.
@@ -169,7 +169,7 @@ class Occupancy:
     note: str = ""
 
 
-def occupancy(launch: Numbers) -> Occupancy | None:
+def occupancy(launch: Numbers) -> OccupancyLimits | None:
     """The occupancy of one launch; ``None`` where nothing of it is known."""
     theoretical = launch.share("theoretical_occupancy")
     achieved = launch.share("achieved_occupancy")
@@ -188,7 +188,7 @@ def occupancy(launch: Numbers) -> Occupancy | None:
         _limit(launch, fewest, limiters) if limiters else "",
         _lag(theoretical, achieved),
     ]
-    return Occupancy(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
+    return OccupancyLimits(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
 
 
 def _limit(launch: Numbers, blocks: int, limiters: tuple[str, ...]) -> str:

@@ -1,4 +1,6 @@
-"""What a kernel executes by kind of instruction, where its code says how often each one ran."""
+"""What a kernel executes by kind of instruction: from its code, where that says how often each one
+ran, and else from counters. Shares run from 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +8,21 @@ from collections import Counter, defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.waiting.opcodes import (
-    BARRIERS,
-    BRANCHES,
-    COPIES,
-    COPY_WAITS,
-    FENCES,
-    FP32,
-    FP64,
-    GLOBAL_LOADS,
-    GLOBAL_STORES,
-    INTEGER,
-    SPECIAL,
-    TEXTURES,
-)
-from kernelprof.analysis.waiting.uses import uses
+from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes, pipe_instructions
+from kernelprof.analysis.metrics.units import BUSY_CONSTANTS
+from kernelprof.analysis.stalls.operand_effects import operand_effects
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import Share
+from kernelprof.report.figures.measured import clip
+from kernelprof.report.figures.roofline import thread_shares, uses_tensor_cores
+from sassim.opcodes import find_opcode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from kernelprof.model.sampled import SampledCode
+    from kernelprof.report.figures.measured import Numbers
 
 REST: Final = "everything else"
 MOVES: Final = "moves"
@@ -41,60 +35,6 @@ LEAST: Final = 0.0005
 _MOST_NAMED: Final = 6
 _LONGEST: Final = 40
 
-_MULTIPLY_ADD: Final = frozenset(("FFMA", "FFMA2", "FFMA32I"))
-_ADD_OR_MULTIPLY: Final = frozenset(("FADD", "FMUL", "FADD2", "FMUL2", "FADD32I", "FMUL32I"))
-_CONVERSIONS: Final = frozenset(("F2F", "F2I", "I2F", "FRND", "F2IP", "I2I", "I2FP", "F2FP"))
-_SELECTIONS: Final = frozenset(("PRMT", "SEL"))
-_CONTROL: Final = frozenset(
-    (
-        *("BSSY", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "NOP", "KILL", "BRXU", "JMXU", "NANOSLEEP"),
-        *("BPT", "PREEXIT", "ACQBULK", "USETMAXREG", "RPCMOV", "BMOV"),
-    )
-)
-
-KINDS: Final[Mapping[str, frozenset[str]]] = {
-    "FP32 multiply-add": _MULTIPLY_ADD,
-    "FP32 add, multiply": _ADD_OR_MULTIPLY,
-    "FP32 comparison": (FP32 - _MULTIPLY_ADD - _ADD_OR_MULTIPLY - {"FSWZADD"}) | {"FMNMX3", "FSET"},
-    "FP64": FP64,
-    "FP16": frozenset(
-        ("HADD2", "HFMA2", "HMUL2", "HSETP2", "HSET2", "HMNMX2", "VHMNMX", "HADD2_32I")
-    ),
-    "global load": GLOBAL_LOADS - COPIES,
-    "global store": GLOBAL_STORES,
-    "global atomic": frozenset(("ATOM", "ATOMG")),
-    "global reduction": frozenset(("RED", "REDG")),
-    "asynchronous copy": COPIES | {"UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH", "UTCCP", "STAS"},
-    "shared load": frozenset(("LDS", "LDSM")),
-    "shared store": frozenset(("STS", "STSM")),
-    "shared atomic": frozenset(("ATOMS",)),
-    "local load": frozenset(("LDL",)),
-    "local store": frozenset(("STL",)),
-    "constant load": frozenset(("LDC", "ULDC", "LDCU")),
-    "texture and surface": TEXTURES | {"SUATOM", "SURED"},
-    "tensor memory": frozenset(("LDTM", "STTM", "UTCSHIFT")),
-    "branch and control": (BRANCHES | _CONTROL),
-    "barrier": (BARRIERS - _CONTROL)
-    | FENCES
-    | COPY_WAITS
-    | {"ARRIVES", "WARPGROUPSET", "CCTLL", "UTCBAR"},
-    "shuffle, vote": frozenset(
-        ("SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX", "ELECT", "MOVM", "FSWZADD")
-    ),
-    "special function": (SPECIAL - _CONVERSIONS - {"UFLO", "UPOPC"}) | {"FCHK"},
-    "conversion": _CONVERSIONS,
-    MOVES: _SELECTIONS
-    | {"MOV", "MOV32I", "CS2R", "S2R", "P2R", "R2P", "B2R", "R2B", "LEPC", "GETLMEMBASE"},
-    MULTIPLY: frozenset(("IMAD", "IMUL", "IDP", "IDP4A", "XMAD")),
-    LOGIC: (INTEGER - SPECIAL - _SELECTIONS - {"IMAD", "IDP"})
-    | {"VIADD3", "VIMNMX3", "VABSDIFF", "VABSDIFF4", "ICMP", "ISET", "LOP", "SHL", "SHR", "PSETP"}
-    | {"IADD", "IADD32I", "LOP32I"},
-    UNIFORM: frozenset(("R2UR", "S2UR", "UELECT")),
-}
-"""Opcodes by what they are for; those of matrix products end in ``MMA``, others of the uniform
-datapath begin with ``U``."""
-
-_KIND_OF: Final = {opcode: kind for kind, opcodes in KINDS.items() for opcode in opcodes}
 _ZERO: Final = frozenset(("RZ", "-RZ", "URZ", "-URZ"))
 _ADDITIONS: Final = frozenset(("IADD", "SHL", "X"))
 
@@ -106,23 +46,22 @@ def kind_of(text: str) -> str:
     Compilers write moves, shifts and additions as multiply-adds as well, to use a pipe that is
     free: ``IMAD.MOV``, ``IMAD.SHL``, ``IMAD.IADD``, and any whose two factors are zero.
     """
-    found = uses(text)
-    opcode = found.opcode
+    effects = operand_effects(text)
+    opcode = effects.opcode
     if opcode.endswith("MMA"):
         return TENSOR
-    if opcode == "ATOMS" and "ARRIVE" in found.modifiers:
+    if opcode == "ATOMS" and "ARRIVE" in effects.modifiers:
         return "barrier"
-    if opcode == "IMAD" and _ADDITIONS.intersection(found.modifiers):
+    if opcode == "IMAD" and _ADDITIONS.intersection(effects.modifiers):
         return LOGIC
-    if opcode == "IMAD" and ("MOV" in found.modifiers or _multiplies_zero(text)):
+    if opcode == "IMAD" and ("MOV" in effects.modifiers or _multiplies_zero(text)):
         return MOVES
     if opcode == "HFMA2" and _multiplies_zero(text):
         return MOVES
-    return _KIND_OF.get(opcode) or (UNIFORM if opcode.startswith("U") else REST)
+    return find_opcode(opcode).kind or (UNIFORM if opcode.startswith("U") else REST)
 
 
 def _multiplies_zero(text: str) -> bool:
-    """Whether both factors of a multiply-add are the register that is always zero."""
     factors = [each.strip() for each in text.split(",")[1:3]]
     return len(factors) == 2 and _ZERO.issuperset(factors)
 
@@ -137,29 +76,241 @@ def opcode_mix(code: SampledCode | None) -> tuple[Share, ...]:
         executed = each.counts.executed
         if executed is None:
             return ()
-        counts[kind_of(each.text)][uses(each.text).opcode] += executed
+        counts[kind_of(each.text)][operand_effects(each.text).opcode] += executed
     total = sum(sum(each.values()) for each in counts.values())
     if not total:
         return ()
     parts = {kind: sum(each.values()) / total for kind, each in counts.items()}
-    rest = parts.pop(REST, 0.0)
-    found = [
+    remaining = parts.pop(REST, 0.0)
+    shares = [
         Share(kind, part, _tip(counts[kind], total))
         for kind, part in sorted(parts.items(), key=lambda each: -each[1])
         if part >= LEAST
     ]
-    rest += sum(part for part in parts.values() if part < LEAST)
-    if rest >= LEAST:
+    remaining += sum(part for part in parts.values() if part < LEAST)
+    if remaining >= LEAST:
         others = counts[REST] or Counter({"kinds of less than 0.05 % each": 0})
-        found.append(Share(REST, rest, _tip(others, total)))
-    return tuple(found)
+        shares.append(Share(REST, remaining, _tip(others, total)))
+    return tuple(shares)
 
 
 def _tip(opcodes: Counter[str], total: int) -> str:
-    """The opcodes of a kind with their shares."""
-    named = []
+    entries = []
     for opcode, executed in opcodes.most_common(_MOST_NAMED):
         name = printable(middle(opcode, _LONGEST))
-        named.append(f"{name} ({share(executed / total)})" if executed else name)
+        entries.append(f"{name} ({share(executed / total)})" if executed else name)
     more = " and others" if len(opcodes) > _MOST_NAMED else ""
-    return f"Share of the instructions that warps execute: {', '.join(named)}{more}."
+    return f"Share of the instructions that warps execute: {', '.join(entries)}{more}."
+
+
+TOLERANCE: Final = 0.005
+"""Part of all instructions by which counters of several passes may add up to more than those."""
+MOST_UNKNOWN: Final = 0.5
+"""Part of the instructions from which it is said in words that they are not told apart."""
+
+_ARITHMETIC: Final = (
+    ("FP32 multiply-add", "ffma_rate"),
+    ("FP32 add", "fadd_rate"),
+    ("FP32 multiply", "fmul_rate"),
+    ("FP64 multiply-add", "dfma_rate"),
+    ("FP64 add", "dadd_rate"),
+    ("FP64 multiply", "dmul_rate"),
+    ("FP16 multiply-add", "hfma_rate"),
+    ("FP16 add", "hadd_rate"),
+    ("FP16 multiply", "hmul_rate"),
+)
+
+_REQUESTS: Final = (
+    ("global load", "global_load_requests"),
+    ("global store", "global_store_requests"),
+    ("global atomic", "global_atomic_requests"),
+    ("global reduction", "global_reduction_requests"),
+)
+
+_SHARED: Final = (
+    ("shared load", "smsp__sass_inst_executed_op_shared_ld.sum"),
+    ("shared store", "smsp__sass_inst_executed_op_shared_st.sum"),
+    ("local load", "smsp__sass_inst_executed_op_local_ld.sum"),
+    ("local store", "smsp__sass_inst_executed_op_local_st.sum"),
+)
+_BRANCH: Final = ("branch", "smsp__inst_executed_op_branch.sum")
+COLUMNS: Final = (*_SHARED, _BRANCH)
+"""Kinds that only Nsight Compute's full set counts."""
+
+_OF_THREADS: Final = "Share of the instructions that threads execute."
+_FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
+_OF_WARPS: Final = "Share of the instructions that warps execute."
+_OF_ALU: Final = (
+    "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, of 64 lanes."
+)
+_OF_FMA: Final = (
+    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so at "
+    "most: a product of 64 bits takes the pipe twice. Compilers write moves, shifts and additions "
+    "as multiply-adds, too."
+)
+_OTHER_MEMORY: Final = "shared, local, shuffles"
+_OTHER_LSU: Final = "shuffles, special registers"
+_OF_LSU: Final = (
+    "Computed from the use of the load/store pipe, less the loads and stores that are counted "
+    "alone. Reads of some special registers, such as threadIdx, are among them."
+)
+_PIPES: Final = (
+    (
+        "special functions",
+        "xu_pipe",
+        "Reciprocals, roots, exponentials, sines, bit counts and conversions: computed from the "
+        "use of the XU pipe.",
+    ),
+    (TENSOR, "wgmma_pipe", "Products of warp groups (wgmma): computed from the use of their pipe."),
+    (
+        "barriers, constants",
+        "adu_pipe",
+        "Barriers, those in shared memory (mbarrier) as well, loads of constants and reads of "
+        "some special registers: computed from the use of the ADU pipe.",
+    ),
+    (
+        UNIFORM,
+        "uniform_pipe",
+        "Arithmetic that a warp does once for all of its threads: computed from the use of the "
+        "uniform pipe.",
+    ),
+)
+
+
+def counted_mix(launch: Numbers) -> tuple[Share, ...]:
+    """Kinds of instructions, the most frequent first, with everything else at the end.
+
+    Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
+    threads of a warp are switched off.
+    """
+    parts = thread_shares(launch, (metric for _, metric in _ARITHMETIC))
+    shares = [
+        Share(name, clip(parts[metric]), _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        for name, metric in _ARITHMETIC
+        if metric in parts
+    ]
+    shares += (memory := _requests(launch))
+    shares += _of_warps(launch, [(_BRANCH[0], launch.raw(_BRANCH[1]))])
+    if not shares:
+        return ()
+    for each in (*_loads_and_stores(launch, memory), *_of_pipes(launch)):
+        if sum(kind.share for kind in shares) + each.share <= 1.0 + TOLERANCE:
+            shares.append(each)
+    shares += _integers(launch, sum(each.share for each in shares))
+    shown = sorted((each for each in shares if each.share >= LEAST), key=lambda each: -each.share)
+    remaining = 1.0 - sum(each.share for each in shares)
+    if remaining >= LEAST:
+        tip = f"What this capture does not tell apart: {_lacking(launch, shares)}."
+        shown.append(Share(REST, remaining, tip))
+    return tuple(shown)
+
+
+def in_words(mix: Sequence[Share]) -> str:
+    """A sentence for a mix of which more than half is not told apart; empty for others."""
+    others = next((each for each in mix if each.name == REST), None)
+    if others is None or others.share <= MOST_UNKNOWN:
+        return ""
+    return (
+        f"{share(others.share)} of the instructions cannot be told apart. {others.tip} "
+        "Machine code tells them apart, which a capture by the preset full of kernelprof has."
+    )
+
+
+def _requests(launch: Numbers) -> list[Share]:
+    """Loads and stores that are counted by the memory that they go to."""
+    amounts = [(name, launch.value(metric)) for name, metric in _REQUESTS]
+    return _of_warps(launch, [*amounts, *((name, launch.raw(column)) for name, column in _SHARED)])
+
+
+def _of_warps(launch: Numbers, counts: Sequence[tuple[str, float | None]]) -> list[Share]:
+    executed = launch.positive("instructions")
+    return [
+        Share(name, clip(value / executed), _OF_WARPS)
+        for name, value in counts
+        if executed is not None and value is not None and value >= 0
+    ]
+
+
+def _of_a_cycle(launch: Numbers) -> float | None:
+    """The part of all instructions that one a cycle of each SM would be."""
+    executed, cycles = launch.positive("instructions"), launch.positive("sm_cycles_elapsed")
+    sms = launch.positive("sm_count")
+    if executed is None or cycles is None or sms is None:
+        return None
+    return sms * cycles / executed
+
+
+def _use(launch: Numbers, pipe: str) -> float | None:
+    used, one = launch.share(pipe), _of_a_cycle(launch)
+    rate = pipe_instructions(launch.capability).get(pipe)
+    return None if used is None or one is None or rate is None else used * rate * one
+
+
+def _loads_and_stores(launch: Numbers, requests: Sequence[Share]) -> list[Share]:
+    whole = _use(launch, "lsu_pipe")
+    names = {each.name for each in requests}
+    if whole is None or not names.issuperset(name for name, _ in _REQUESTS):
+        return []
+    remaining = clip(whole - sum(each.share for each in requests))
+    is_counted = names.issuperset(name for name, _ in _SHARED)
+    return [Share(_OTHER_LSU if is_counted else _OTHER_MEMORY, remaining, _OF_LSU)]
+
+
+def _of_pipes(launch: Numbers) -> list[Share]:
+    rates = ((name, pipe, _use(launch, pipe), tip) for name, pipe, tip in _PIPES)
+    # A constant by an index counts once for each of its addresses there.
+    replayed = (launch.share("constant_cache") or 0.0) >= BUSY_CONSTANTS
+    return [
+        Share(name, use, tip)
+        for name, pipe, use, tip in rates
+        if use is not None and not (pipe == "adu_pipe" and replayed)
+    ]
+
+
+def _integers(launch: Numbers, total: float) -> list[Share]:
+    """Integer work, computed from the use of the pipes that do it.
+
+    A pipe of 64 lanes takes two warps' instructions in a cycle of an SM. What the FMA pipe does
+    beside FP32 is integer multiplication, where no FP16 runs there, and at most what the ``known``
+    parts leave. Nothing is said where additions and those would be more than all instructions: then
+    the pipes hold something else.
+    """
+    sms, lanes, one = (
+        launch.positive("sm_count"),
+        fp32_lanes(launch.capability),
+        _of_a_cycle(launch),
+    )
+    alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
+    if sms is None or one is None or alu is None:
+        return []
+    logic = alu * EVERY.alu_lanes / EVERY.warp_size * one
+    left = 1.0 - total - logic
+    if left < -TOLERANCE:
+        return []
+    shares = [Share(LOGIC, clip(logic), _OF_ALU)]
+    floats = [launch.value(f"{name}_rate") for name in ("ffma", "fadd", "fmul")]
+    halves = [launch.value(f"{name}_rate") for name in ("hfma", "hadd", "hmul")]
+    if fma is not None and lanes is not None and None not in floats and not any(halves):
+        arithmetic = sum(each or 0.0 for each in floats) / (sms * lanes)
+        multiplied = max(fma - arithmetic, 0.0) * lanes / EVERY.warp_size * one
+        shares.append(Share(MULTIPLY, clip(min(multiplied, max(left, 0.0))), _OF_FMA))
+    return shares
+
+
+def _lacking(launch: Numbers, shares: Sequence[Share]) -> str:
+    names = {each.name for each in shares if each.name != TENSOR or each.share >= LEAST}
+    rates = {name for name, _ in _ARITHMETIC}
+    tensor = uses_tensor_cores(launch) and TENSOR not in names
+    kinds = (
+        ("floating-point arithmetic", not rates <= names),
+        ("products on the tensor cores", tensor),
+        ("integer work", LOGIC not in names),
+        ("integer multiplication", LOGIC in names and MULTIPLY not in names),
+        ("global loads and stores", _REQUESTS[0][0] not in names),
+        ("shared and local memory", not names & {_SHARED[0][0], _OTHER_MEMORY}),
+        ("shuffles", not names & {_OTHER_LSU, _OTHER_MEMORY}),
+        *((name, name not in names) for name, pipe, _ in _PIPES if pipe != "wgmma_pipe"),
+        ("branches", _BRANCH[0] not in names),
+        ("moves", True),
+    )
+    return ", ".join(name for name, is_lacking in kinds if is_lacking)

@@ -3,25 +3,307 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.rules import Place
-from kernelprof.launch.trial import timing_facts
-from kernelprof.model.numbers import number
-from kernelprof.report.charts.roofline import Ceiling, Point
-from kernelprof.report.figures.ceilings import L1_LABEL, bandwidths, compute, tensor_peak
-from kernelprof.report.figures.flops import Counted, count, uses_tensor_cores
-from kernelprof.report.figures.measured import finite, product
+from kernelprof.analysis.metrics.architectures import (
+    EVERY,
+    FLOPS_OF_FMA,
+    architecture,
+    fp32_lanes,
+    tensor_fmas,
+)
+from kernelprof.analysis.rules import Subsystem
+from kernelprof.launch.run.trial import timing_facts
+from kernelprof.model.numbers import number, share
+from kernelprof.report.charts.roofline import (
+    COMPUTED,
+    DATASHEET,
+    MEASURED,
+    PREDICTED,
+    Ceiling,
+    Point,
+)
+from kernelprof.report.figures.measured import finite, positive, product
 from kernelprof.report.figures.memory import WAVEFRONT, shared_wavefronts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.model.comparison import InputChange
     from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.model.snapshot import KernelSnapshot
     from kernelprof.report.figures.measured import Medians, Numbers
+
+OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
+    "FP32": (("ffma_rate", 2), ("fadd_rate", 1), ("fmul_rate", 1)),
+    "FP64": (("dfma_rate", 2), ("dadd_rate", 1), ("dmul_rate", 1)),
+    "FP16": (("hfma_rate", 4), ("hadd_rate", 2), ("hmul_rate", 2)),
+}
+
+TENSOR_NOTABLE: Final = 0.005
+"""Utilization of the tensor pipe beside FP16 instructions from which matrix instructions do work of
+the kernel."""
+
+MOVES: Final = 0.15
+"""Part of a launch's instructions up to which FP16 multiply-adds may be moves of constants, which
+compilers write so: up to 12 % in kernels of ``tests/captures/validation`` that have no FP16 values
+(``bins_global``). Kernels with FP16 values have additions or multiplications beside them."""
+
+NOTABLE_REST: Final = 0.01
+"""Part of the operations in other precisions from which they are named."""
+
+_TENSOR_PATH: Final = re.compile(
+    r"op_(?P<op>[a-z]+)_src_(?P<src>[a-z0-9]+)(?:_dst_(?P<dst>[a-z0-9]+))?"
+)
+
+
+_MOVED: Final = "A few FP16 multiply-adds are left out: compilers use these to move constants."
+
+
+@dataclass(frozen=True, slots=True)
+class FlopCount:
+    """Operations a second in the precision that takes the kernel's arithmetic time."""
+
+    precision: str
+    rate: float
+    ceiling: Ceiling | None
+    others: str = ""
+    """What was counted besides, in a sentence; empty where it is little."""
+
+
+def count(launch: Numbers, manifest: Manifest | None) -> FlopCount | None:
+    """What a launch computes; ``None`` where the counters do not say.
+
+    A rate of zero is an answer: the launch has no floating-point arithmetic.
+    """
+    tensor = _tensor(launch)
+    rates = {name: _rate(launch, name) for name in OPERATIONS}
+    measured = {name: rate for name, rate in rates.items() if rate is not None}
+    if tensor is not None and tensor.rate >= max(measured.values(), default=0.0):
+        return tensor
+    if tensor is None and uses_tensor_cores(launch):
+        return None
+    working = {name: rate for name, rate in measured.items() if rate > 0}
+    moved = working.pop("FP16", 0.0) if _only_moves(launch) else 0.0
+    if not working:
+        if len(measured) < len(OPERATIONS):
+            return None
+        return FlopCount("FP32", 0.0, compute(launch, "FP32", manifest), _MOVED if moved else "")
+    precision = _largest(launch, working)
+    total = sum(working.values())
+    others = [
+        f"{name} ({share(rate / total)})"
+        for name, rate in working.items()
+        if name != precision and rate >= NOTABLE_REST * total
+    ]
+    return FlopCount(
+        precision,
+        working[precision],
+        compute(launch, precision, manifest),
+        f"Operations in {' and '.join(others)} are left out." if others else "",
+    )
+
+
+def uses_tensor_cores(launch: Numbers) -> bool:
+    """Whether matrix instructions do notable work, which the counters of threads do not see."""
+    busy = launch.share("tensor_pipe") or 0.0
+    fp16, sms = launch.value("hfma_rate"), launch.positive("sm_count")
+    if fp16 is not None and sms is not None:
+        busy -= fp16 / (sms * EVERY.fp16_lanes_of_tensor_pipe)
+    return max(busy, launch.share("tcgen05_pipe") or 0.0) >= TENSOR_NOTABLE
+
+
+def _rate(launch: Numbers, precision: str) -> float | None:
+    total = 0.0
+    for name, weight in OPERATIONS[precision]:
+        value = launch.value(name)
+        if value is None or value < 0:
+            return None
+        total += weight * value
+    return None if launch.hertz is None else total * launch.hertz
+
+
+def _only_moves(launch: Numbers) -> bool:
+    """Whether the FP16 instructions of a launch are so few and uniform that they move constants."""
+    if any(launch.value(name) != 0 for name in ("hadd_rate", "hmul_rate")):
+        return False
+    return thread_shares(launch, ("hfma_rate",)).get("hfma_rate", MOVES) < MOVES
+
+
+def thread_shares(launch: Numbers, rates: Iterable[str]) -> Mapping[str, float]:
+    """Parts of the instructions that threads execute, for those rates whose counts are known."""
+    executed = launch.positive("instructions")
+    threads = launch.positive("threads_per_instruction_predicated")
+    # The rates are per mean cycle of the launch over all SMs.
+    cycles = launch.value("sm_cycles_elapsed")
+    if launch.hertz is not None and launch.seconds is not None:
+        cycles = launch.hertz * launch.seconds
+    if executed is None or threads is None or cycles is None or cycles < 0:
+        return {}
+    return {
+        rate: value * cycles / (executed * threads)
+        for rate in rates
+        if (value := launch.value(rate)) is not None and value >= 0
+    }
+
+
+def _largest(launch: Numbers, rates: Mapping[str, float]) -> str:
+    """The precision that takes most of the arithmetic time; by operations where a peak lacks."""
+    peaks = {name: flops_a_cycle(launch, name) for name in rates}
+    times = {name: rates[name] / peak[0] for name, peak in peaks.items() if peak is not None}
+    compared = times if len(times) == len(rates) else dict(rates)
+    return max(compared, key=compared.__getitem__)
+
+
+def _tensor(launch: Numbers) -> FlopCount | None:
+    """Operations of the tensor cores on the path that does most; only the full set counts them."""
+    rates = {name: launch.raw(f"{name}.per_second") or 0.0 for name in launch.tensor_columns}
+    column = max(rates, key=rates.__getitem__, default="")
+    if not column or rates[column] <= 0:
+        return None
+    match = _TENSOR_PATH.search(column)
+    kinds = [match["src"], match["dst"]] if match else []
+    kind = " to ".join(each.upper() for each in kinds if each)
+    label = f"tensor cores ({kind})" if kind else "tensor cores"
+    peak = positive(launch.raw(f"{column}.peak_sustained_elapsed.per_second"))
+    ceiling = None if peak is None else Ceiling(f"{label} peak", "compute", peak, MEASURED)
+    return FlopCount(label, rates[column], ceiling)
+
+
+L1_LABEL: Final = "L1 and shared memory"
+"""Both are one memory behind one data path."""
+
+TRANSFERS_A_CLOCK: Final = 2
+"""Device memory moves data on both edges of the clock that the attributes give (DDR)."""
+
+_PEAK_COLUMNS: Final = {
+    "FP32": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
+    "FP64": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
+    "FP16": "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x4",
+}
+"""Operations of the chip in a cycle, as Nsight Compute's own roofline takes them."""
+
+_DRAM: Final = ("dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")
+_L2: Final = (
+    "derived__lts__lts2xbar_bytes.sum.peak_sustained",
+    "lts__cycles_elapsed.avg.per_second",
+)
+_L1: Final = (
+    "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained",
+    "l1tex__cycles_elapsed.avg.per_second",
+)
+"""The most bytes in a cycle of a unit, and its clock."""
+
+_MEMORY_CLOCK: Final = "device__attribute_memory_clock_rate"
+_BUS_WIDTH: Final = "device__attribute_global_memory_bus_width"
+_SM_CLOCK: Final = "device__attribute_clock_rate"
+_FP64_RATIO: Final = "device__attribute_single_to_double_precision_perf_ratio"
+
+COLUMNS: Final = frozenset(
+    {*_PEAK_COLUMNS.values(), *_DRAM, *_L2, *_L1, _MEMORY_CLOCK, _BUS_WIDTH, _SM_CLOCK, _FP64_RATIO}
+)
+"""Columns of no preset that ceilings are worked out from."""
+
+
+def flops_a_cycle(launch: Numbers, precision: str) -> tuple[float, str] | None:
+    """Operations of all SMs in a cycle, and where that comes from."""
+    read = positive(launch.raw(_PEAK_COLUMNS[precision]))
+    if read is not None:
+        return read, MEASURED
+    ratio = 1.0 if precision == "FP32" else positive(launch.raw(_FP64_RATIO))
+    lanes = product(launch.value("sm_count"), fp32_lanes(launch.capability))
+    if lanes is None or ratio is None or precision == "FP16":
+        return None
+    return lanes * FLOPS_OF_FMA / ratio, COMPUTED
+
+
+def compute(launch: Numbers, precision: str, manifest: Manifest | None) -> Ceiling | None:
+    """The most operations a second that the SMs do in one precision."""
+    peak = flops_a_cycle(launch, precision)
+    if peak is None:
+        return None
+    label = f"{precision} peak"
+    if launch.hertz is not None:
+        return Ceiling(label, "compute", peak[0] * launch.hertz, peak[1])
+    highest = product(None if manifest is None else manifest.gpu.max_sm_mhz, 1e6)
+    highest = highest or product(launch.raw(_SM_CLOCK), 1e3)
+    if highest is None:
+        return None
+    return Ceiling(f"{label} at the highest clock", "compute", peak[0] * highest, DATASHEET)
+
+
+def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
+    """The most operations a second of the tensor cores with the operands that a kernel reads.
+
+    ``None`` where its launch specification names no type of them, or several.
+    """
+    source = None if manifest is None else manifest.source
+    arguments = None if source is None else (source.specification or {}).get("arguments")
+    kinds = {
+        argument.get("type")
+        for argument in (arguments if isinstance(arguments, list) else ())
+        if isinstance(argument, dict) and "shape" in argument and not argument.get("output")
+    }
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    lanes = product(tensor_fmas(launch.capability, str(kind)), launch.value("sm_count"))
+    peak = product(lanes, product(launch.hertz, FLOPS_OF_FMA))
+    return None if peak is None else Ceiling(f"tensor peak, {kind}", "compute", peak, COMPUTED)
+
+
+def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
+    """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
+    own = PREDICTED if launch.predicted else MEASURED
+    levels: tuple[tuple[str, str, float | None], ...] = (
+        ("DRAM", MEASURED, _peak(launch, _DRAM)),
+        ("DRAM", own, _busy_dram(launch)),
+        ("DRAM", DATASHEET, _wired_dram(launch)),
+        ("L2", MEASURED, _peak(launch, _L2)),
+        ("L2", own, _busy_l2(launch)),
+        (L1_LABEL, MEASURED, _peak(launch, _L1)),
+        (L1_LABEL, COMPUTED, _l1(launch)),
+    )
+    best: dict[str, Ceiling] = {}
+    for label, origin, value in levels:
+        if value is not None:
+            best.setdefault(label, Ceiling(label, "bandwidth", value, origin))
+    return tuple(best.values())
+
+
+def _peak(launch: Numbers, columns: tuple[str, str]) -> float | None:
+    a_cycle, clock = columns
+    return product(launch.raw(a_cycle), launch.raw(clock))
+
+
+def _busy_dram(launch: Numbers) -> float | None:
+    busy = launch.share("dram_throughput")
+    if busy is None or busy < launch.least_utilization:
+        return None
+    return product(launch.value("dram_bandwidth"), 1 / busy)
+
+
+def _busy_l2(launch: Numbers) -> float | None:
+    """The rate at which this kernel's mix of accesses would fill the busiest stage of L2."""
+    shares = [launch.share(name) for name in ("l2_to_sm", "sm_to_l2", "l2_throughput")]
+    busy = max((each for each in shares if each is not None), default=None)
+    if busy is None or busy < launch.least_utilization or not launch.seconds:
+        return None
+    return product(launch.traffic().l2, 1 / (busy * launch.seconds))
+
+
+def _wired_dram(launch: Numbers) -> float | None:
+    transfers = product(launch.raw(_MEMORY_CLOCK), 1e3 * TRANSFERS_A_CLOCK)
+    return product(transfers, product(launch.raw(_BUS_WIDTH), 1 / 8))
+
+
+def _l1(launch: Numbers) -> float | None:
+    chip = architecture(launch.capability)
+    everywhere = product(None if chip is None else chip.l1_bytes, launch.value("sm_count"))
+    return product(everywhere, launch.value("sm_clock"))
+
 
 IDEAL: Final = "ideal"
 SPECIFIED: Final = "useful"
@@ -55,63 +337,61 @@ class Roofline:
 
 def roofline(
     launch: Numbers,
-    counted: Counted | None,
+    flop_count: FlopCount | None,
     timing: TimingFacts | None,
     manifest: Manifest | None,
-    place: Place | None = None,
+    place: Subsystem | None = None,
 ) -> Roofline | None:
     """The chart of one launch; ``None`` where nothing of it is known.
 
     ``timing`` is given where the launch is of the kernel that it was measured for, and ``place``
     where a verdict says that it is held back.
     """
-    counted = counted or _specified(launch, timing, manifest)
-    arithmetic = None if counted is None else counted.ceiling
+    flop_count = flop_count or _specified(launch, timing, manifest)
+    arithmetic = None if flop_count is None else flop_count.ceiling
     ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(launch))
     ceilings = tuple(replace(each, limiting=_is_at(each, place)) for each in ceilings)
-    points = _points(launch, counted)
+    points = _points(launch, flop_count)
     ideal = _ideal(points, ceilings, timing)
     if not points and not ideal:
-        if counted is None or counted.rate != 0:
+        if flop_count is None or flop_count.rate != 0:
             return None
         none = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
-        return Roofline((), (), tuple(filter(None, (none, counted.others))))
-    about = [] if counted is None or not points else [*_about(counted, points, launch)]
+        return Roofline((), (), tuple(filter(None, (none, flop_count.others))))
+    about = [] if flop_count is None or not points else [*_about(flop_count, points, launch)]
     if ideal:
         about.append("The ideal point is the fewest operations and bytes that the problem needs.")
     return Roofline((*points, *ideal), ceilings, tuple(about))
 
 
-def _is_at(ceiling: Ceiling, place: Place | None) -> bool:
-    """Whether a limit is that of the place where a kernel is held back."""
+def _is_at(ceiling: Ceiling, place: Subsystem | None) -> bool:
     if ceiling.kind == "compute":
-        return place is Place.PIPES
+        return place is Subsystem.PIPES
     return place is not None and ceiling.label in _LIMIT_OF.get(place, ())
 
 
 _LIMIT_OF: Final = {
-    Place.DRAM: ("DRAM",),
-    Place.L2: ("L2",),
-    Place.L1: (L1_LABEL,),
-    Place.SHARED: (L1_LABEL,),
+    Subsystem.DRAM: ("DRAM",),
+    Subsystem.L2: ("L2",),
+    Subsystem.L1: (L1_LABEL,),
+    Subsystem.SHARED: (L1_LABEL,),
 }
 
 
 def _specified(
     launch: Numbers, timing: TimingFacts | None, manifest: Manifest | None
-) -> Counted | None:
-    """The operations that the specification names, over the time of this launch."""
+) -> FlopCount | None:
     if timing is None or not timing.flops or launch.seconds is None:
         return None
     tensor = uses_tensor_cores(launch)
     ceiling = tensor_peak(launch, manifest) if tensor else compute(launch, "FP32", manifest)
-    return Counted(SPECIFIED, timing.flops / launch.seconds, ceiling)
+    return FlopCount(SPECIFIED, timing.flops / launch.seconds, ceiling)
 
 
-def _points(launch: Numbers, counted: Counted | None) -> tuple[Point, ...]:
+def _points(launch: Numbers, flop_count: FlopCount | None) -> tuple[Point, ...]:
     """The launch at every level whose bytes are known; a logarithmic axis has no zero."""
-    operations = product(None if counted is None else counted.rate, launch.seconds)
-    if counted is None or operations is None:
+    operations = product(None if flop_count is None else flop_count.rate, launch.seconds)
+    if flop_count is None or operations is None:
         return ()
     traffic = launch.traffic()
     shared = product(shared_wavefronts(launch), WAVEFRONT)
@@ -122,7 +402,9 @@ def _points(launch: Numbers, counted: Counted | None) -> tuple[Point, ...]:
         ("shared", shared),
     )
     return tuple(
-        Point(f"this kernel at {_CALLED.get(level, level)}", level, operations / size, counted.rate)
+        Point(
+            f"this kernel at {_CALLED.get(level, level)}", level, operations / size, flop_count.rate
+        )
         for level, value in levels
         if (size := finite(value)) is not None and size > 0
     )
@@ -151,17 +433,17 @@ def _ideal(
     return (Point(label, IDEAL, intensity, height),)
 
 
-def _about(counted: Counted, points: Iterable[Point], launch: Numbers) -> Iterable[str]:
-    if counted.precision == SPECIFIED:
+def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> Iterable[str]:
+    if flop_count.precision == SPECIFIED:
         yield "Operations are those of the launch specification: the counters do not give them."
-    elif counted.precision.startswith("tensor"):
-        yield f"Counted are operations of the {counted.precision}."
+    elif flop_count.precision.startswith("tensor"):
+        yield f"Counted are operations of the {flop_count.precision}."
     else:
         basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
-        what = f"{counted.precision} operations, a fused multiply-add as two"
+        what = f"{flop_count.precision} operations, a fused multiply-add as two"
         yield f"Counted are {what}, from {basis}."
-    if counted.others:
-        yield counted.others
+    if flop_count.others:
+        yield flop_count.others
     yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."
 
 
@@ -197,7 +479,6 @@ def both_sides(
 
 
 def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
-    """With the operations and bytes that the launch specification names."""
     times = [each for each in kernel.events_ns or kernel.profiled_ns if (finite(each) or 0) > 0]
     timing = None
     if times:
@@ -206,7 +487,6 @@ def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
 
 
 def _joined(before: Iterable[Point], after: Iterable[Point]) -> Iterable[Point]:
-    """Points at levels that both sides have, in pairs."""
     arrived = {each.level: each for each in after if each.level != IDEAL}
     for start in before:
         if start.level in arrived:

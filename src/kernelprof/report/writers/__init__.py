@@ -67,13 +67,13 @@ def find(kind: str, name: str) -> Writer:
     Raises :class:`UsageError`, which names the formats that there are, for any other.
     """
     file = _FILES.get(name, name)
-    found = _load(file) if file in _files() else None
-    if found is None or found.name != name or not found.offers(kind):
+    writer = _load(file) if file in _files() else None
+    if writer is None or writer.name != name or not writer.offers(kind):
         raise UsageError(
             f"the format {name!r} is not offered for this result ({kind})",
             hint=f"choose one of {', '.join(offered(kind))}",
         )
-    return found
+    return writer
 
 
 def offered(kind: str) -> tuple[str, ...]:

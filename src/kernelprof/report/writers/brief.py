@@ -14,9 +14,9 @@ from kernelprof.model.names import alternatives, middle, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Bullets,
-    Code,
+    CodeBlock,
     Document,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -49,8 +49,6 @@ _TAIL: Final = 60
 
 @dataclass(slots=True)
 class _Part:
-    """A section, or what stands before the first one: a heading with its lines."""
-
     name: str
     lines: list[str]
     """The first is the heading, which has to be there if anything is."""
@@ -91,19 +89,18 @@ WRITER: Final = Writer(BRIEF, ".txt", write, of_document=True, on_screen=True)
 
 
 def _size(line: str) -> int:
-    """Bytes of a line with its end, and an empty one before it."""
     return len(line.encode("utf-8", "replace")) + 2
 
 
 def _left_out(parts: Sequence[_Part], absent: Sequence[_Part], budget: int) -> Iterable[str]:
     cut = [f"{count(each.left_out, 'line')} of {each.name}" for each in parts if each.left_out]
-    named = [*cut, *(each.name for each in absent)]
-    if not named:
+    names = [*cut, *(each.name for each in absent)]
+    if not names:
         return
     for most in range(_NAMED, -1, -1):
-        more = len(named) - most
-        told = [*named[:most], *([f"{more:,} more"] if more > 0 else [])]
-        line = f"\nLeft out at {budget:,} tokens: {alternatives(told)}."
+        more = len(names) - most
+        shown = [*names[:most], *([f"{more:,} more"] if more > 0 else [])]
+        line = f"\nLeft out at {budget:,} tokens: {alternatives(shown)}."
         if tokens(line) < _TAIL:
             yield line
             return
@@ -112,24 +109,23 @@ def _left_out(parts: Sequence[_Part], absent: Sequence[_Part], budget: int) -> I
 def _parts(document: Document) -> Iterable[_Part]:
     title = middle(printable(document.origin or document.title), _TITLE)
     first = _Part("the introduction", [title])
-    rest: list[_Part] = []
-    said = ""
+    remaining: list[_Part] = []
+    last_summary = ""
     for block in document.blocks:
         if isinstance(block, Section) and block.layout is not Layout.HERO:
-            rest.append(_Part(*_section(block, said)))
+            remaining.append(_Part(*_section(block, last_summary)))
             continue
-        (rest[-1] if rest else first).lines.extend(_lines(block))
+        (remaining[-1] if remaining else first).lines.extend(_lines(block))
         if isinstance(block, Section):
-            said = _line(block.summary)
+            last_summary = _line(block.summary)
     yield first
-    yield from rest
+    yield from remaining
 
 
-def _section(section: Section, said: str = "") -> tuple[str, list[str]]:
-    """What a section is called, and its lines; a summary that was said already is none of them."""
+def _section(section: Section, shown_summary: str = "") -> tuple[str, list[str]]:
     title = plain(section.title)
     summary = _line(section.summary)
-    head = "\n".join(filter(None, (title, summary if summary != said else "")))
+    head = "\n".join(filter(None, (title, summary if summary != shown_summary else "")))
     lines = [head, *(line for block in section.blocks for line in _lines(block))]
     return middle(title, _NAME), [each for each in lines if each]
 
@@ -142,13 +138,13 @@ def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
             return [f"{'Warning' if warning else 'Note'}: {_line(text)}"]
         case Bullets(items):
             return [f"- {_line(each)}" for each in items]
-        case Facts(items):
+        case FactList(items):
             return [_fact(each.label, each.lines) for each in items]
         case Table(columns, rows):
             head = " | ".join(each.brief or each.title for each in columns)
             cells = (" | ".join(_line(cell.text) for cell in row) for row in rows)
             return [head, *cells] if rows and block.headings else list(cells)
-        case Code(text):
+        case CodeBlock(text):
             return ["\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))]
         case Section():
             return _section(block)[1]
@@ -156,9 +152,8 @@ def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
 
 
 def _fact(label: str, lines: Sequence[Text]) -> str:
-    """A label with its lines; of a command none of them is cut."""
-    told = [plain(each) if _is_code(each) else _line(each) for each in lines]
-    return f"{label}: " + "\n".join(map(printable, told))
+    texts = [plain(each) if _is_code(each) else _line(each) for each in lines]
+    return f"{label}: " + "\n".join(map(printable, texts))
 
 
 def _is_code(text: Text) -> bool:
@@ -166,8 +161,9 @@ def _is_code(text: Text) -> bool:
 
 
 def _line(text: Text) -> str:
-    """A text in one line; code inside of it stands between backticks."""
-    pieces = spans(text)
-    whole = len(pieces) == 1
-    told = "".join(f"`{each.text}`" if each.code and not whole else each.text for each in pieces)
-    return middle(printable(told), _WIDEST)
+    text_spans = spans(text)
+    whole = len(text_spans) == 1
+    line = "".join(
+        f"`{each.text}`" if each.code and not whole else each.text for each in text_spans
+    )
+    return middle(printable(line), _WIDEST)

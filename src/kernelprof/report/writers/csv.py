@@ -40,7 +40,7 @@ WRITER: Final = Writer("csv", ".csv", write, kinds=("history",))
 
 def _cells(kernel: KernelHistory, row: HistoryRow) -> list[object]:
     moment, measured, time = row.moment, row.kernel, row.time
-    commit, said = moment.commit, measured.verdict
+    commit, verdict = moment.commit, measured.verdict
     return [
         _text(kernel.name),
         _text(kernel.detail),
@@ -62,9 +62,9 @@ def _cells(kernel: KernelHistory, row: HistoryRow) -> list[object]:
         time.outcome.value if time is not None else "",
         time.ratio if time is not None else None,
         _text(time.reason if time is not None else None),
-        _text(said.status),
-        _text(said.bottleneck),
-        _text(said.confidence),
+        _text(verdict.status),
+        _text(verdict.bottleneck),
+        _text(verdict.confidence),
         _flag(row.verdict_changed),
         len(row.counters),
         sum(each.worse is True for each in row.counters),

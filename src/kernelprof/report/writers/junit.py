@@ -13,7 +13,7 @@ from kernelprof.report.writers import Writer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.model.gate import Finding, GateResult, KernelResult
+    from kernelprof.model.gate import GateFinding, GateResult, KernelResult
 
 SUITE: Final = "kernelprof gate"
 CLASS: Final = "kernelprof.gate"
@@ -29,8 +29,8 @@ def write(result: GateResult) -> str:
     not taken for one that passed.
     """
     suite = ET.Element("testsuite", name=SUITE)
-    named = labels([each.kernel for each in result.kernels])
-    for kernel, label in zip(result.kernels, named, strict=True):
+    kernel_labels = labels([each.kernel for each in result.kernels])
+    for kernel, label in zip(result.kernels, kernel_labels, strict=True):
         name = " ".join(filter(None, map(printable, label)))
         case = _case(suite, name or "unnamed kernel", _seconds(kernel))
         if kernel.ignored:
@@ -66,7 +66,7 @@ def _judge(
     case: ET.Element,
     outcome: Outcome,
     message: str,
-    findings: Iterable[Finding],
+    findings: Iterable[GateFinding],
     *,
     passes: bool,
 ) -> None:

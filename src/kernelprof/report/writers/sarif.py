@@ -15,15 +15,16 @@ from kernelprof.comparison.words import labels
 from kernelprof.model.gate import PROPOSED, Outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import short_name
-from kernelprof.report import sarif_log
-from kernelprof.report.sarif_log import FINGERPRINT
+from kernelprof.report import sarif
+from kernelprof.report.sarif import FINGERPRINT
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Place
-    from kernelprof.report.sarif_log import Json
+    from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult
+    from kernelprof.model.waiting import SourceLocation
+    from kernelprof.report.sarif import Json
 
 __all__ = ["FINGERPRINT", "WRITER", "write"]
 
@@ -39,8 +40,8 @@ def write(
     say so. ``docs`` is the address of the page on
     the gate; without it that of the installed package's metadata, where it has one.
     """
-    home = docs or sarif_log.documentation()
-    return sarif_log.written(
+    home = docs or sarif.documentation()
+    return sarif.written(
         "kernelprof gate",
         [_rule(code, home) for code in RULES],
         _results(result, _lines(result) if lines is None else lines),
@@ -52,44 +53,43 @@ def write(
 def _any(value: Any, kind: str) -> str:
     if kind == "gate":
         return write(value)
-    from kernelprof.report import sarif_diagnosis
+    from kernelprof.report import sarif
 
-    return sarif_diagnosis.write(value)
+    return sarif.write(value)
 
 
 WRITER: Final = Writer("sarif", ".sarif", _any, kinds=("diagnosis", "gate"))
 
 
 def _lines(result: GateResult) -> dict[str, int]:
-    """The line at which each kernel of a known source is defined, by the kernel's name."""
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     texts = result.comparison.after.sources
     for each in result.comparison.kernels:
         inputs = each.after.inputs if each.after is not None else None
         text = texts.get(inputs.source_sha256) if inputs is not None else None
-        line = None if text is None else sarif_log.kernel_lines(text).get(function_name(each.name))
+        line = None if text is None else sarif.kernel_lines(text).get(function_name(each.name))
         if line is not None:
-            found[each.name] = line
-    return found
+            lines[each.name] = line
+    return lines
 
 
 def _rule(code: Code, home: str | None) -> Json:
     rule = RULES[code]
-    told = {
+    texts = {
         "text": f"{rule.meaning} {rule.advice}",
         "markdown": f"{rule.meaning}\n\n{rule.advice}",
     }
     level = _LEVELS.get(rule.outcome, "note")
-    found = sarif_log.rule(code.value, rule.title, rule.meaning, told, level)
-    return {**found, "helpUri": f"{home}#findings"} if home else found
+    entry = sarif.rule(code.value, rule.title, rule.meaning, texts, level)
+    return {**entry, "helpUri": f"{home}#findings"} if home else entry
 
 
-def _grouped(findings: Iterable[Finding]) -> list[tuple[Code, int, list[Finding]]]:
+def _grouped(findings: Iterable[GateFinding]) -> list[tuple[Code, int, list[GateFinding]]]:
     """The findings that have a rule, those of one code and at one place together.
 
     With each the number of its place, from 1, among those of the code.
     """
-    grouped: dict[tuple[Code, Place | None], list[Finding]] = {}
+    grouped: dict[tuple[Code, SourceLocation | None], list[GateFinding]] = {}
     for each in findings:
         if each.code in RULES:
             key = each.code, next(iter(each.places), None)
@@ -103,15 +103,14 @@ def _grouped(findings: Iterable[Finding]) -> list[tuple[Code, int, list[Finding]
 
 
 def _results(result: GateResult, lines: Mapping[str, int]) -> list[Json]:
-    """Those of the kernels, then those of none."""
-    named = labels([each.kernel for each in result.kernels])
-    found: list[tuple[KernelResult | None, str, Iterable[Finding]]] = [
+    kernel_labels = labels([each.kernel for each in result.kernels])
+    groups: list[tuple[KernelResult | None, str, Iterable[GateFinding]]] = [
         (kernel, detail, kernel.findings)
-        for kernel, (_, detail) in zip(result.kernels, named, strict=True)
+        for kernel, (_, detail) in zip(result.kernels, kernel_labels, strict=True)
     ]
     return [
         _one(code, number, together, kernel, detail, result=result, lines=lines)
-        for kernel, detail, findings in [*found, (None, "", result.general)]
+        for kernel, detail, findings in [*groups, (None, "", result.general)]
         for code, number, together in _grouped(findings)
     ]
 
@@ -119,7 +118,7 @@ def _results(result: GateResult, lines: Mapping[str, int]) -> list[Json]:
 def _one(
     code: Code,
     number: int,
-    findings: list[Finding],
+    findings: list[GateFinding],
     kernel: KernelResult | None,
     detail: str,
     *,
@@ -139,20 +138,20 @@ def _one(
     places = list(dict.fromkeys(place for each in findings for place in each.places))
     where = _location(kernel, name, result, lines)
     if places:
-        where = sarif_log.location(*places[0], name)
-    found: Json = {
+        where = sarif.location(places[0].file, places[0].line, name)
+    entry: Json = {
         "ruleId": code.value,
         "ruleIndex": list(RULES).index(code),
         "level": level,
-        "message": {"text": sarif_log.plain(text)},
+        "message": {"text": sarif.plain(text)},
         "locations": [where],
-        "partialFingerprints": sarif_log.fingerprints(
+        "partialFingerprints": sarif.fingerprints(
             code.value, name, detail, *[str(number)] * (number > 1)
         ),
     }
     if places[1:]:
-        found["relatedLocations"] = [sarif_log.location(*each) for each in places[1:]]
-    return found
+        entry["relatedLocations"] = [sarif.location(each.file, each.line) for each in places[1:]]
+    return entry
 
 
 def _location(
@@ -165,4 +164,4 @@ def _location(
     sides = () if kernel is None else (kernel.kernel.after, kernel.kernel.before)
     inputs = [side.inputs for side in sides if side is not None and side.inputs is not None]
     path = inputs[0].path if inputs else result.comparison.before.origin
-    return sarif_log.location(path, lines.get(name, 1) if inputs else 1, name)
+    return sarif.location(path, lines.get(name, 1) if inputs else 1, name)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.names import encodable, printable
 from kernelprof.report.document import (
     Bullets,
-    Code,
+    CodeBlock,
     Document,
     Fact,
-    Facts,
+    FactList,
     Layout,
     Note,
     Paragraph,
@@ -24,9 +24,9 @@ from kernelprof.report.document import (
     Table,
     Tone,
     cut,
-    pieces,
     plain,
     spans,
+    text_items,
 )
 from kernelprof.report.writers import Screen, Writer
 
@@ -83,7 +83,7 @@ def write(document: Document, screen: Screen | None = None) -> str:
         markup=False,
         emoji=False,
     )
-    page = _Page(console, screen)
+    page = _TerminalPage(console, screen)
     page.print(_rich(document.origin or document.title, Tone.STRONG))
     page.blocks(document.blocks, _TITLE)
     lines = (line.rstrip(" ") for line in buffer.getvalue().split("\n"))
@@ -93,9 +93,7 @@ def write(document: Document, screen: Screen | None = None) -> str:
 WRITER: Final = Writer("text", ".txt", write, of_document=True, on_screen=True)
 
 
-class _Page:
-    """Blocks on one console."""
-
+class _TerminalPage:
     def __init__(self, console: Console, screen: Screen) -> None:
         self.console = console
         self.encoding = screen.encoding
@@ -134,14 +132,14 @@ class _Page:
                 self.print(_rich(text, tone))
             case Note(text, warning):
                 label = Span("warning: " if warning else "note: ", Tone.PLAIN)
-                self.print(_rich((label, *pieces(text)), base="yellow" if warning else ""))
+                self.print(_rich((label, *text_items(text)), base="yellow" if warning else ""))
             case Bullets():
                 self.print(_listing(block.items, ordered=block.ordered))
-            case Facts(items):
+            case FactList(items):
                 self._facts(items)
             case Table():
                 self._table(block)
-            case Code():
+            case CodeBlock():
                 self._code(block)
             case Section():
                 self._section(block, level)
@@ -154,13 +152,13 @@ class _Page:
         if section.layout is Layout.HERO:
             # The title, the gist and the first sentence in one paragraph.
             both = map(spans, (section.title, section.summary))
-            gist = ["".join(each.text for each in found) for found in both]
-            said = ": ".join(filter(None, gist))
+            gist = ["".join(each.text for each in texts) for texts in both]
+            gist_text = ": ".join(filter(None, gist))
             first = blocks[0] if blocks else None
             more: tuple[str | Span, ...] = ()
             if isinstance(first, Paragraph):
-                more, blocks = (" ", *pieces(first.text)), blocks[1:]
-            self.print(_rich((Span(said, section.tone), *more)))
+                more, blocks = (" ", *text_items(first.text)), blocks[1:]
+            self.print(_rich((Span(gist_text, section.tone), *more)))
             self.blocks(blocks, above, level + 1)
             return
         tone = Tone.STRONG if section.tone is Tone.PLAIN or section.summary else section.tone
@@ -187,8 +185,7 @@ class _Page:
             grid.add_row(_rich(Span(each.label), Tone.STRONG), content)
         self.print(grid)
 
-    def _code(self, code: Code) -> None:
-        """Lines as they are, however long: they are there to be copied."""
+    def _code(self, code: CodeBlock) -> None:
         shares = dict(code.shares)
         lines = code.text.rstrip("\n").split("\n")
         digits = len(str(len(lines)))
@@ -233,7 +230,6 @@ class _Page:
         self._rows(table, rooms, gap)
 
     def _lists(self, table: Table) -> None:
-        """Each row as lines of its own, with all that the table has."""
         for at, row in enumerate(table.rows):
             if at:
                 self.console.print()
@@ -267,17 +263,16 @@ class _Page:
 
 
 def _is_empty(block: Block) -> bool:
-    """Whether a block shows nothing here: charts do not, nor sections of them, nor empty lists."""
     match block:
         case Paragraph(text):
             return not plain(text)
-        case Bullets(items) | Facts(items):
+        case Bullets(items) | FactList(items):
             return not items
         case Table():
             return not block.rows
         case Section(_, blocks, layout=layout):
             return layout is not Layout.HERO and bool(blocks) and all(map(_is_empty, blocks))
-        case Note() | Code():
+        case Note() | CodeBlock():
             return False
     return True
 
@@ -294,33 +289,30 @@ def _belong_together(before: Block, after: Block) -> bool:
     if _is_hero(before) or _is_hero(after):
         return any(lines)
     if isinstance(after, Paragraph) and after.tone is Tone.MUTED:
-        return not isinstance(before, Section | Code)
+        return not isinstance(before, Section | CodeBlock)
     if all(lines):
         # Sentences that belong to no text of several follow each other closely.
         return any(getattr(each, "tone", None) is not Tone.PLAIN for each in (before, after))
-    return {type(before), type(after)} == {Paragraph, Code}
+    return {type(before), type(after)} == {Paragraph, CodeBlock}
 
 
 def _tone(text: Text, whole: Tone) -> Tone:
-    """The tone of a text, unless its pieces have their own."""
     return Tone.PLAIN if isinstance(text, tuple) else whole
 
 
 def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
-    """A text with its tones, without control characters."""
     from rich.text import Text as RichText
 
-    found = RichText(style=base or _STYLES[tone])
-    for piece in pieces(text):
-        if isinstance(piece, Span):
-            found.append(printable(piece.text), style=_STYLES[piece.tone])
+    rich_text = RichText(style=base or _STYLES[tone])
+    for item in text_items(text):
+        if isinstance(item, Span):
+            rich_text.append(printable(item.text), style=_STYLES[item.tone])
         else:
-            found.append(printable(piece))
-    return found
+            rich_text.append(printable(item))
+    return rich_text
 
 
 def _listing(items: Sequence[Text], *, ordered: bool = False) -> RichTable:
-    """Each item behind a dash or its number."""
     grid = _grid(1)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

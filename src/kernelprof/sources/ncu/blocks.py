@@ -85,7 +85,6 @@ class BlockParser:
         return columns
 
     def _plain_numbers(self, table: Any) -> dict[int, NumberColumn]:
-        """The columns that were read as numbers, all in one step: there are a hundred of them."""
         import pyarrow as pa
 
         names = [field.name for field in table.schema if field.type == pa.float64()]
@@ -93,14 +92,14 @@ class BlockParser:
             return {}
         values = _matrix(table.select(names))
         finite = np.isfinite(values.sum(axis=0)).tolist()
-        found = {}
+        columns_read = {}
         for name, column, all_finite in zip(names, values.T, finite, strict=True):
             at = int(name)
             if not all_finite:
                 column[np.isinf(column)] = np.nan
-            known = all_finite or not np.isnan(column).all()
-            found[at] = NumberColumn(column) if known else self._no_numbers(at, column)
-        return found
+            has_numbers = all_finite or not np.isnan(column).all()
+            columns_read[at] = NumberColumn(column) if has_numbers else self._no_numbers(at, column)
+        return columns_read
 
     def _no_numbers(self, at: int, values: FloatArray) -> NumberColumn:
         """Which word stands there instead of a number matters where no number does."""
@@ -113,7 +112,7 @@ class BlockParser:
         """What columns of texts say in numbers; learns how to read them in the next block."""
         lines = {at: "\n".join(column) for at, column in cells.items()}
         values = _numbers_of_lines(lines, [at for at in lines if at in ways])
-        found = {}
+        columns_read = {}
         for at, text in lines.items():
             is_number = at in values and not np.isnan(values[at]).all()
             if is_number and at not in ways and "," not in text:
@@ -125,8 +124,8 @@ class BlockParser:
             else:
                 self._ways.pop(at, None)
             texts = None if is_number else TextColumn.of(cells[at])
-            found[at] = NumberColumn(values[at]) if texts is None else NumberColumn.of(texts)
-        return found
+            columns_read[at] = NumberColumn(values[at]) if texts is None else NumberColumn.of(texts)
+        return columns_read
 
 
 _FEW: Final = 64
@@ -158,22 +157,21 @@ def _regular_rows(block: bytes, width: int) -> int | None:
     rows = quotes = 0
     # In pieces that a processor's cache holds.
     for start in range(0, len(text), _PIECE):
-        piece = text[start : start + _PIECE]
-        quotes += int(np.count_nonzero(piece == _QUOTE))
-        rows += int(np.count_nonzero(piece == _NEWLINE))
+        chunk = text[start : start + _PIECE]
+        quotes += int(np.count_nonzero(chunk == _QUOTE))
+        rows += int(np.count_nonzero(chunk == _NEWLINE))
     return rows if quotes == 2 * width * rows else None
 
 
 def _read(block: bytes, width: int, selection: Selection, ways: Mapping[int, str]) -> Any:
-    """The selected columns as an Arrow table; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
 
     text, coded = pa.string(), pa.dictionary(pa.int32(), pa.string())
     types = {"plain": pa.float64(), "coded": coded, "grouped": text}
-    found: dict[str, Any] = {str(selection.ids): text}
-    found |= {str(at): types[ways.get(at, "grouped")] for at in selection.numbers}
-    found |= {str(at): coded for at in selection.texts}
-    return _table(block, width, found, quote='"')
+    columns_read: dict[str, Any] = {str(selection.ids): text}
+    columns_read |= {str(at): types[ways.get(at, "grouped")] for at in selection.numbers}
+    columns_read |= {str(at): coded for at in selection.texts}
+    return _table(block, width, columns_read, quote='"')
 
 
 def _numbers_of_lines(
@@ -183,8 +181,8 @@ def _numbers_of_lines(
 
     Those that are known to be ``grouped`` are not looked at if all of them can be read.
     """
-    for known in (grouped, ()):
-        chosen = [at for at, text in columns.items() if at in known or _NUMBERS.fullmatch(text)]
+    for certain in (grouped, ()):
+        chosen = [at for at, text in columns.items() if at in certain or _NUMBERS.fullmatch(text)]
         if not chosen:
             return {}
         values = _floats("\n".join(columns[at] for at in chosen).replace(",", ""))
@@ -194,7 +192,6 @@ def _numbers_of_lines(
 
 
 def _floats(lines: str) -> FloatArray | None:
-    """A number a line, NaN where a word says that there is none; ``None`` if a line is neither."""
     import pyarrow as pa
 
     table = _table(lines.encode() + b"\n", 1, {"0": pa.float64()}, quote=False)
@@ -208,7 +205,6 @@ def _floats(lines: str) -> FloatArray | None:
 def _table(
     text: bytes, width: int, types: Mapping[str, Any], *, quote: str | Literal[False]
 ) -> Any:
-    """Columns of these types, by their position; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -231,7 +227,6 @@ def _table(
 
 
 def _matrix(table: Any) -> FloatArray:
-    """The numbers of a table, a column of it a column, NaN where there is none."""
     # What was read in one piece is one batch.
     (batch,) = table.to_batches()
     matrix: FloatArray = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()

@@ -106,7 +106,7 @@ def decimal_mark(sample: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class UnitScale:
     """``canonical value = value * multiply / divide``; one of the two is 1, so nothing is lost."""
 
     unit: str
@@ -155,16 +155,16 @@ _SCALABLE_NAME: Final = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def scale_of(unit: str) -> Scale:
+def scale_of(unit: str) -> UnitScale:
     """How values in ``unit`` become canonical."""
     text = unit.strip()
     if not text:
-        return Scale("")
+        return UnitScale("")
     numerator, slash, denominator = text.partition("/")
-    top = _part(numerator)
-    bottom = _part(denominator) if slash else ("", 0)
+    top = _unit_factor(numerator)
+    bottom = _unit_factor(denominator) if slash else ("", 0)
     if top is None or bottom is None:
-        return Scale(text)
+        return UnitScale(text)
     (name, power), (below, below_power) = top, bottom
     if not slash:
         return _scale("ns", power + 9) if name == "s" else _scale(name, power)
@@ -180,7 +180,7 @@ def depends_on_unit(metric: str) -> bool:
     return bool(_SCALABLE_NAME.search(metric))
 
 
-def _part(text: str) -> tuple[str, int] | None:
+def _unit_factor(text: str) -> tuple[str, int] | None:
     """One side of a unit: its base (seconds for times) and the power of ten it stands for."""
     word = text.strip()
     folded = word.lower()
@@ -193,10 +193,10 @@ def _part(text: str) -> tuple[str, int] | None:
     return None
 
 
-def _scale(unit: str, power: int) -> Scale:
+def _scale(unit: str, power: int) -> UnitScale:
     if power >= 0:
-        return Scale(unit, multiply=10.0**power)
-    return Scale(unit, divide=10.0**-power)
+        return UnitScale(unit, multiply=10.0**power)
+    return UnitScale(unit, divide=10.0**-power)
 
 
 IDENTITY_COLUMNS: Final = (

@@ -59,9 +59,9 @@ class TextColumn:
 
     @staticmethod
     def of(cells: Sequence[str]) -> TextColumn:
-        known: dict[str, int] = {}
-        codes = [known.setdefault(cell, len(known)) for cell in cells]
-        return TextColumn(np.array(codes, dtype=np.intp), list(known))
+        numbers: dict[str, int] = {}
+        codes = [numbers.setdefault(cell, len(numbers)) for cell in cells]
+        return TextColumn(np.array(codes, dtype=np.intp), list(numbers))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -145,13 +145,11 @@ def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
     if header.delimiter == "," and not rows[0].startswith(b'"'):
         return "."
     sizes = accumulate(map(len, rows), initial=0)
-    taken = [row for row, size in zip(rows, sizes, strict=False) if size <= _SAMPLE_BYTES]
-    return decimal_mark(b"\n".join([*taken, b""]))
+    sample = [row for row, size in zip(rows, sizes, strict=False) if size <= _SAMPLE_BYTES]
+    return decimal_mark(b"\n".join([*sample, b""]))
 
 
 class _MetricBuilder:
-    """A metric that grows with the launches."""
-
     def __init__(self, name: str, origin: Origin) -> None:
         self.name = name
         self.origin = origin
@@ -187,7 +185,6 @@ class _MetricBuilder:
         return True
 
     def _put(self, at: IntArray | slice, values: FloatArray) -> None:
-        """Values for launches that have none yet."""
         end = at.stop if isinstance(at, slice) else int(at.max(initial=-1)) + 1
         if end > len(self._values):
             # In place: a copy of all columns of a long export would not fit beside it.
@@ -195,8 +192,8 @@ class _MetricBuilder:
         if end > self._length:
             self._values[self._length : end] = np.nan
         if not isinstance(at, slice) or at.start < self._length:
-            known = self._values[at]
-            values = np.where(np.isnan(known), values, known)
+            earlier = self._values[at]
+            values = np.where(np.isnan(earlier), values, earlier)
         self._values[at] = values
         self._length = max(end, self._length)
 
@@ -248,9 +245,9 @@ class CaptureBuilder:
         metric, scale = self._metrics[name], scale_of(unit)
         if metric.unit != scale.unit:
             return False
-        known, values = metric.values(len(self)), scale.apply(numbers.values)
-        wrong = ~np.isnan(known[at]) & ~np.isnan(values) & (known[at] != values)
-        known[at] = np.where(wrong, np.nan, known[at])
+        earlier, values = metric.values(len(self)), scale.apply(numbers.values)
+        wrong = ~np.isnan(earlier[at]) & ~np.isnan(values) & (earlier[at] != values)
+        earlier[at] = np.where(wrong, np.nan, earlier[at])
         return bool(wrong.any())
 
     def add_launches(self, ids: Sequence[str], identity: Mapping[str, TextColumn]) -> slice:
@@ -278,14 +275,14 @@ class CaptureBuilder:
     def check(self, size: int) -> None:
         """Raise :class:`NoCaptureError` for more than fits in memory; ``size``: bytes of text."""
         columns = len(self._metrics) + len(self._texts)
-        counted = (
+        limits = (
             (len(self), MOST_LAUNCHES, "launches"),
             (len(self._kernels), max(MOST_KERNELS, size // BYTES_A_KERNEL), "different kernels"),
             (len(self._kinds), MOST_KINDS, "different kernels, streams and processes"),
             (len(self) * columns, max(MOST_VALUES, size // BYTES_A_VALUE), "values"),
         )
-        for found, most, what in counted:
-            if found > most:
+        for count, most, what in limits:
+            if count > most:
                 raise too_many(what, most)
 
     def add_numbers(

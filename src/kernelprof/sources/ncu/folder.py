@@ -32,8 +32,8 @@ def may_be_capture(name: str) -> bool:
 
 def is_folder(target: str) -> bool:
     """Whether a target is a folder that is not a capture itself."""
-    place = Path(target)
-    return files.is_folder(place) and not is_capture(place)
+    path = Path(target)
+    return files.is_folder(path) and not is_capture(path)
 
 
 def entries(folder: Path) -> Iterator[Path]:
@@ -54,8 +54,8 @@ def entries(folder: Path) -> Iterator[Path]:
             ) from error
         unreadable.append(Path(error.filename))
 
-    for place, folders, names in os.walk(folder, onerror=note):
-        here = Path(place)
+    for root, folders, names in os.walk(folder, onerror=note):
+        here = Path(root)
         if is_capture(here):
             folders.clear()
             yield here

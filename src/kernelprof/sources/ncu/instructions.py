@@ -17,10 +17,10 @@ from kernelprof.model.sampled import (
     STALLS,
     Counts,
     Instruction,
-    Place,
     SampledCode,
     together,
 )
+from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources.ncu.cells import parse_number, split_cells
 
 if TYPE_CHECKING:
@@ -87,18 +87,18 @@ class _Columns:
         """The columns under a header."""
         width = len(cells)
 
-        def place(*names: str) -> int | None:
+        def column_of(*names: str) -> int | None:
             return next((cells.index(name) - width for name in names if name in cells), None)
 
         states = {
-            state: place(f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
+            state: column_of(f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
             for state in STALLS
         }
-        counters = {name: place(*columns) for name, columns in COUNTERS.items()}
+        counters = {name: column_of(*columns) for name, columns in COUNTERS.items()}
         return cls(
             width,
             cells.index(_ADDRESS) - width,
-            place(*SAMPLES),
+            column_of(*SAMPLES),
             {name: at for name, at in states.items() if at is not None},
             {name: at for name, at in counters.items() if at is not None},
         )
@@ -108,8 +108,12 @@ class _Columns:
         states = {name: whole(cells[at]) for name, at in self.states.items()}
         stalls = {name: samples for name, samples in states.items() if samples}
         samples = whole(cells[self.samples]) if self.samples is not None else None
-        if self.states and samples is not None and (rest := samples - sum(stalls.values())) > 0:
-            stalls[_WITHOUT_COLUMN] = stalls.get(_WITHOUT_COLUMN, 0) + rest
+        if (
+            self.states
+            and samples is not None
+            and (unexplained := samples - sum(stalls.values())) > 0
+        ):
+            stalls[_WITHOUT_COLUMN] = stalls.get(_WITHOUT_COLUMN, 0) + unexplained
         counters = {name: whole(cells[at]) for name, at in self.counters.items()}
         return Counts(sum(stalls.values()) if samples is None else samples, stalls, **counters)
 
@@ -121,8 +125,8 @@ class ReadLaunch:
     function: str
     files: set[str] = field(default_factory=set)
     rows: dict[int, tuple[str, Counts]] = field(default_factory=dict)
-    places: dict[int, list[Place]] = field(default_factory=dict)
-    source: dict[Place, str] = field(default_factory=dict)
+    places: dict[int, list[SourceLocation]] = field(default_factory=dict)
+    source: dict[SourceLocation, str] = field(default_factory=dict)
 
     def code(self) -> SampledCode | None:
         """What was read; ``None`` where it has no instruction."""
@@ -137,7 +141,7 @@ class ReadLaunch:
             return f"{target - first:#x}" if first <= target <= last else match[0]
 
         instructions = []
-        called: dict[Place, tuple[Place, ...]] = {}
+        called: dict[SourceLocation, tuple[SourceLocation, ...]] = {}
         for address in order:
             text, counts = self.rows[address]
             # Code that is inlined from the same file stands, as a rule, above where it is used.
@@ -151,8 +155,10 @@ class ReadLaunch:
                 places = [*called.get(places[0], ()), *places]
             shown = _TARGET.sub(inside, _LABEL.sub("", text))[:_LARGEST_TEXT]
             instructions.append(Instruction(address - first, shown, tuple(places), counts))
-        used = {place for each in instructions for place in each.places}
-        source = {place: text for place, text in self.source.items() if place in used and text}
+        used = {location for each in instructions for location in each.places}
+        source = {
+            location: text for location, text in self.source.items() if location in used and text
+        }
         return SampledCode(self.function, tuple(instructions), source)
 
 
@@ -186,22 +192,20 @@ def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
 
 
 class _Reader:
-    """Where in a page a row stands."""
-
     def __init__(self) -> None:
         self.launch: ReadLaunch | None = None
         self.columns: _Columns | None = None
         self.file = ""
-        self._place: Place | None = None
+        self._location: SourceLocation | None = None
 
     def begin(self, function: str, *, alone: bool) -> ReadLaunch | None:
         """A table of a kernel begins, ``alone`` without lines; the launch that ends with that."""
-        self.columns = self._place = None
+        self.columns = self._location = None
         if alone:
             self.file = ""
         before = self.launch
-        goes_on = before is not None and before.function == function
-        if before is None or not goes_on or alone or self.file in before.files:
+        continues = before is not None and before.function == function
+        if before is None or not continues or alone or self.file in before.files:
             self.launch = ReadLaunch(function)
         assert self.launch is not None
         self.launch.files.add(self.file)
@@ -216,17 +220,16 @@ class _Reader:
         if at is not None:
             printed = cells[columns.address + 1].strip()
             launch.rows.setdefault(at, (printed, columns.counts(cells)))
-            if self._place is not None:
-                launch.places.setdefault(at, []).append(self._place)
+            if self._location is not None:
+                launch.places.setdefault(at, []).append(self._location)
         elif (number := whole(cells[0])) is not None and self.file:
-            self._place = Place(self.file, number)
+            self._location = SourceLocation(self.file, number)
             # Quotes of the source are printed as they are.
             code = text.rstrip("\r\n").partition('","')[2].rsplit('","', columns.width - 2)[0]
-            launch.source.setdefault(self._place, code.strip()[:_LARGEST_TEXT])
+            launch.source.setdefault(self._location, code.strip()[:_LARGEST_TEXT])
 
 
 def _address(cells: Sequence[str], columns: _Columns) -> int | None:
-    """The address of an instruction's row; ``None`` of a line's, and where rows are left out."""
     cell = cells[columns.address]
     try:
         return int(cell, 16) if cell.startswith("0x") and len(cell) <= 18 else None

@@ -69,8 +69,8 @@ def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
             continue
         words = {name: each.lower() for name, each in match.groupdict().items()}
         short = {name: _SHORT.get(word, word) for name, word in words.items()}
-        places = set(match.re.groupindex.values())
-        numbers = [each for at, each in enumerate(match.groups(), 1) if at not in places]
+        named_groups = set(match.re.groupindex.values())
+        numbers = [each for at, each in enumerate(match.groups(), 1) if at not in named_groups]
         for (name, unit), number in zip(metrics, numbers, strict=True):
             if number is not None:
                 yield ReportedNumber(name.format(**short), _value(number), unit)
@@ -251,9 +251,9 @@ def _pipes(text: str) -> Message:
         if pipe in _PIPE_CYCLES:
             numbers.append(ReportedNumber(f"{_PIPE_CYCLES[pipe]}.{_ELAPSED}", percent, "%"))
     texts = [(f"{PREFIX}highest_pipe", pipe)]
-    part = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
-    if part is not None:
-        texts.append((f"{PREFIX}highest_pipe_part", part[1]))
+    sub_pipeline = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
+    if sub_pipeline is not None:
+        texts.append((f"{PREFIX}highest_pipe_part", sub_pipeline[1]))
     by_count = _search(
         rf"number of executed instructions, the highest utilized pipeline \({_N}%\) is ([^.]+)\.",
         text,
@@ -270,10 +270,12 @@ def _pipes(text: str) -> Message:
 
 
 def _roofline(text: str) -> Message:
-    found = re.findall(rf"{_N}% of (?:this device's|its) (FP\d+|\w+) peak", text, re.IGNORECASE)
+    percentages = re.findall(
+        rf"{_N}% of (?:this device's|its) (FP\d+|\w+) peak", text, re.IGNORECASE
+    )
     numbers = tuple(
         ReportedNumber(f"{PREFIX}{kind.lower()}_peak_pct", _value(percent), "%")
-        for percent, kind in found
+        for percent, kind in percentages
         if kind.lower() in {"fp16", "fp32", "fp64"}
     )
     return Message(numbers)

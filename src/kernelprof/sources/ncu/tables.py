@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kernelprof.sources.ncu.columns import TableColumns
 
-    ParseBlock = Callable[["Table", bytes], Callable[[], TableColumns | None] | None]
+    ParseBlock = Callable[["CsvTable", bytes], Callable[[], TableColumns | None] | None]
     """Begins to parse a block of a table's rows; what it returns waits for the columns. ``None`` at
     once or in the end: the block has to be taken apart."""
 
@@ -46,7 +46,7 @@ _ROW: Final = 64
 
 
 @dataclass(slots=True)
-class Table:
+class CsvTable:
     """Rows under one header and one row of units, as the bytes that were there.
 
     ``units`` has one unit a column, ``None`` where the table has no such row. All parts of one
@@ -59,7 +59,7 @@ class Table:
     rows: list[bytes]
     columns: TableColumns | None = None
 
-    def goes_on(self, other: Table | None) -> bool:
+    def continues(self, other: CsvTable | None) -> bool:
         """Whether another part is of the same table, with the same units."""
         return other is not None and other.header is self.header and other.units is self.units
 
@@ -101,10 +101,8 @@ class Scan:
 
 @dataclass(slots=True)
 class _Block:
-    """Lines of the stream, and their columns if they are being parsed as rows of one table."""
-
     text: bytes
-    table: Table | None = None
+    table: CsvTable | None = None
     columns: Callable[[], TableColumns | None] | None = None
 
 
@@ -177,11 +175,11 @@ class Scanner:
         self.scan = Scan()
         self._lines = _Lines(blocks)
         self._parse = parse
-        self._table: Table | None = None
+        self._table: CsvTable | None = None
         self._size = 0
         self._id = 0
 
-    def tables(self) -> Iterator[Table]:
+    def tables(self) -> Iterator[CsvTable]:
         """Parts of tables in the order of the stream."""
         while True:
             if self._lines.empty:
@@ -205,40 +203,35 @@ class Scanner:
                 yield from self._gathered()
         yield from self._gathered()
 
-    def _gathered(self) -> Iterator[Table]:
-        """The rows that were not passed on yet."""
+    def _gathered(self) -> Iterator[CsvTable]:
         table = self._table
         if table is not None and table.rows:
             self._open(replace(table, rows=[]))
             yield table
 
-    def _open(self, table: Table) -> None:
+    def _open(self, table: CsvTable) -> None:
         self._table, self._size = table, 0
 
     def _begin(self, block: _Block) -> None:
-        """Begin to parse a block as rows of the table that is open now."""
         if self._parse is not None and self._table is not None:
             block.table = self._table
             block.columns = self._parse(self._table, block.text)
 
-    def _parsed(self, block: _Block) -> Table | None:
-        """A block in which nothing but rows of the open table stands, parsed."""
+    def _parsed(self, block: _Block) -> CsvTable | None:
         table = self._table
         if table is None:
             return None
-        if not table.goes_on(block.table):
+        if not table.continues(block.table):
             # Begun before the table was, or not at all.
             self._begin(block)
         columns = block.columns() if block.columns is not None else None
         return None if columns is None else replace(table, rows=[], columns=columns)
 
     def _is_noise(self, block: bytes) -> bool:
-        """Whether a block before any table is like many before it: lines of a program."""
-        kept = len(self.scan.other_lines) >= _KEPT_LINES and self._table is None
-        return kept and b"Kernel Name" not in block and b"==" not in block
+        enough = len(self.scan.other_lines) >= _KEPT_LINES and self._table is None
+        return enough and b"Kernel Name" not in block and b"==" not in block
 
     def _step(self) -> int:
-        """Understand what starts at the next line; returns how many lines that are."""
         line = self._lines.get()
         if not line:
             return 1
@@ -266,7 +259,6 @@ class Scanner:
         return 1
 
     def _collect(self) -> tuple[int, bytes | None]:
-        """The row that starts at the next line and may go on over those after it."""
         row = b""
         for index in range(_MOST_LINES_A_ROW):
             line = self._lines.get(index)
@@ -302,7 +294,6 @@ class Scanner:
         return row
 
     def _is_whole(self, line: bytes) -> bool:
-        """Whether the line is a complete row as ncu writes them: all cells quoted."""
         if not line.startswith(b'"') or not line.endswith(self._ends) or b"\0" in line:
             return False
         if len(line) > LONGEST_ROW:
@@ -311,7 +302,6 @@ class Scanner:
         return self._fewest <= cells <= self._most and line.count(b'"') == 2 * cells
 
     def _begins_row(self, line: bytes) -> bool:
-        """Whether a line that is no row begins like one: with an ID, or with quoted cells."""
         if self._id:
             return line.startswith(b'"') and self._joint in line
         return self._numbered.match(line) is not None
@@ -331,7 +321,7 @@ class Scanner:
         return None
 
     def _open_table(self, header: Header) -> None:
-        self._open(Table(header, None, []))
+        self._open(CsvTable(header, None, []))
         self._id = header.names.index("ID")
         delimiter = header.delimiter.encode()
         self._joint = b'"' + delimiter + b'"'
@@ -360,7 +350,7 @@ class Scanner:
         cells = split_cells(row, self._table.header.delimiter)
         return cells is not None and not cells[self._id].strip()
 
-    def _take_units(self, table: Table, row: bytes) -> None:
+    def _take_units(self, table: CsvTable, row: bytes) -> None:
         header = table.header
         units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
         if len(units) != len(header.names) or header.is_details:
@@ -368,7 +358,7 @@ class Scanner:
         elif table.units is None:
             table.units = units
         elif units != table.units:
-            self._open(Table(header, units, []))
+            self._open(CsvTable(header, units, []))
 
     def _keep(self, line: bytes) -> None:
         text = line[:_KEPT_CHARACTERS].decode("utf-8", "replace").strip()

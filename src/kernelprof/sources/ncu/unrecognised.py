@@ -53,9 +53,9 @@ def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
         below = ("complete row", "The file seems to be cut off.") if scan.broken else _NONE_BELOW
         what = f"there is a header from Nsight Compute, but no {below[0]} under it"
         return NoCaptureError(what, below[1])
-    said = _nothing_measured(scan)
-    if said is not None:
-        return said
+    reason = _nothing_measured(scan)
+    if reason is not None:
+        return reason
     if b"\0" in data[:_HEAD]:
         return NoCaptureError("this is binary data")
     return NoCaptureError(_describe_text(head.decode("utf-8", "replace"), scan.other_lines))
@@ -94,8 +94,8 @@ def _nothing_measured(scan: Scan) -> NoCaptureError | None:
         what, hint = "Nsight Compute did not run", ""
     else:
         return None
-    said = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
-    return NoCaptureError(f"{what}{said}", hint)
+    quoted = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
+    return NoCaptureError(f"{what}{quoted}", hint)
 
 
 def _first_complaint(lines: Sequence[str]) -> str | None:

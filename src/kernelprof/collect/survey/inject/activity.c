@@ -74,57 +74,30 @@ static struct kernel_row kernel(const kernel_record *from) {
     };
 }
 
+/* Records of copies and fills have these members under the same names, and no common type. */
+#define TRANSFER(from, source, target, ...)                                                       \
+    (struct transfer_row) {                                                                       \
+        .start = (from)->start, .end = (from)->end, .bytes = (from)->bytes,                       \
+        .correlation = (from)->correlationId, .device = (source), .context = (from)->contextId,   \
+        .stream = (from)->streamId, .graph = (from)->graphId, .to_device = (target), __VA_ARGS__  \
+    }
+#define COPY(record, source, target)                                                              \
+    TRANSFER(record, source, target, .kind = (record)->copyKind, .from = (record)->srcKind,       \
+             .to = (record)->dstKind,                                                             \
+             .asynchronous = (record)->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0)
+
 static struct transfer_row copy(const copy_record *from) {
-    return (struct transfer_row){
-        .start = from->start,
-        .end = from->end,
-        .bytes = from->bytes,
-        .correlation = from->correlationId,
-        .device = from->deviceId,
-        .context = from->contextId,
-        .stream = from->streamId,
-        .graph = from->graphId,
-        .to_device = from->deviceId,
-        .kind = from->copyKind,
-        .from = from->srcKind,
-        .to = from->dstKind,
-        .asynchronous = from->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0,
-    };
+    return COPY(from, from->deviceId, from->deviceId);
 }
 
 static struct transfer_row copy_between(const CUpti_ActivityMemcpyPtoP4 *from) {
-    return (struct transfer_row){
-        .start = from->start,
-        .end = from->end,
-        .bytes = from->bytes,
-        .correlation = from->correlationId,
-        .device = from->srcDeviceId,
-        .context = from->contextId,
-        .stream = from->streamId,
-        .graph = from->graphId,
-        .to_device = from->dstDeviceId,
-        .kind = from->copyKind,
-        .from = from->srcKind,
-        .to = from->dstKind,
-        .asynchronous = from->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0,
-    };
+    return COPY(from, from->srcDeviceId, from->dstDeviceId);
 }
 
 static struct transfer_row set(const set_record *from) {
-    return (struct transfer_row){
-        .start = from->start,
-        .end = from->end,
-        .bytes = from->bytes,
-        .correlation = from->correlationId,
-        .device = from->deviceId,
-        .context = from->contextId,
-        .stream = from->streamId,
-        .graph = from->graphId,
-        .to_device = from->deviceId,
-        .kind = 255,
-        .to = (uint8_t)from->memoryKind,
-        .asynchronous = from->flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? 1 : 0,
-    };
+    return TRANSFER(from, from->deviceId, from->deviceId, .kind = 255,
+                    .to = (uint8_t)from->memoryKind,
+                    .asynchronous = from->flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? 1 : 0);
 }
 
 static uint32_t call_name(CUpti_CallbackDomain domain, CUpti_CallbackId number) {

@@ -3,7 +3,7 @@
  * A file is a row of frames: a head of 16 bytes, and rows of one kind below it. A process that is
  * killed leaves whole frames, and perhaps a part of one, which readers leave out. All numbers are
  * little-endian, times are nanoseconds of one clock, and texts are numbered from 1; 0 is no text.
- * The layout of rows is that of frames.py; a change of one is a change of FORMAT in both. */
+ * The layout of rows is that of reader.py; a change of one is a change of FORMAT in both. */
 #ifndef KERNELPROF_SURVEY_RECORDS_H
 #define KERNELPROF_SURVEY_RECORDS_H
 

@@ -1,0 +1,471 @@
+"""Values that a metric can have, and what metrics of one launch imply about each other.
+
+:data:`BOUNDS` are ranges of units. :data:`RELATIONS` are sums, products and bounds that always
+hold: where one fails, either the values count as missing (``clears``), or the launch is judged with
+low confidence and the contradiction is named. :data:`RULED_OUT` holds counters of Hopper and later
+that other metrics show to be zero where a capture lacks them.
+
+Limits were read off 1,246 different launches: those of ``tests/captures``, of the corpus and of
+public reports of other GPUs. A docstring has the range that was seen there; limits are wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import EVERY, THREADS_ISSUED
+from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
+
+    Values = Callable[[str], FloatArray]
+    """A metric by its canonical name, NaN where it is missing."""
+
+PERCENT_MARGIN: Final = 110.0
+"""Largest percentage taken for real. Passes of one launch differ by a few percent; the largest in
+our captures is 103.1 % (a maximum over SMs); a value beyond this is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A range that every metric of a unit keeps (``unit`` of ``None``: any unit)."""
+
+    unit: str | None
+    low: float
+    high: float
+    reason: str
+
+
+BOUNDS: Final = (
+    Bound(None, 0.0, float("inf"), "a count, time or share cannot be negative"),
+    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage above {PERCENT_MARGIN:g} cannot be"),
+    Bound("byte/sector", 0.0, 32.5, "a sector holds 32 bytes"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between metrics; ``broken`` says where it fails (missing values never do).
+
+    ``optional`` metrics count as nothing where a capture lacks them.
+    """
+
+    metrics: tuple[str, ...]
+    broken: Callable[..., BoolArray]
+    reason: str
+    clears: bool = False
+    optional: frozenset[str] = frozenset()
+
+
+def _exceeds(
+    part: str, factor: float, whole: str, margin: float, reason: str, *, clears: bool = False
+) -> Relation:
+    """The first metric is a part of the second: more than ``factor`` of it is too much."""
+    return Relation(
+        (part, whole),
+        lambda one, all_: np.greater(one, factor * all_ + margin),
+        reason,
+        clears,
+    )
+
+
+def _zero_beside(
+    zero: str, other: str, least: float, reason: str, *, clears: bool = False
+) -> Relation:
+    """The first metric is zero although the second is more than rounding can hide."""
+    return Relation(
+        (zero, other), lambda none, some: np.equal(none, 0) & (some > least), reason, clears
+    )
+
+
+def _outside(metric: str, low: float, high: float, reason: str) -> Relation:
+    return Relation((metric,), lambda values: np.less(values, low) | (values > high), reason)
+
+
+def _differ(one: FloatArray, other: FloatArray, part: float, least: float) -> BoolArray:
+    """Where two values of one quantity differ by more than a part of the larger, and ``least``."""
+    return np.greater(np.abs(one - other), part * np.maximum(one, other) + least)
+
+
+def _below_ideal(actual: FloatArray, ideal: FloatArray) -> BoolArray:
+    return np.less(actual, 0.99 * ideal)
+
+
+def _issue(
+    slots: FloatArray, instructions: FloatArray, sms: FloatArray, cycles: FloatArray
+) -> BoolArray:
+    """0.998 to 1.02 of each other."""
+    return _differ(slots, 100.0 * instructions / (EVERY.schedulers * sms * cycles), 0.1, 0.5)
+
+
+def _little(cycles: FloatArray, issue: FloatArray, warps: FloatArray) -> BoolArray:
+    """Little's law: 0.993 to 1.03 of each other."""
+    return _differ(cycles * issue / 100.0, warps, 0.1, 0.02)
+
+
+RARE_STATES: Final = 3
+"""Warp states that versions of ``ncu`` leave out; none of them was ever long."""
+
+
+def _stalls(cycles: FloatArray, duration: FloatArray, *stalls: FloatArray) -> BoolArray:
+    """0.95 to 1.08 from 5 us on, up to 1.38 below."""
+    total, missing = np.zeros_like(cycles), np.zeros(len(cycles), dtype=np.intp)
+    for stall in stalls:
+        unknown = np.isnan(stall)
+        missing += unknown
+        total += np.where(unknown, 0.0, stall)
+    long = duration >= 5_000.0
+    above = np.greater(total, np.where(long, 1.15, 1.5) * cycles + 0.5)
+    return above | (long & (missing <= RARE_STATES) & (total < 0.85 * cycles - 0.5))
+
+
+def _clock(cycles: FloatArray, duration: FloatArray, clock: FloatArray) -> BoolArray:
+    """0.99 to 1.02 of each other."""
+    return _differ(cycles, duration * clock * 1e-9, 0.1, 100.0)
+
+
+def _waves(waves: FloatArray, grid: FloatArray, sms: FloatArray, *limits: FloatArray) -> BoolArray:
+    """1 to 1.32 of each other; small ones are rounded to 0."""
+    return _differ(waves, grid / (sms * np.minimum.reduce(limits)), 0.5, 0.02)
+
+
+def _occupancy(theoretical: FloatArray, block: FloatArray, *limits: FloatArray) -> BoolArray:
+    """1 to 2, by the warps that an SM of the architecture holds."""
+    warps = np.minimum.reduce(limits) * np.ceil(block / EVERY.warp_size)
+    least = 100.0 * warps / EVERY.warps_per_sm
+    outside: BoolArray = (theoretical < 0.9 * least) | (theoretical > 2.2 * least)
+    return outside
+
+
+def _bandwidth(
+    rate: FloatArray, read: FloatArray, written: FloatArray, duration: FloatArray
+) -> BoolArray:
+    """0.89 to 1.17 of each other: passes of one launch differ."""
+    return _differ(rate, (read + written) / (duration * 1e-9), 0.4, 1e9)
+
+
+def _fp32_rates(
+    fused: FloatArray, add: FloatArray, multiply: FloatArray, slots: FloatArray, sms: FloatArray
+) -> BoolArray:
+    """At most 0.987 of what the issue slots allow."""
+    most = sms * THREADS_ISSUED * slots / 100.0
+    return np.greater(fused + add + multiply, 1.15 * most + 1.0)
+
+
+def _fp16_rate(rate: FloatArray, slots: FloatArray, sms: FloatArray) -> BoolArray:
+    """As FP32, two at a time."""
+    return np.greater(rate, 2.3 * sms * THREADS_ISSUED * slots / 100.0 + 1.0)
+
+
+def _global_sectors(ideal: FloatArray, *moved: FloatArray) -> BoolArray:
+    """At most 3.67 times those that loads and stores moved, where atomics move others."""
+    loaded, stored, atomics, reductions = moved
+    most = 4.5 * (loaded + stored) + 32.0 * (atomics + reductions) + 10_000.0
+    return np.greater(ideal, most)
+
+
+def _fma_pipe(
+    pipe: FloatArray, fused: FloatArray, add: FloatArray, multiply: FloatArray, sms: FloatArray
+) -> BoolArray:
+    """The pipe is 0.999 times as busy at least."""
+    least = 0.9 * 100.0 * (fused + add + multiply) / (sms * THREADS_ISSUED) - 1.0
+    return np.less(pipe, least)
+
+
+def _fma_lite_pipe(pipe: FloatArray, heavy: FloatArray, *others: FloatArray) -> BoolArray:
+    """The half of the pipe that does FP32 alone: 0.64 to 2 of each other from 30 % on."""
+    *rates, threads, sms = others
+    lite = 2.0 * pipe - heavy
+    lanes = sms * THREADS_ISSUED / 2.0
+    least = 0.3 * lanes * lite / 100.0 * threads / EVERY.warp_size
+    below: BoolArray = (lite >= 30.0) & (np.add.reduce(rates) < least)
+    return below
+
+
+def _without_memory(wavefronts: FloatArray, static: FloatArray, dynamic: FloatArray) -> BoolArray:
+    unheld: BoolArray = (wavefronts > 0) & (static == 0) & (dynamic == 0)
+    return unheld
+
+
+def _no_share(
+    share: FloatArray, wavefronts: FloatArray, sms: FloatArray, cycles: FloatArray
+) -> BoolArray:
+    return np.equal(share, 0) & (100.0 * wavefronts / (sms * cycles) > 0.1)
+
+
+_LIMITS: Final = (
+    "block_limit_registers", "block_limit_shared_mem", "block_limit_warps", "block_limit_blocks",
+)  # fmt: skip
+_RATES: Final = ("ffma_rate", "fadd_rate", "fmul_rate")
+_STALLS: Final = tuple(f"stall_{name}" for name in STALLS)
+_PARTS_OF_SM: Final = (
+    "alu_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe", "adu_pipe", "lsu_pipe",
+    "instruction_throughput",
+)  # fmt: skip
+_BUSY_SM: Final = "a part is busier than the busiest part of the SM"
+_TOO_MUCH_ARITHMETIC: Final = "there is more arithmetic than issued instructions can hold"
+_TOO_MANY_SECTORS: Final = "more sectors than 32 threads can ask for"
+
+RELATIONS: Final = (
+    # --- values that then count as missing, whichever of them is wrong ---
+    _zero_beside(
+        "global_sectors", "global_load_requests", 0.0,
+        "global loads were requested and no sector was needed", clears=True,
+    ),
+    _zero_beside(
+        "global_sectors_ideal", "global_sectors", 0.0,
+        "sectors were needed and the fewest possible are none", clears=True,
+    ),
+    _zero_beside(
+        "shared_wavefronts", "shared_load_wavefronts", 0.0,
+        "shared-memory loads took wavefronts and none was needed", clears=True,
+    ),
+    _zero_beside(
+        "local_sectors", "local_load_sectors", 0.0,
+        "local memory was loaded and no sector was needed", clears=True,
+    ),
+    _exceeds(
+        "global_reduction_requests", 1.1, "instructions", 1.0,
+        "more atomics than instructions", clears=True,
+    ),
+    _exceeds(
+        "issue_slots", 1.1, "sm_throughput", 1.0,
+        "issue slots busier than the busiest part of the SM", clears=True,
+    ),
+    _exceeds(
+        "fma_pipe", 1.1, "sm_throughput", 1.0,
+        "a pipe busier than the busiest part of the SM", clears=True,
+    ),
+    *(
+        _exceeds(
+            stall, 1.1, "warp_cycles_per_instruction", 1.0,
+            "a stall longer than all the time between two instructions", clears=True,
+        )
+        for stall in _STALLS
+    ),
+    Relation(
+        ("duration",), lambda values: np.equal(values, 0),
+        "a launch cannot take no time", clears=True,
+    ),
+    *(
+        Relation(
+            (f"global_{kind}_sectors", f"global_{kind}_requests"),
+            lambda sectors, requests: np.greater(sectors, 0) & (requests == 0),
+            f"global {kind}s moved sectors without a request",
+            clears=True,
+        )
+        for kind in ("load", "store")
+    ),
+    Relation(
+        ("global_sectors", "global_sectors_ideal"), _below_ideal,
+        "global accesses took fewer sectors than the fewest possible", clears=True,
+    ),
+    Relation(
+        ("shared_wavefronts", "shared_wavefronts_ideal"), _below_ideal,
+        "shared-memory accesses took fewer wavefronts than the fewest possible", clears=True,
+    ),
+    # --- contradictions: the values stay, and the verdict has low confidence ---
+    *(_exceeds(part, 1.05, "sm_throughput", 0.5, _BUSY_SM) for part in _PARTS_OF_SM),
+    _zero_beside("dram_throughput", "dram_bandwidth", 1e10, "bytes moved through idle memory"),
+    _exceeds(
+        "l1_throughput", 1.1, "memory_throughput", 9.0,
+        "L1 is busier than the busiest part of the memory system",
+    ),
+    Relation(
+        ("issue_slots", "instructions", "sm_count", "sm_cycles_elapsed"), _issue,
+        "the instructions do not fill that share of the issue slots",
+    ),
+    Relation(
+        ("warp_cycles_per_instruction", "issue_slots_active", "active_warps"), _little,
+        "that many warps do not issue that often",
+    ),
+    Relation(
+        ("warp_cycles_per_instruction", "duration", *_STALLS), _stalls,
+        "the warp states take longer than all the time between two instructions",
+        optional=frozenset(_STALLS),
+    ),
+    Relation(
+        ("sm_cycles_elapsed", "duration", "sm_clock"), _clock,
+        "the cycles do not take that time at that clock",
+    ),
+    Relation(
+        ("waves_per_sm", "grid_size", "sm_count", *_LIMITS), _waves,
+        "the blocks do not make that many waves",
+    ),
+    Relation(
+        ("theoretical_occupancy", "block_size", *_LIMITS), _occupancy,
+        "the blocks on an SM do not give that occupancy",
+    ),
+    _exceeds(
+        "achieved_occupancy", 1.1, "theoretical_occupancy", 5.0, "more warps were resident than fit"
+    ),
+    Relation(
+        ("dram_bandwidth", "dram_bytes_read", "dram_bytes_written", "duration"), _bandwidth,
+        "the bytes do not make that bandwidth in that time",
+    ),
+    _exceeds(
+        "dram_throughput", 1.05, "memory_throughput", 1.0,
+        "device memory is busier than the busiest part of the memory system",
+    ),
+    Relation((*_RATES, "issue_slots", "sm_count"), _fp32_rates, _TOO_MUCH_ARITHMETIC),
+    Relation(
+        ("fma_pipe", *_RATES, "sm_count"), _fma_pipe, "the pipe is too idle for that arithmetic"
+    ),
+    Relation(
+        ("fma_pipe", "fma_heavy_pipe", *_RATES, "threads_per_instruction_predicated", "sm_count"),
+        _fma_lite_pipe, "the pipe is too busy for that arithmetic",
+    ),
+    _exceeds(
+        "sm_cycles_active", 1.08, "sm_cycles_elapsed", 100.0,
+        "SMs were active for longer than the launch",
+    ),
+    _exceeds(
+        "sm_cycles_active", 1.02, "sm_cycles_active_max", 10.0,
+        "the mean of the SMs is above the longest",
+    ),
+    _exceeds("eligible_warps", 1.0, "active_warps", 0.05, "more warps could issue than there are"),
+    _exceeds(
+        "shared_wavefronts", 3.5, "shared_wavefronts_measured", 1000.0,
+        "the wavefronts that the addresses need were not counted",
+    ),
+    Relation(
+        ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"), _without_memory,
+        "there is no shared memory to access",
+    ),
+    Relation(
+        ("shared_wavefronts_share", "shared_wavefronts_measured", "sm_count", "sm_cycles_elapsed"),
+        _no_share, "wavefronts were counted, and they take no time",
+    ),
+    _zero_beside(
+        "l1_wavefronts", "shared_wavefronts_share", 1.0, "a part is there, and the whole is not"
+    ),
+    _exceeds("shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0, "the part is above the whole"),
+    _zero_beside(
+        "l1_throughput", "l1_throughput_active", 20.0, "L1 is busy while active, and never busy"
+    ),
+    _exceeds("global_load_sectors", 34.0, "global_load_requests", 0.0, _TOO_MANY_SECTORS),
+    _exceeds("global_store_sectors", 34.0, "global_store_requests", 0.0, _TOO_MANY_SECTORS),
+    _exceeds(
+        "global_load_requests", 1.1, "instructions", 1.0, "more requests than instructions"
+    ),
+    _outside(
+        "threads_per_instruction", 0.999, 32.5, "an instruction is executed by 1 to 32 threads"
+    ),
+    Relation(
+        (
+            "global_sectors", "global_load_sectors", "global_store_sectors",
+            "global_atomic_requests", "global_reduction_requests",
+        ),
+        _global_sectors, "the sectors that the addresses need were not moved",
+    ),
+    Relation(("hfma_rate", "issue_slots", "sm_count"), _fp16_rate, _TOO_MUCH_ARITHMETIC),
+    _zero_beside(
+        "shared_wavefronts_ideal", "shared_wavefronts", 1000.0,
+        "wavefronts are needed, and the fewest possible are none",
+    ),
+    _zero_beside(
+        "global_reduction_requests", "l2_reduction_sectors", 1000.0,
+        "sectors were reduced without a request",
+    ),
+    _zero_beside("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
+    _zero_beside(
+        "achieved_occupancy", "active_warps", 0.5, "there are warps, and none is resident"
+    ),
+    _outside("sm_count", 1.0, 1024.0, "no GPU has that many SMs"),
+    _outside("grid_size", 1.0, float("inf"), "a grid has a block at least"),
+    _outside(
+        "duration", 300.0, float("inf"),
+        "no launch is that short (a kernel that does nothing takes 1,100 ns)",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A value that cannot be, and in which launches: it is treated as missing.
+
+    Where several ``metrics`` contradict each other, one of them is wrong and nobody knows which:
+    they are taken as they are, and the launch is judged with low confidence.
+    """
+
+    metric: str
+    reason: str
+    rows: BoolArray = field(compare=False)
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def anywhere(self) -> Doubt:
+        """The same without the launches, to count them by."""
+        return replace(self, rows=np.empty(0, dtype=np.bool_))
+
+    @property
+    def names(self) -> str:
+        """The metrics that it is about, for a message."""
+        return ", ".join(self.metrics[:4]) or self.metric
+
+
+ACCOUNTED: Final = 0.99
+"""Share of L2's sectors from L1 that global and local accesses can have moved, from which they are
+all of them. In 555 launches on an H200 (``tests/captures``, ``recorded``) whose kernels have shared
+memory and no bulk copies it is 0.999998 and more, in four with bulk copies 0.005 and less."""
+
+SECTORS_OF_ATOMICS: Final = 1.5 * EVERY.warp_size
+"""L2 sectors that an atomic of a warp takes at most: 47.4 in ``alarm-counts-by-sensor-and-plant``
+of ``cuda/pairs``, the most of 78 launches with atomics on an H200."""
+
+OPERANDS: Final = 0.25
+"""Use of L1's data stage against that of the tensor pipe, below which no ``wgmma`` reads operands
+from shared memory there: 0.6 to 1 in 15 kernels with ``wgmma`` of ``tests/captures`` (H200), and
+0.13 at most beyond loads and stores in those with ``mma.sync``."""
+
+
+def without_shared_memory(values: Values) -> BoolArray:
+    """Return the launches without shared memory, one end of each bulk copy and operand."""
+    none: BoolArray = (values("shared_memory_static") == 0) & (values("shared_memory_dynamic") == 0)
+    return none
+
+
+def without_bulk_copies(values: Values) -> BoolArray:
+    """Return the launches whose accesses account for all sectors between L1 and L2."""
+    with np.errstate(invalid="ignore"):
+        expected = ACCOUNTED * values("l2_sectors_from_l1")
+        return without_shared_memory(values) | np.greater_equal(_by_accesses(values), expected)
+
+
+def without_wgmma(values: Values) -> BoolArray:
+    """Return the launches whose loads and stores account for all of shared memory's traffic."""
+    by_warps = values("shared_load_wavefronts") + values("shared_store_wavefronts")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        others = 1.0 - by_warps / values("shared_wavefronts_measured")
+        beyond = values("shared_wavefronts_share") * others
+        none = np.less(beyond, OPERANDS * values("tensor_pipe"))
+    return without_shared_memory(values) | none
+
+
+def _by_accesses(values: Values) -> FloatArray:
+    loads = values("global_load_sectors") + values("local_load_sectors")
+    stores = values("global_store_sectors") + values("local_store_sectors")
+    # Stores pass L1 even where they hit, so a hit rate saves loads only.
+    hits = values("l1_hit_rate") * 0.01 * (loads + stores)
+    measured = loads + stores - np.clip(hits - stores, 0.0, loads)
+    # Without the counters of L1 it is what the addresses need before any cache.
+    ideal = values("global_sectors") + values("local_sectors")
+    atomics = values("global_atomic_requests") + values("global_reduction_requests")
+    return np.where(np.isnan(measured), ideal, measured) + SECTORS_OF_ATOMICS * atomics
+
+
+RULED_OUT: Final[Mapping[str, Callable[[Values], BoolArray]]] = MappingProxyType(
+    {
+        **dict.fromkeys((*BULK_COPIES, "tma_loads"), without_bulk_copies),
+        **dict.fromkeys(("async_copies", "tcgen05_pipe"), without_shared_memory),
+        "wgmma_pipe": without_wgmma,
+    }
+)
+"""The launches in which a metric is zero if it is missing, by the metric's name."""

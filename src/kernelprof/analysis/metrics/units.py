@@ -1,0 +1,542 @@
+"""How saturated each unit of the GPU is during a launch, and where warps spend their time.
+
+Everything here is an interval per launch, so that a missing metric widens what follows from it
+instead of turning into a number. Utilizations are fractions of the unit's peak over the whole
+duration; *saturation* is utilization against the practical ceiling of that unit, the highest that
+real kernels reach (:data:`PRACTICAL_CEILING`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import (
+    EVERY,
+    THREADS_ISSUED,
+    architecture,
+    chip_of,
+)
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.facts import Quantities, quantity
+from kernelprof.analysis.metrics.groups import (
+    FLOATING_POINT_RATES,
+    L2_STAGES,
+    PRACTICAL_CEILING,
+    SM_PIPES,
+    STALLS,
+)
+from kernelprof.analysis.metrics.interval import Interval, Truth, largest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kernelprof.analysis.metrics.architectures import Capability
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.interval import IntArray
+    from kernelprof.analysis.metrics.shipped_rules import ShippedRules
+
+
+CEILING_OF: Final = {
+    "issue_slots": PRACTICAL_CEILING["issue"],
+    "l1_throughput": PRACTICAL_CEILING["l1"],
+    "l1_throughput_active": PRACTICAL_CEILING["l1"],
+    "dram_throughput": PRACTICAL_CEILING["dram"],
+    **dict.fromkeys((*L2_STAGES, "l2_throughput"), PRACTICAL_CEILING["l2"]),
+    "sm_throughput": 1.0,
+    "memory_throughput": 1.0,
+}
+"""The practical ceiling of what a metric is the utilization of, by its canonical name."""
+
+PIPES_A_SLOT: Final = {
+    "alu_pipe": THREADS_ISSUED / EVERY.alu_lanes,
+    "fma_pipe": THREADS_ISSUED / EVERY.fma_lanes,
+    "xu_pipe": THREADS_ISSUED / EVERY.xu_lanes,
+}
+"""Utilization of a pipe for each share of the issue slots it gets, at most."""
+
+NEAR_LIMIT = 0.70
+"""Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
+(2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
+change to the unit's work and a change to latency both move the time."""
+
+LONG_QUEUE = 0.30
+"""Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
+limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
+products of ``jacobi-many-right-sides-tf32`` in ``cuda/pairs`` leave the tensor pipe at 65 % while
+warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x faster. The same for
+barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
+waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
+
+HEAVY_RATIO = 1.25
+"""FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
+runs on the heavy half alone, which is then up to twice as busy as the whole."""
+
+UNEXPLAINED_FROM = 0.6
+"""Nsight Compute's SOLBottleneck rule (2025.3): from 60 % of peak on, a unit is no longer idle."""
+
+UNEXPLAINED_RATIO = 0.8
+"""The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
+``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
+
+BUSY_CONSTANTS = 0.50
+"""Use of the cache of indexed constants from which it can be what warps queue for: 67 % in
+``table_constant`` of ``tests/captures/validation``, 184x slower than a table in shared memory.
+Each of its misses takes a cycle of the cache behind it."""
+
+CONSTANTS_PER_ADU = 1.05
+"""Use of that cache against that of the ADU pipe, at most: 1.02 in 1,366 launches of ours."""
+
+L1_ELAPSED = (0.998, 1.017)
+"""L1's utilization of the whole launch against that of its active cycles times the active share of
+the SMs: 0.9992 to 1.0156 in 517 launches of ours at more than 5 % (H200, ncu 2025.3.1)."""
+
+NOT_FOLLOWED = 0.07
+"""Most by which the busiest of all issue slots and pipes exceeds the busiest that rules follow: 6.9
+points in 599 launches of ours (``convolve_one`` of ``tests/captures/validation``)."""
+
+LAUNCH_OVERHEAD_NS = 1_700.0
+"""Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
+under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and of
+``DeviceScanInitKernel`` in ``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
+
+NOT_HIDDEN_BY_WARPS = (
+    "selected", "not_selected", "lg_throttle", "mio_throttle", "tex_throttle",
+    "math_pipe_throttle", "dispatch_stall", "barrier",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NamePerLaunch:
+    """One of a few names for each launch: that of row ``r`` is ``names[codes[r]]``."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def __getitem__(self, row: int) -> str:
+        name: str = self.names[self.codes[row]]
+        return name
+
+    def called(self, call: Callable[[str], str]) -> NamePerLaunch:
+        """Return the same with what people call each of them."""
+        return NamePerLaunch(tuple(call(name) for name in self.names), self.codes)
+
+
+def highest(facts: Facts, ceilings: Mapping[str, float]) -> tuple[NamePerLaunch, Interval]:
+    """Return the percentage that is the largest against its ceiling, and its value.
+
+    The first of them where a launch has none; its value is then anything from 0 to 100.
+    """
+    names = tuple(ceilings)
+    values = np.vstack([facts.values(name) for name in names])
+    shares = values / np.array(list(ceilings.values()))[:, None]
+    first = np.where(np.isnan(shares), -1.0, shares).argmax(axis=0)
+    shown = values[first, np.arange(facts.count)]
+    missing = np.isnan(shown)
+    low, high = np.where(missing, 0.0, shown), np.where(missing, 100.0, shown)
+    return NamePerLaunch(names, first), Interval(low, high)
+
+
+class WarpStates(Quantities):
+    """Shares of a warp's time, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, shipped: ShippedRules) -> None:
+        super().__init__(facts)
+        self.shipped = shipped
+
+    @quantity
+    def cycles_per_instruction(self) -> Interval:
+        """Cycles between two instructions of a warp."""
+        facts = self.facts
+        own = facts.metric("warp_cycles_per_instruction")
+        own = own.or_else(
+            facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
+        )
+        total = self.facts.exact(0.0)
+        for name in STALLS:
+            total = total + facts.metric(f"stall_{name}")
+        return own.or_else(
+            Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high))
+        )
+
+    @quantity
+    def working_share(self) -> Interval:
+        """Part of the duration that is not the fixed cost of a launch."""
+        duration = self.facts.metric("duration")
+        return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
+
+    def _stall(self, name: str) -> Interval:
+        return self.remember(WarpStates._compute_stall, name)
+
+    def _compute_stall(self, name: str) -> Interval:
+        if name == "selected":
+            # The cycle in which it issues: one per instruction, by definition.
+            return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
+        stall = self.facts.metric(f"stall_{name}")
+        if not self.shipped.is_available:
+            return stall
+        most = self.cycles_per_instruction * Interval.exactly(self.shipped.stall_at_most(name))
+        return stall.or_else(stall.at_most(most.high_only()))
+
+    def _stalls_of(self, holds: Callable[[str], bool]) -> Interval:
+        waits = self.facts.exact(0.0)
+        for name in STALLS:
+            if holds(name):
+                waits = waits + self._stall(name)
+        return waits
+
+    def queue_share(self, name: str) -> Interval:
+        """Return the share of a warp's time in one queue, from two counters alone."""
+        total = self.facts.metric("warp_cycles_per_instruction")
+        return (self._stall(name) / total.at_least(1e-6)).at_most(1.0)
+
+    def stall_share(self, *names: str) -> Interval:
+        """Return the share of a warp's time that it waits for the named reasons, 0 to 1."""
+        return self.remember(WarpStates._compute_share, *names)
+
+    def _compute_share(self, *names: str) -> Interval:
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (self._stalls_of(names.__contains__) / total).at_most(1.0)
+        if not share.is_exact.all():
+            # What the other reasons do not take is the most that is left for these.
+            others = self._stalls_of(lambda name: name not in names)
+            left = (1.0 - others / total).within(0.0, 1.0)
+            share = share.or_else(share.at_most(left.high_only()))
+        return share * self.working_share
+
+    @quantity
+    def latency_share(self) -> Interval:
+        """Share of a warp's time in waits that more warps would hide, 0 to 1.
+
+        Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
+        or could issue does not wait.
+        """
+        busy = self.facts.exact(0.0)
+        for name in NOT_HIDDEN_BY_WARPS:
+            busy = busy + self._stall(name)
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (1.0 - busy / total).within(0.0, 1.0)
+        if not share.is_exact.all():
+            waits = self._stalls_of(lambda name: name not in NOT_HIDDEN_BY_WARPS)
+            seen = (waits / total).at_most(1.0)
+            share = share.or_else(share.within_bounds(seen))
+        return share * self.working_share
+
+
+class UnitUtilization(Quantities):
+    """Derived quantities that several rules share, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, shipped: ShippedRules) -> None:
+        super().__init__(facts)
+        self.shipped = shipped
+        self.warps = WarpStates(facts, shipped)
+
+    # --- units ---------------------------------------------------------------------------------
+
+    def _inside_sm(self, name: str) -> Interval:
+        """Issue slots and pipes are at most as busy as the busiest of them."""
+        facts = self.facts
+        own = facts.fraction(name)
+        busiest = facts.fraction("instruction_throughput")
+        busiest = busiest.or_else(busiest.at_most(facts.fraction("sm_throughput")))
+        return own.or_else(own.at_most(busiest))
+
+    @quantity
+    def issue(self) -> Interval:
+        """Share of issue slots used."""
+        slots = self._inside_sm("issue_slots")
+        return slots.or_else(slots.at_most(self.facts.fraction("issue_slots_active")))
+
+    def pipe(self, name: str) -> Interval:
+        """Return the utilization of an arithmetic pipe, by its metric's canonical name."""
+        return self.remember(UnitUtilization._compute_pipe, name)
+
+    @quantity
+    def multiplies_integers(self) -> Truth:
+        """Whether integer multiplications keep the heavy half of the FMA pipe busier than FP32."""
+        return self.pipe("fma_heavy_pipe") > self.pipe("fma_pipe") * HEAVY_RATIO
+
+    def _compute_pipe(self, name: str) -> Interval:
+        own = self._inside_sm(name)
+        own = own.or_else(own.at_most(Interval.exactly(self.shipped.pipe_at_most(name))))
+        if name in PIPES_A_SLOT:
+            slots = self._issue_without_fp64.high_only() * PIPES_A_SLOT[name]
+            own = own.or_else(own.at_most(slots))
+        if name == "tensor_pipe":
+            own = own.at_least(self._tcgen05)
+            # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
+            both = Interval.exactly(self.shipped.shared_pipe_at_most)
+            own = own.or_else(own.at_most((both - self.pipe("fp64_pipe")).high_only()))
+        if name == "fma_heavy_pipe":
+            # Half of the FMA pipe: twice as busy as the whole at most.
+            own = own.or_else(own.at_most(self.pipe("fma_pipe").high_only() * 2.0))
+        if name == "fp64_pipe":
+            own = own.or_else(own.at_least(self.shipped.peak_share("fp64").low_only()))
+        if name == "xu_pipe" and self.shipped.is_available:
+            own = own.or_else(self._special_functions_by_elimination(own))
+        return own
+
+    @quantity
+    def _tcgen05(self) -> Interval:
+        """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
+        own = self._inside_sm("tcgen05_pipe")
+        metric = catalogue()["tcgen05_pipe"]
+        possible = self.facts.by_capability(
+            lambda capability: (
+                capability is None
+                or (chip_of(capability) is not None and not metric.is_zero_on(capability))
+            )
+        )
+        return Interval(own.low, np.where(possible | own.is_exact, own.high, 0.0))
+
+    @quantity
+    def _issue_without_fp64(self) -> Interval:
+        """Issue slots that FP64 instructions leave to other pipes.
+
+        Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
+        """
+        half_rate = self.facts.by_capability(_has_fp64_at_half_rate)
+        by_fp64 = self.pipe("fp64_pipe").low_only() * Interval.exactly(
+            np.where(half_rate, 0.5, 0.0)
+        )
+        return self.issue - by_fp64
+
+    def _special_functions_by_elimination(self, own: Interval) -> Interval:
+        """XU is what is left where the SM is full, nothing else in it is, and warps queue for MIO.
+
+        Shared memory, special functions and dynamic branches share the MIO queue; the memory pipes'
+        own utilization rules out the first.
+        """
+        facts = self.facts
+        whole = facts.fraction("sm_throughput")
+        others = largest(
+            self.issue,
+            self.l1,
+            facts.fraction("sm_memory_throughput"),
+            *(self.pipe(name) for name in ("alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe")),
+        )
+        queue = facts.metric("stall_mio_throttle") / self.warps.cycles_per_instruction.at_least(
+            1e-6
+        )
+        alone = (others < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
+        return _set_where(own, whole, alone)
+
+    @quantity
+    def dram(self) -> Interval:
+        own = self.facts.fraction("dram_throughput")
+        return own.or_else(own.at_most(self.facts.fraction("memory_throughput")))
+
+    @quantity
+    def _memory_parts(self) -> tuple[Interval, Interval]:
+        """Utilization of L1 and of L2's limiting stages, narrowed by what each tells of the other.
+
+        The memory system's throughput is that of its busiest part, so a part that the capture does
+        not show is known where all the others are below the whole.
+        """
+        facts = self.facts
+        whole = facts.fraction("memory_throughput")
+        l1 = facts.fraction("l1_throughput")
+        while_active = facts.fraction("l1_throughput_active")
+        elapsed = Interval(
+            (while_active * self.active_share).low * L1_ELAPSED[0],
+            (while_active * self.active_share).high * L1_ELAPSED[1],
+        )
+        l1 = l1.or_else(l1.within_bounds(elapsed).at_most(while_active).at_most(whole))
+        stages = largest(*(facts.fraction(name) for name in L2_STAGES))
+        ceiling = facts.fraction("l2_throughput").at_most(whole)
+        l2 = Interval(
+            np.minimum(stages.low, ceiling.high),
+            np.where(stages.is_exact, stages.high, np.minimum(stages.high, ceiling.high)),
+        )
+        l1_is_whole = (whole > l2) & (whole > self.dram)
+        l2_is_whole = (whole > l1) & (whole > self.dram)
+        return (
+            l1.or_else(_set_where(l1, whole, l1_is_whole)),
+            l2.or_else(_set_where(l2, whole, l2_is_whole)),
+        )
+
+    @property
+    def l1(self) -> Interval:
+        """Utilization of L1/TEX: its busiest stage (wavefronts, requests, write-back)."""
+        return self._memory_parts[0]
+
+    @property
+    def l2(self) -> Interval:
+        """Utilization of the L2 stages that limit: tags, sectors, data and the links to the SMs."""
+        return self._memory_parts[1]
+
+    @quantity
+    def saturations(self) -> dict[str, Interval]:
+        """Saturation of each unit, 0 to 1, by the unit's name."""
+        units = {"issue": self.issue, "l1": self.l1, "l2": self.l2, "dram": self.dram}
+        result = {
+            name: (value * (1 / PRACTICAL_CEILING[name])).at_most(1.0)
+            for name, value in units.items()
+        }
+        queues = self._queues("math_pipe_throttle")
+        for name in SM_PIPES:
+            pipe = self.pipe(name)
+            others = largest(*(self.pipe(other) for other in SM_PIPES if other != name))
+            full = queues & (pipe >= UNEXPLAINED_FROM) & (pipe > others)
+            saturation = (pipe * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+            result[name] = saturation.where(~full, 1.0)
+        result["adu_pipe"] = (self.barrier_unit * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+        result["constant_cache"] = self.constant_unit
+        return result
+
+    @quantity
+    def barrier_unit(self) -> Interval:
+        """Utilization of the address-divergence unit where warps queue at it for barriers.
+
+        It counts their arrivals. Its other work (constants, indirect branches) has no rule.
+        """
+        own = self.facts.fraction("adu_pipe")
+        own = own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
+        return own.where(self._queues("barrier"), 0.0)
+
+    @quantity
+    def constant_cache(self) -> Interval:
+        """Utilization of the cache of indexed constants, whose requests all pass the ADU pipe."""
+        own = self.facts.fraction("constant_cache")
+        adu = self.facts.fraction("adu_pipe")
+        adu = adu.or_else(adu.at_most(self.facts.fraction("sm_throughput")))
+        return own.or_else(own.at_most((adu * CONSTANTS_PER_ADU).high_only()))
+
+    @quantity
+    def constant_queue(self) -> Interval:
+        """Share of a warp's time in the queue of MIO, which a busy constant cache holds up."""
+        return self.warps.queue_share("mio_throttle")
+
+    @quantity
+    def constant_unit(self) -> Interval:
+        """Saturation of that cache: full where warps queue for it, nothing of note elsewhere.
+
+        Its queue is that of all that MIO executes; there it has to be by far the busiest. A details
+        page does not show it.
+        """
+        others = largest(self.issue, self.l1, *(self.pipe(name) for name in SM_PIPES))
+        queue = self.constant_queue > LONG_QUEUE
+        cache = self.constant_cache
+        full = queue & (cache >= BUSY_CONSTANTS) & (cache * UNEXPLAINED_RATIO > others)
+        if self.shipped.is_available:
+            full = Truth(full.sure, full.sure)
+        return self.facts.exact(1.0).where(full, 0.0)
+
+    def _queues(self, stall: str) -> Truth:
+        return (self.warps.queue_share(stall) > LONG_QUEUE) & (self.issue < NEAR_LIMIT)
+
+    @quantity
+    def active_share(self) -> Interval:
+        """Share of the launch in which an average SM had work, 0 to 1."""
+        elapsed = self.facts.metric("sm_cycles_elapsed")
+        return (self.facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
+
+    @quantity
+    def top(self) -> Interval:
+        """Saturation of the busiest unit."""
+        busiest = largest(*self.saturations.values())
+        # A part that we do not follow (barrier unit, uniform datapath) still shows in the whole.
+        return largest(
+            busiest, self.facts.fraction("sm_throughput"), self.facts.fraction("memory_throughput")
+        ).at_most(1.0)
+
+    @quantity
+    def sm_outside_l1(self) -> Interval:
+        """Utilization of whatever in the SM is busier than L1: issue slots or a pipe.
+
+        Where the capture does not say it in so many words: the SM's throughput is that of its
+        busiest part, the load/store pipe among them, and that pipe is never busier than L1.
+        """
+        facts = self.facts
+        busiest = facts.fraction("instruction_throughput")
+        whole = facts.fraction("sm_throughput")
+        parts = largest(self.issue, *(self.pipe(name) for name in SM_PIPES))
+        followed = busiest.within(parts.low_only(), (parts + NOT_FOLLOWED).high_only())
+        outside_l1 = whole.where(whole > self.l1, busiest.at_most(whole))
+        return busiest.or_else(outside_l1.within_bounds(followed))
+
+    @quantity
+    def limited_by_something_else(self) -> Truth:
+        """Whether the SM's busiest part is near its limit and none that the rules follow.
+
+        The unit for barriers and indirect branches and the uniform datapath are such parts. No rule
+        names them, so no rule can be right about such a launch.
+        """
+        whole = self.facts.fraction("sm_throughput")
+        at_barriers = self.warps.stall_share("barrier") >= 0.1
+        barriers = self.facts.fraction("adu_pipe").where(at_barriers, 0.0)
+        constants = self.constant_cache.where(self.constant_unit > 0.0, 0.0)
+        parts = [self.issue, self.l1, barriers, constants]
+        parts += [self.pipe(name) for name in SM_PIPES]
+        return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
+
+    def others(self, *excluded: str) -> Interval:
+        """Return the saturation of the busiest unit other than those named.
+
+        Name ``sm`` to leave out whatever the SM's busiest part is, for a unit inside the SM.
+        """
+        saturations = [value for name, value in self.saturations.items() if name not in excluded]
+        return largest(*saturations, *([] if "sm" in excluded else [self.sm_outside_l1]))
+
+    @quantity
+    def busiest_unit(self) -> tuple[NamePerLaunch, Interval]:
+        """The metric of the unit that is nearest to its ceiling, for each launch, and its value."""
+        pipes = dict.fromkeys(SM_PIPES, PRACTICAL_CEILING["pipe"])
+        return highest(self.facts, {**CEILING_OF, **pipes})
+
+    @quantity
+    def busiest_l2_stage(self) -> tuple[NamePerLaunch, Interval]:
+        """The metric of the L2 stage that is busiest, for each launch, and its value."""
+        return highest(self.facts, dict.fromkeys((*L2_STAGES, "l2_throughput"), 1.0))
+
+    # --- instructions --------------------------------------------------------------------------
+
+    @quantity
+    def arithmetic_share(self) -> Interval:
+        """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
+        facts = self.facts
+        rate = facts.exact(0.0)
+        for name in FLOATING_POINT_RATES:
+            rate = rate + facts.metric(name)
+        slots = facts.metric("sm_count") * EVERY.schedulers * facts.fraction("issue_slots")
+        threads = facts.metric("threads_per_instruction").at_most(32.0)
+        share = (rate / (slots * threads)).at_most(1.0)
+        # An FMA counts for two operations of the peak, an add or a multiply for one.
+        peak = self.shipped.peak_share("fp32")
+        reported = Interval(
+            (peak / self.issue.at_least(1e-6)).at_most(1.0).low,
+            (peak * 2.0 / self.issue.at_least(1e-6)).at_most(1.0).high,
+        )
+        pipes = facts.exact(0.0)
+        for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe"):
+            pipes = pipes + self.pipe(name)
+        most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
+        return share.or_else(share.at_most(most.high_only()).within_bounds(reported))
+
+    # --- limits --------------------------------------------------------------------------------
+
+    @quantity
+    def saturated(self) -> Truth:
+        """Whether some unit is near its limit."""
+        return self.top >= NEAR_LIMIT
+
+    @staticmethod
+    def busiest(*saturations: Interval) -> Interval:
+        """Return the largest of several saturations."""
+        return largest(*saturations)
+
+    def is_near_limit(self, unit: str) -> Truth:
+        return self.saturations[unit] >= NEAR_LIMIT
+
+
+def _has_fp64_at_half_rate(capability: Capability | None) -> bool:
+    model = architecture(capability)
+    return model is not None and model.fp64_lanes == THREADS_ISSUED / 2
+
+
+def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:
+    return Interval(
+        np.where(condition.sure, value.low, own.low), np.where(condition.sure, value.high, own.high)
+    )

@@ -1,0 +1,1 @@
+"""Compiling a kernel with ``nvcc`` in a way that no shell reads untrusted text."""

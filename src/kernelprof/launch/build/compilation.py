@@ -1,0 +1,395 @@
+"""From source to cubin, and which of its entries is the kernel. The compiler itself is handed in.
+
+It compiles a copy (:mod:`kernelprof.launch.build.nvcc`) with a ``#line`` directive: messages and
+``-lineinfo`` name the user's file and lines. Messages of ``ptxas`` are those of CUDA 13.0 and
+13.5 (``tests/launch/ptxas``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.options import resolve_folders, split_options
+from kernelprof.launch.signature import (
+    choose,
+    chosen_arguments,
+    has_main,
+    kernels,
+    plain_argument,
+    template_arguments,
+    template_type,
+)
+from kernelprof.launch.source import read_source
+from kernelprof.launch.specification.expressions import SpecError
+from kernelprof.model.manifest import CompilerWarning
+from kernelprof.model.numbers import count
+from kernelprof.tools import ask, find_in_toolkit
+from sassim.errors import CubinError
+from sassim.sass.elf import list_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from kernelprof.launch.build.cubin import CompiledCubin
+    from kernelprof.launch.signature import KernelSignature
+    from kernelprof.launch.specification.spec import LaunchSpec
+
+    Compiler = Callable[[str, Sequence[str], str, Path], CompiledCubin]
+    """Compiles a source with options for an architecture; includes are looked for in the folder.
+
+    Each option holds one value, and folders are absolute. Raises :class:`CompileError` with what
+    ``nvcc`` wrote.
+    """
+
+_WARNING: Final = re.compile(r"^ptxas (?:info|warning) *: \((C75[0-9]{2})\) (.+)$", re.MULTILINE)
+"""Codes from C7500 on are of ``wgmma`` and ``setmaxnreg``: serialized, ignored, or waited for."""
+_FUNCTION: Final = re.compile(r"in (?:the )?function '([^']+)'")
+_SPILLS: Final = re.compile(
+    r"^ptxas info *: Function properties for (\S+)\n"
+    r".*?([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads",
+    re.MULTILINE,
+)
+_ERROR: Final = re.compile(r"^ptxas .*\berror *: (.*)$")
+_MOST_ERRORS: Final = 5
+_ONLY_ON: Final = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
+"""Instructions that one set of features alone has (the PTX ISA, "Target ISA Notes" of each)."""
+_REQUIRED: Final = re.compile(r"requires \.target (sm_[0-9]+[af]?) or higher")
+
+
+class Spills(NamedTuple):
+    """Bytes of registers that a thread stores to and loads from local memory."""
+
+    store_bytes: int
+    load_bytes: int
+
+
+def parse_warnings(
+    output: str, entry: str, entries: Collection[str]
+) -> tuple[CompilerWarning, ...]:
+    """Return the warnings that concern one kernel, in order, each once.
+
+    A warning of a function that kernels call, or of no function, may concern it; those of other
+    kernels do not.
+    """
+    result = []
+    for code, text in _WARNING.findall(output):
+        function_name = _FUNCTION.search(text)
+        function = None if function_name is None else function_name[1]
+        if function == entry or function not in entries:
+            result.append(CompilerWarning(code, " ".join(text.split()), function))
+    return tuple(dict.fromkeys(result))
+
+
+def shorten_errors(output: str) -> str:
+    """Shorten compiler output to the first few errors of ``ptxas``, each once."""
+    seen: set[str] = set()
+    lines, left = [], 0
+    for line in output.splitlines():
+        error = _ERROR.match(line)
+        if error is None:
+            lines.append(line)
+        elif error[1] not in seen and len(seen) < _MOST_ERRORS:
+            seen.add(error[1])
+            lines.append(line)
+        else:
+            left += 1
+    return "\n".join([*lines, *([f"and {count(left, 'more error')} of ptxas"] if left else [])])
+
+
+def required_architecture(output: str) -> str | None:
+    """Return the architecture that ``ptxas`` requires, ``None`` if it names none."""
+    errors = "\n".join(line for line in output.splitlines() if _ERROR.match(line))
+    for instruction, arch in _ONLY_ON.items():
+        if f"Instruction '{instruction}." in errors:
+            return arch
+    targets = _REQUIRED.findall(errors)
+    return max(targets, key=lambda arch: int(re.sub(r"\D", "", arch))) if targets else None
+
+
+def parse_spills(output: str, entry: str) -> Spills | None:
+    """Return the spills that ``ptxas -v`` reports for a kernel, ``None`` without a report."""
+    for function, stores, loads in _SPILLS.findall(output):
+        if function == entry:
+            return Spills(int(stores), int(loads))
+    return None
+
+
+_FIRST_ERROR = re.compile(
+    r"^(.+?)(?:\((\d+)\)|:(\d+):\d+): (?:catastrophic |fatal )?error", re.MULTILINE
+)
+"""As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
+_TWICE = "explicitly instantiated more than once"
+_DEMANGLER = "cu++filt"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A compiled kernel."""
+
+    cubin: bytes
+    entry: str
+    options: tuple[str, ...]
+    arch: str
+    warnings: tuple[CompilerWarning, ...] = ()
+    spills: Spills | None = None
+
+
+def build_kernel(
+    spec: LaunchSpec, source: Path, arch: str, compiler: Compiler, shown_path: Path | None = None
+) -> Built:
+    """Compile a kernel for an architecture such as ``sm_90``.
+
+    ``named`` is the source's name in messages and ``-lineinfo``. Raises :class:`SpecError`
+    where its arguments do not fit.
+    """
+    text = read_source(source)
+    check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
+    folder = source.parent.resolve()
+    fixed, flags = spec.compile.fixed(), split_options(spec.compile.flags)
+    given = resolve_folders(("-lineinfo", *fixed, *flags), folder)
+    target = compile_target(spec, arch)
+    name = shown_path or source.resolve()
+    try:
+        done = compiler(instrument_source(text, name, spec.kernel), given, target, folder)
+    except CompileError as error:
+        if _TWICE not in error.what:
+            raise
+        done = compiler(with_line_directive(name, text), given, target, folder)
+    try:
+        names = list_kernels(done.cubin)
+    except CubinError as error:
+        raise CompileError(error.what, hint="see [compile] flags") from error
+    entry = done.entry or find_entry(names, spec.kernel, str(source))
+    return Built(
+        cubin=done.cubin,
+        entry=entry,
+        options=nvcc_options(spec),
+        arch=target,
+        warnings=parse_warnings(done.messages, entry, names),
+        spills=parse_spills(done.messages, entry),
+    )
+
+
+def compile_target(spec: LaunchSpec, arch: str) -> str:
+    """Return what a device's code is compiled for: ``sm_90a`` on ``sm_90``, unless refused.
+
+    From compute capability 9.0 on, the newest instructions (``wgmma``, ``tcgen05``) are only in
+    the architecture-specific set, which has all others, too (PTX ISA, ".target").
+    """
+    specific = spec.compile.architecture_specific and int(arch.removeprefix("sm_")) >= 90
+    return f"{arch}a" if specific else arch
+
+
+def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
+    """Refuse arguments that do not fit the kernel's parameters: number, arrays, types."""
+    for what, hint in _misfits(spec, kernel) if kernel.readable else ():
+        raise SpecError(what, where=str(spec.path) if spec.path else None, hint=hint)
+
+
+def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, str | None]]:
+    if "<" in spec.kernel and not kernel.template:
+        what = f"{kernel.name} is not a template, and has arguments: {spec.kernel!r}"
+        yield what, f'kernel = "{kernel.name}"'
+    if kernel.template and "<" not in spec.kernel:
+        listed = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
+        what = f"{kernel.name} is a template of ({listed}), and its arguments are missing"
+        yield what, f'name the instance to measure: kernel = "{kernel.name}<...>"'
+    listed = f"the parameters are ({', '.join(p.written for p in kernel.parameters)})"
+    passed = [argument for argument in spec.arguments if argument.passed]
+    wanted, given = len(kernel.parameters), len(passed)
+    if wanted != given:
+        what = f"{kernel.name} has {wanted} parameters, and the specification {given} arguments"
+        what += " that are passed" if given < len(spec.arguments) else ""
+        yield what, f"{listed}; each has one [[arguments]] table, in order"
+    chosen = chosen_arguments(kernel, spec.kernel)
+    for argument, parameter in zip(passed, kernel.parameters, strict=True):
+        name, is_array = repr(argument.name), argument.shape is not None
+        if parameter.map_elsewhere:
+            what = f"the kernel's parameter '{parameter.written}' points or refers to a tensor map"
+            by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
+            yield what, f"tensor maps are passed by value: declare it '{by_value}'"
+            continue
+        is_map, is_structure = argument.tensor_map is not None, argument.members is not None
+        type_name = parameter.type or template_type(parameter, chosen)
+        fits = is_map or type_name in (None, argument.type)
+        kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
+        kind = "a tensor map" if is_map else "a structure" if is_structure else kind
+        if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
+            what = f"argument {name} is {kind}, and the kernel's parameter is '{parameter.written}'"
+            what += f", here of {type_name}" if type_name != parameter.type else ""
+            yield what, f"{listed}; the arguments stand in the same order"
+        if argument.output and parameter.const:
+            what = f"argument {name} is an output, and the kernel may not write it"
+            yield f"{what}: '{parameter.written}'", None
+    for argument in spec.arguments:
+        name, file = repr(argument.name), argument.file
+        if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
+            what = f"argument {name} is filled from {file}, and there is no such file"
+            yield what, f"it is looked for in {spec.path.parent}"
+
+
+def nvcc_options(spec: LaunchSpec) -> tuple[str, ...]:
+    """Return the options of ``nvcc`` beside the architecture."""
+    return ("-lineinfo", *spec.compile.arguments())
+
+
+def with_line_directive(name: Path, text: str) -> str:
+    """Prefix a source with a ``#line`` directive that names a file."""
+    return f"#line 1 {json.dumps(str(name), ensure_ascii=False)}\n" + text.removeprefix("\ufeff")
+
+
+def instrument_source(text: str, shown_path: Path, kernel: str) -> str:
+    """Return the source to compile: with its file name and the template's instantiation."""
+    lines = [with_line_directive(shown_path, text)]
+    if "<" in kernel:
+        lines += ['#line 1 "kernel of the launch specification"']
+        lines += [f"template __global__ decltype({kernel}) {kernel};", ""]
+    return "\n".join(lines)
+
+
+def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
+    """Return the mangled name of the kernel that a specification names."""
+    plain = kernel.partition("<")[0]
+    if plain in names:
+        return plain
+    scopes, template = plain.split("::"), "<" in kernel
+    read = {name: _base_name(name) for name in names}
+    matches = [name for name in names if read[name] == (scopes, template)]
+    matches = matches or [
+        n for n in names if (read[n][0][-1:], read[n][1]) == (scopes[-1:], template)
+    ]
+    if len(matches) > 1 and template:
+        matches = _instances(matches, kernel)
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise CompileError(
+            f"the compiled file has no kernel {kernel!r}; it has: {', '.join(names) or 'none'}",
+            where=where,
+            hint="is it inside an #if that the defines leave out?",
+        )
+    hint = 'give the kernel a name of its own, or declare it extern "C"'
+    if template:
+        hint = "write all template arguments as plain numbers and types, in the template's order"
+        if find_in_toolkit(_DEMANGLER) is None:
+            hint = (
+                f"{_DEMANGLER} of the CUDA toolkit distinguishes them, and is not installed here: "
+                "install it, or leave one of them in the file"
+            )
+    raise CompileError(
+        f"more than one compiled kernel is called {plain!r}: {', '.join(matches)}",
+        where=where,
+        hint=hint,
+    )
+
+
+def _base_name(name: str) -> tuple[list[str], bool]:
+    """A mangled function's namespaces and name, and whether it is of a template.
+
+    Each part stands with its length before it, an I begins template arguments; nameless namespaces
+    are left out (Itanium C++ ABI). Without namespaces, what follows the one part is the parameters'
+    types, which look the same: ``_Z4gemm14CUtensorMap_stPf``.
+    """
+    parts: list[str] = []
+    nested = name.startswith("_ZN")
+    at = len("_ZN") if nested else len("_Z")
+    while (nested or not parts) and (match := re.compile(r"L?(\d+)").match(name, at)):
+        at = match.end() + int(match[1])
+        parts.append(name[match.end() : at])
+    return [match for match in parts if not match.startswith("_GLOBAL__N_")], name[
+        at : at + 1
+    ] == "I"
+
+
+def _instances(names: Sequence[str], kernel: str) -> list[str]:
+    program = find_in_toolkit(_DEMANGLER)
+    done = None if program is None else ask(program, *names)
+    readable = [] if done is None else done.stdout.splitlines()
+    if len(readable) != len(names):
+        return list(names)
+    wanted = [plain_argument(each) for each in template_arguments(kernel)]
+    fitting: dict[str, int] = {}
+    for name, shown in zip(names, readable, strict=True):
+        given = [plain_argument(each) for each in template_arguments(shown)]
+        pairs = zip(wanted, given, strict=False)
+        if len(given) >= len(wanted) and all(one in (None, other) for one, other in pairs):
+            fitting[name] = len(given)
+    # Arguments that are left out are defaults: an instance without more is nearer.
+    nearest = min(fitting.values(), default=0)
+    return [name for name, count in fitting.items() if count == nearest] or list(names)
+
+
+def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> CompileError:
+    """Return the error for a refused source.
+
+    It has ``nvcc``'s messages, the first error's line and a hint; ``kernel`` is ``None`` for a
+    program with its own ``main``.
+    """
+    first = _FIRST_ERROR.search(output)
+    where = f"{first[1]}:{first[2] or first[3]}" if first else str(source)
+    undefined = re.search(r'identifier "(\w+)" is undefined', output)
+    unknown = re.search(r"Unsupported gpu architecture '\w+?_(\w+)'", output)
+    hint = "correct the source, or the flags and defines under [compile]"
+    if kernel is None:
+        hint = (
+            "one that needs other options or libraries is built by yourself, and then "
+            "profiled: kernelprof diagnose -- ./app args..."
+        )
+    elif unknown:
+        hint = "this nvcc is older than the GPU: install a newer CUDA toolkit"
+        if unknown[1].endswith("a"):
+            hint += ", or go without what this GPU alone has: architecture_specific = false"
+            hint += " under [compile]"
+    elif needs := required_architecture(output):
+        hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
+    elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
+        hint = f"it may be declared in {missing[1]}, which was not found: where that lies, say "
+        hint += 'flags = ["-IFOLDER"] under [compile]'
+    elif undefined:
+        hint = f"declare {undefined[1]}, or add it to [compile] defines"
+    elif "kernel of the launch specification" in output:
+        hint = f"do the template arguments of kernel = {kernel!r} fit the template?"
+    elif has_main(read_source(source)):
+        hint += "; a file with its own main() can be profiled as a program, too"
+    what = "program" if kernel is None else "kernel"
+    message = shorten_errors(output.strip())
+    return CompileError(f"the {what} does not compile:\n{message}", where=where, hint=hint)
+
+
+def write_built(file: Path, key: str, built: Built) -> None:
+    """Write a kernel: its properties in a line of JSON, then the cubin."""
+    head = {
+        "key": key,
+        "entry": built.entry,
+        "options": built.options,
+        "arch": built.arch,
+        "warnings": [asdict(each) for each in built.warnings],
+        "spills": built.spills,
+    }
+    file.write_bytes(json.dumps(head).encode() + b"\n" + built.cubin)
+
+
+def read_built(file: Path, key: str) -> Built | None:
+    """Return the kernel that :func:`write_built` wrote with that key, else ``None``."""
+    if not file.is_file():
+        return None
+    line, _, cubin = file.read_bytes().partition(b"\n")
+    try:
+        head = json.loads(line)
+    except ValueError:
+        return None
+    if head["key"] != key:
+        return None
+    return Built(
+        cubin=cubin,
+        entry=head["entry"],
+        options=tuple(head["options"]),
+        arch=head["arch"],
+        warnings=tuple(CompilerWarning(**each) for each in head["warnings"]),
+        spills=None if head["spills"] is None else Spills(*head["spills"]),
+    )

@@ -1,0 +1,1 @@
+"""Array values, references, and the comparison of a result with them."""

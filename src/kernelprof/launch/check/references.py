@@ -1,0 +1,285 @@
+"""What a kernel's result has to be, in float64 over NumPy: built-in, or the user's function.
+
+Also calls the functions that a specification names as ``"module:function"``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import math
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from kernelprof.errors import KernelprofError
+from kernelprof.launch.source import module_path
+from kernelprof.model.specification import NO_REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+
+class BadFunctionError(KernelprofError):
+    """A reference or fill function that does not exist, does not fit, or fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The inputs of a reference: values before the launch, floating-point ones as float64."""
+
+    inputs: Mapping[str, Array]
+    """The arrays that the kernel only reads, in the order of its parameters."""
+    outputs: Mapping[str, Array]
+    """The arrays that it writes, as they were filled; a poisoned one holds NaN."""
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def matrix(self, which: int, rows: str, columns: str) -> Array:
+        """Return an input as a matrix: as shaped, or by the sizes of these names if flat."""
+        array = list(self.inputs.values())[which]
+        if array.ndim == 2:
+            return array
+        if rows not in self.sizes or columns not in self.sizes:
+            raise ValueError(f"a flat array, and no sizes {rows} and {columns}")
+        return array.reshape(self.sizes[rows], self.sizes[columns])
+
+    def scaled(self, product: Array) -> Any:
+        """Return ``alpha * product + beta * C``, with the scalars that the kernel has."""
+        result = self.scalars.get("alpha", 1.0) * product
+        beta = self.scalars.get("beta", 0.0)
+        before = next(iter(self.outputs.values()))
+        return result + beta * before.reshape(result.shape) if beta else result
+
+    @property
+    def factor(self) -> float:
+        """Return the scalar ``a`` or ``alpha``, else the only scalar that is no size."""
+        for name in ("a", "alpha"):
+            if name in self.scalars:
+                return self.scalars[name]
+        others = [value for name, value in self.scalars.items() if name not in self.sizes]
+        if len(others) != 1:
+            raise ValueError("no scalar is called a or alpha")
+        return others[0]
+
+
+class Builtin(NamedTuple):
+    """A built-in reference, which computes one output from the input arrays of a case."""
+
+    name: str
+    summary: str
+    inputs: int
+    compute: Callable[..., Any]
+
+
+def _softmax(case: Case, _x: Array) -> Any:
+    x = case.matrix(0, "M", "N")
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+_ALL: Final = (
+    Builtin(
+        "gemm",
+        "C[M,N] = alpha * A[M,K] @ B[K,N] + beta * C",
+        2,
+        lambda case, _a, _b: case.scaled(case.matrix(0, "M", "K") @ case.matrix(1, "K", "N")),
+    ),
+    Builtin(
+        "gemm_nt",
+        "C[M,N] = alpha * A[M,K] @ B[N,K].T + beta * C: B is stored transposed",
+        2,
+        lambda case, _a, _b: case.scaled(case.matrix(0, "M", "K") @ case.matrix(1, "N", "K").T),
+    ),
+    Builtin(
+        "gemm_tn",
+        "C[M,N] = alpha * A[K,M].T @ B[K,N] + beta * C: A is stored transposed",
+        2,
+        lambda case, _a, _b: case.scaled(case.matrix(0, "K", "M").T @ case.matrix(1, "K", "N")),
+    ),
+    Builtin(
+        "gemv",
+        "y[M] = alpha * A[M,N] @ x[N] + beta * y",
+        2,
+        lambda case, _a, x: case.scaled(case.matrix(0, "M", "N") @ x.ravel()),
+    ),
+    Builtin("copy", "y = x", 1, lambda _case, x: x),
+    Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
+    Builtin(
+        "scale",
+        "y = a * x, with the kernel's only scalar that is no size as a",
+        1,
+        lambda case, x: case.factor * x,
+    ),
+    Builtin("add", "z = x + y", 2, lambda _case, x, y: x + y),
+    Builtin(
+        "saxpy",
+        "y = a * x + y, with y in and out",
+        1,
+        lambda case, x: case.factor * x + next(iter(case.outputs.values())),
+    ),
+    Builtin("sum", "the sum of x", 1, lambda _case, x: math.fsum(x.ravel())),
+    Builtin("max", "the largest of x", 1, lambda _case, x: x.max()),
+    Builtin("dot", "the sum of x * y", 2, lambda _case, x, y: math.fsum((x * y).ravel())),
+    Builtin("softmax", "each row's exp(x) over its sum", 1, _softmax),
+)
+BUILTINS: Final = {each.name: each for each in _ALL}
+
+
+def find_builtin(name: str, inputs: int, outputs: int) -> Builtin:
+    """Return the built-in of that name, if it fits the numbers of inputs and outputs."""
+    builtin = BUILTINS.get(name)
+    if builtin is None:
+        raise BadFunctionError(
+            f"there is no built-in reference {name!r}",
+            hint=f'built-in are {", ".join(BUILTINS)}; "module:function" names one of yours, '
+            f'"{NO_REFERENCE}" goes without',
+        )
+    if (inputs, outputs) != (builtin.inputs, 1):
+        raise BadFunctionError(
+            f"the reference {name!r} ({builtin.summary}) takes {builtin.inputs} input "
+            f"array{'s' * (builtin.inputs != 1)} and one output; the kernel has {inputs} and "
+            f"{outputs}",
+            hint='mark outputs with output = true, or name a function of yours: "module:function"',
+        )
+    return builtin
+
+
+def compute_expected(reference: str, case: Case, folder: Path) -> dict[str, Array]:
+    """Compute the expected outputs by name. ``folder`` is searched for modules first."""
+    if ":" in reference:
+        results = _user_results(reference, case, folder)
+    else:
+        results = _builtin_results(reference, case)
+    checked = {}
+    for name, given in case.outputs.items():
+        try:
+            result = np.asarray(results[name])
+        except ValueError as error:
+            raise BadFunctionError(
+                f"the reference's {name} is not an array: {error}",
+                where=reference,
+                hint="return rows of equal length",
+            ) from error
+        if result.dtype.kind not in "biuf" or result.size != given.size:
+            raise BadFunctionError(
+                f"the reference's {name} has shape {result.shape} and type {result.dtype}, the "
+                f"argument {given.shape}",
+                where=reference,
+                hint="return one real number for each element of the argument's",
+            )
+        checked[name] = result.reshape(given.shape)
+    return checked
+
+
+def relative_error(result: Array, reference: Array) -> float:
+    """Return the relative Frobenius error; NaN where either array has one."""
+    reference = np.asarray(reference, dtype=np.float64)
+    difference = float(np.linalg.norm((np.asarray(result, dtype=np.float64) - reference).ravel()))
+    size = float(np.linalg.norm(reference.ravel()))
+    return difference / size if size else difference
+
+
+def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
+    """Call ``module:function`` with the values that its parameters name.
+
+    Arrays are copies. ``folder`` is searched before the installed modules.
+    """
+    function = _load(name, folder)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError) as error:
+        raise BadFunctionError(
+            f"the parameters of the function cannot be determined: {error}",
+            where=name,
+            hint="wrap it into a Python function whose parameters are called as the arguments",
+        ) from error
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        wanted = dict(values)
+    else:
+        unknown = [p.name for p in parameters if p.name not in values and p.default is p.empty]
+        if unknown:
+            raise BadFunctionError(
+                f"the function has a parameter {unknown[0]!r}, which no argument or size is called",
+                where=name,
+                hint=f"known are {', '.join(values)}",
+            )
+        wanted = {p.name: values[p.name] for p in parameters if p.name in values}
+    own = {key: value.copy() if hasattr(value, "copy") else value for key, value in wanted.items()}
+    try:
+        return function(**own)
+    except Exception as error:
+        raise BadFunctionError(
+            f"the function failed: {type(error).__name__}: {error}", where=name
+        ) from error
+
+
+def _builtin_results(reference: str, case: Case) -> dict[str, Array]:
+    builtin = find_builtin(reference, len(case.inputs), len(case.outputs))
+    name = next(iter(case.outputs))
+    try:
+        return {name: builtin.compute(case, *case.inputs.values())}
+    except ValueError as error:
+        shapes = [f"{key} {value.shape}" for key, value in case.inputs.items()]
+        raise BadFunctionError(
+            f"the reference {reference!r} does not fit the shapes {', '.join(shapes)}: {error}",
+            hint=f"it computes {builtin.summary}",
+        ) from error
+
+
+def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Array]:
+    values_by_name: dict[str, Any] = {**case.sizes, **case.scalars, **case.outputs, **case.inputs}
+    result = call_function(reference, values_by_name, folder)
+    names = list(case.outputs)
+    if isinstance(result, dict):
+        missing = [name for name in names if name not in result]
+    else:
+        values = list(result) if isinstance(result, tuple) else [result]
+        result = dict(zip(names, values, strict=False))
+        missing = names[len(values) :]
+    if missing:
+        raise BadFunctionError(
+            f"the function gave no result for the output {missing[0]!r}",
+            where=reference,
+            hint="return an array for each output: a dict by name, or a tuple in their order",
+        )
+    return result
+
+
+def _load(name: str, folder: Path) -> Callable[..., Any]:
+    module_name, _, function_name = name.partition(":")
+    file = module_path(name, folder)
+    before = list(sys.path)
+    sys.path.insert(0, str(folder))
+    try:
+        if file.is_file():
+            spec = importlib.util.spec_from_file_location(f"_kernelprof_{module_name}", file)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(module_name)
+    except Exception as error:
+        raise BadFunctionError(
+            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}",
+            where=name,
+            hint=f"it is looked for in {folder}, then among the installed ones",
+        ) from error
+    finally:
+        sys.path[:] = before
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise BadFunctionError(
+            f"the module {module_name!r} has no function {function_name!r}", where=name
+        )
+    loaded: Callable[..., Any] = function
+    return loaded

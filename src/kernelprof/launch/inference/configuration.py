@@ -1,0 +1,250 @@
+"""Grid, block and dynamic shared memory: from a launch in the file, else from the kernel's body."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.inference import amounts
+from kernelprof.launch.inference.host_launches import TILE_NAME
+from kernelprof.launch.inference.operations import gemm_axes
+from kernelprof.launch.inference.reach import largest_extent
+from kernelprof.launch.inference.usage import AXES
+from kernelprof.launch.specification.spec import MAX_THREADS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.evidence import Guesses, LaunchEvidence
+    from kernelprof.launch.inference.host_launches import HostLaunch
+    from kernelprof.launch.inference.reach import Reach
+    from kernelprof.launch.inference.usage import Usage
+    from kernelprof.launch.signature import KernelSignature
+
+
+def infer_configuration(evidence: LaunchEvidence, guesses: Guesses) -> None:
+    """Infer block and grid."""
+    kernel, used, reach, host = evidence.kernel, evidence.used, evidence.reach, evidence.host
+    whole = None if host is None else _infer_from_host(host, evidence, guesses)
+    if guesses.block is None:
+        infer_block(kernel, used, evidence.constants, guesses)
+    if guesses.grid is None:
+        parameters = [each.name for each in kernel.parameters]
+        spare = [name for name in parameters if name in guesses.sizes and name not in reach.used]
+        is_bounded = infer_grid(reach, used, guesses, spare, gemm_axes(kernel, used, guesses))
+        if not is_bounded and whole is not None and host is not None:
+            guesses.grid = whole
+            guesses.why["grid"] = _launch_reason(host)
+
+
+def _infer_from_host(
+    host: HostLaunch, evidence: LaunchEvidence, guesses: Guesses
+) -> list[SizeExpr] | None:
+    fixed = evidence.known_sizes
+    own = set(guesses.values.values())
+    standing = {n: amounts.number(fixed[n]) for n in _names(host.block) if n in fixed.keys() - own}
+    guesses.block = amounts.read_all(host.block, standing)
+    if guesses.block is not None and _names(guesses.block) <= fixed.keys():
+        guesses.why["block"] = _launch_reason(host)
+    else:
+        unknown = [each.text for each in guesses.block or () if each.text not in fixed]
+        guesses.block = None
+        infer_block(evidence.kernel, evidence.used, evidence.constants, guesses)
+        threads: list[SizeExpr] = guesses.block or []
+        pairs = zip(unknown, threads, strict=False)
+        standing |= {name: n for name, n in pairs if name.isidentifier() and name not in own}
+    if guesses.block is None:
+        return None
+    whole = amounts.read_all(host.grid, standing)
+    if whole is not None and _names(whole) <= fixed.keys() | set(guesses.sizes) | evidence.passed:
+        guesses.grid = whole
+        guesses.why["grid"] = _launch_reason(host)
+    return whole
+
+
+def _launch_reason(host: HostLaunch) -> str:
+    return f"{host.line} launches it so"
+
+
+def _names(dimensions: Sequence[SizeExpr] | None) -> set[str]:
+    return {name for each in dimensions or () for name in each.names}
+
+
+def infer_shared_bytes(
+    evidence: LaunchEvidence, standing: Mapping[str, SizeExpr], guesses: Guesses
+) -> None:
+    """Infer dynamic shared memory: the host's, else as far as the kernel accesses it."""
+    host = evidence.host
+    if host is not None and host.shared_bytes is not None:
+        whole = _shared_bytes_of_launch(host.shared_bytes, evidence, standing)
+        if whole is not None:
+            guesses.shared_bytes = whole
+            guesses.why["shared_bytes"] = _launch_reason(host)
+            return
+    if evidence.used.dynamic_shared_type is None and host is None:
+        guesses.shared_bytes = amounts.number(0)
+        return
+    for name, element in evidence.shared.items():
+        reached = evidence.reach.arrays[name]
+        read = [amounts.read(each.text, standing) for each in reached.extents]
+        whole = largest_extent([each for each in read if each is not None])
+        if whole is None or reached.unknown or None in read:
+            continue
+        if not any("__" in each for each in whole.names):
+            guesses.shared_bytes = whole * amounts.number(element.bytes)
+            guesses.why["shared_bytes"] = f"as far as the kernel reaches in {name}"
+
+
+def _shared_bytes_of_launch(
+    given: SizeExpr, evidence: LaunchEvidence, standing: Mapping[str, SizeExpr]
+) -> SizeExpr | None:
+    fixed, own = evidence.known_sizes, evidence.passed
+    numbers = {name: amounts.number(size) for name, size in fixed.items() if name not in own}
+    whole = amounts.read(given.text, {**numbers, **standing})
+    return whole if whole is not None and whole.names <= own | fixed.keys() else None
+
+
+_BLOCKS: Final = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+_ONE: Final = amounts.number(1)
+_TILE: Final = 16
+_THREADS: Final = re.compile("threads|block_?(size|dim)", re.IGNORECASE)
+
+
+def infer_block(
+    kernel: KernelSignature, usage: Usage, constants: Mapping[str, int], guesses: Guesses
+) -> None:
+    """Infer the block from strides of ``blockIdx`` and from launch bounds."""
+    if not usage.axes:
+        guesses.block = [amounts.number(1)]
+        guesses.why["block"] = "the kernel looks at no index of a thread"
+        return
+    template_threads = [
+        constants[p.name]
+        for p in kernel.template
+        if _THREADS.search(p.name) and p.name in constants
+    ]
+    if template_threads and not usage.strides and usage.axes_of_threads <= {"x"}:
+        guesses.block = [amounts.number(template_threads[0])]
+        guesses.why["block"] = "the template's number of threads"
+        return
+    axes = usage.axes_of_threads or usage.axes
+    default = iter(_BLOCKS[len(axes)])
+    bounds = (kernel.launch_bounds or "").split(",")[0].strip()
+    most = constants.get(bounds) or (int(bounds) if bounds.isdecimal() else None)
+    threads: list[SizeExpr] = []
+    why: list[str] = []
+    for axis in AXES[: 1 + max(map(AXES.index, axes))]:
+        # Threads that no index tells apart would all do the same.
+        along = (
+            _threads_along(axis, next(default), usage, constants) if axis in axes else (_ONE, "")
+        )
+        if along is None:
+            threads = []
+            break
+        threads.append(along[0])
+        why.append(along[1])
+    if most is not None and (not threads or (len(threads) == 1 and usage.uses_block_dim)):
+        fewer = min(most, 256) if usage.uses_block_dim and threads else most
+        threads, why = [amounts.number(fewer)], ["__launch_bounds__"]
+    tiles = {name: _TILE for each in threads for name in each.names}
+    if threads and math.prod(each.value(tiles) for each in threads) <= MAX_THREADS:
+        guesses.block = threads
+        guesses.defines |= tiles
+        guesses.why["block"] = "; ".join(dict.fromkeys(filter(None, why)))
+
+
+def _threads_along(
+    axis: str, usual: int, usage: Usage, constants: Mapping[str, int]
+) -> tuple[SizeExpr, str] | None:
+    stride = usage.strides.get(axis, "")
+    written = constants.get(stride) or (int(stride) if stride.isdecimal() else None)
+    if written is not None and written <= MAX_THREADS:
+        return amounts.number(written), f"blockIdx.{axis} is multiplied by {stride}"
+    if stride.isidentifier() and TILE_NAME.search(stride) and stride not in constants:
+        return amounts.size(stride), ""
+    if among := usage.shared_by_thread.get(axis):
+        why = f"threadIdx.{axis} runs through shared memory of that size"
+        return amounts.number(among), why
+    if stride == f"blockDim.{axis}" or usage.uses_block_dim:
+        return amounts.number(usual), "the kernel takes any block"
+    return None
+
+
+def infer_grid(
+    reach: Reach, usage: Usage, guesses: Guesses, spare: list[str], along: Mapping[str, str]
+) -> bool:
+    """Infer the grid from index bounds; return whether each axis has evidence.
+
+    ``spare`` are sizes that the kernel is passed and never reads, one of which may be the
+    number of blocks; ``along`` are sizes along an axis of a known operation.
+    """
+    if guesses.block is None:
+        return False
+    is_bounded = True
+    standing = name_dimensions("block", guesses.block)
+    grid, why = [], []
+    axes = [axis for axis in AXES if axis in usage.axes_of_blocks]
+    for axis in AXES[: AXES.index(axes[-1]) + 1] if axes else "x":
+        ends = [
+            (amounts.read(each.end.text, standing), amounts.read(each.step.text, standing))
+            for each in reach.bounds
+            if each.axis == axis
+        ]
+        bounds = [(_round_bound(end), step) for end, step in ends if end and step and step.terms]
+        bounds = [(end, step) for end, step in bounds if not _has_atoms(end)]
+        if bounds:
+            end, step = bounds[0]
+            blocks = amounts.ceil_div(end, step)
+            grid.append(blocks)
+            why.append(f"blockIdx.{axis} runs to {end.text}")
+        elif axis in along and len(guesses.block) == len(along):
+            threads = guesses.block["xyz".index(axis)]
+            grid.append(amounts.ceil_div(amounts.size(along[axis]), threads))
+            why.append(f"a matrix product, {along[axis]} along {axis}")
+        elif axis not in usage.axes_of_blocks:
+            grid.append(amounts.number(1))
+            if axis == "x" and not axes:
+                why.append("the kernel looks at no blockIdx")
+        elif spare:
+            name = spare.pop(0)
+            stride = usage.strides.get(axis, "")
+            threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else _ONE
+            threads = amounts.number(int(stride)) if stride.isdecimal() else threads
+            grid.append(amounts.ceil_div(amounts.size(name), threads))
+            whose = "a block for each"
+            if threads != _ONE:
+                many = f"a block for each {threads.text}"
+                whose = "a thread for each" if axis in usage.axes_of_threads else many
+            why.append(f"nothing else is done with {name}: {whose}")
+        else:
+            name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
+            grid.append(amounts.size(name))
+            guesses.sizes.setdefault(name, 0)
+            why.append(f"nothing bounds blockIdx.{axis}: it takes any number of blocks")
+            is_bounded = False
+    guesses.grid = grid
+    guesses.why["grid"] = "; ".join(why)
+    return is_bounded
+
+
+def name_dimensions(prefix: str, extents: list[SizeExpr] | None) -> dict[str, SizeExpr]:
+    """Return the extents by name: ``block__x``, ``block__y``, ``block__z``."""
+    if extents is None:
+        return {}
+    one = amounts.number(1)
+    whole = [*extents, one, one][:3]
+    return {f"{prefix}__{axis}": each for axis, each in zip(AXES, whole, strict=True)}
+
+
+def _round_bound(end: SizeExpr) -> SizeExpr:
+    """Round ``n - 1``, the bound of a stencil, to ``n``."""
+    constant = dict(end.terms).get((), 0)
+    if constant < 0 and len(end.terms) > 1:
+        return end - amounts.number(constant)
+    return end
+
+
+def _has_atoms(amount: SizeExpr) -> bool:
+    return any(re.match("(loaded|grid|block)__", name) for name in amount.names)

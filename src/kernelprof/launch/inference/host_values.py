@@ -1,0 +1,487 @@
+"""Values of host expressions as amounts: launch arguments, and the lengths of allocated arrays."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch import syntax
+from kernelprof.launch.inference import amounts
+from kernelprof.launch.inference.amounts import apply_operator, parse_number
+from kernelprof.launch.inference.symbols import (
+    Frame,
+    arguments,
+    called_name,
+    function_around,
+    innermost,
+    is_constant,
+    returned_only,
+    uncast,
+    written_template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from kernelprof.launch.inference.amounts import SizeExpr
+
+_DEEPEST: Final = 40
+_MOST_STEPS: Final = 20_000
+"""Expressions that are evaluated for one launch: a program of 2,000 lines takes some hundreds."""
+_INPUT: Final = re.compile(r"\b(argv|atoi|atol|atoll|strtol|stoi|stol|getCmdLine\w*|getenv)\b")
+"""Reads of the program's input: the value that a variable had before is the default."""
+_SMALL: Final = 64
+"""Constants up to here are part of the problem, and not its size."""
+_PROCESSORS: Final = re.compile(r"\w*(num_?sms?|sm_?count|multi_?proc\w*|num_?mps?)", re.IGNORECASE)
+_DEFAULT_PROCESSORS: Final = 132
+"""Multiprocessors of the GPU that kernels are predicted for by default (an H200)."""
+_PREFERRED_BLOCKS: Final = (256, 16)
+"""Of several block sizes that are tried: eight warps, as in most launches, or the side of a square
+of as many threads."""
+_CASTS: Final = {"static_cast", "int", "size_t", "unsigned", "dim3", "long"}
+_ALLOCATES: Final = {
+    "cudaMalloc": 1, "cudaMallocManaged": 1, "cudaMallocAsync": 1, "cudaMallocHost": 1,
+    "cudaHostAlloc": 1, "hipMalloc": 1,
+}  # fmt: skip
+"""Functions that allocate, and the index of their argument of bytes."""
+_VECTORS: Final = ("device_vector", "host_vector", "vector")
+_MOST_POINTERS: Final = 6
+_END: Final = 1 << 60
+
+
+@dataclass
+class HostValues:
+    """Evaluates host expressions; what has no known number becomes a size of its own.
+
+    ``sizes`` are those found on the way with the program's values, ``None`` where the program gets
+    it at run time.
+    """
+
+    sizes: dict[str, int | None] = field(default_factory=dict)
+    _depth: int = 0
+    _steps: int = 0
+    _members: set[str] = field(default_factory=set)
+
+    def evaluate(self, node: Node | None, frame: Frame) -> SizeExpr | None:
+        """Evaluate an expression in a function; ``None`` where it is unknown."""
+        self._steps += 1
+        if node is None or self._depth > _DEEPEST or self._steps > _MOST_STEPS:
+            return None
+        self._depth += 1
+        try:
+            value = self._evaluate(node, frame)
+        finally:
+            self._depth -= 1
+        return None if value is None or value.too_long else value
+
+    def _evaluate(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911, PLR0912
+        match node.type:
+            case "number_literal":
+                return parse_number(syntax.text(node))
+            case "parenthesized_expression" | "argument_list" | "initializer_list":
+                inner = syntax.parts(node)
+                return self.evaluate(inner[0], frame) if len(inner) == 1 else None
+            case "preproc_arg":
+                return self._evaluate_text(syntax.text(node), {}, frame)
+            case "cast_expression":
+                return self.evaluate(syntax.child(node, "value"), frame)
+            case "identifier":
+                return self._evaluate_name(syntax.text(node), node, frame)
+            case "sizeof_expression":
+                return self._sizeof(node, frame)
+            case "conditional_expression":
+                return self._conditional(node, frame)
+            case "binary_expression":
+                left = self.evaluate(syntax.child(node, "left"), frame)
+                right = self.evaluate(syntax.child(node, "right"), frame)
+                if left is None or right is None:
+                    return None
+                return apply_operator(syntax.child_text(node, "operator"), left, right)
+            case "call_expression":
+                return self._call(node, frame)
+            case "field_expression":
+                return self._member(node, frame)
+            case "subscript_expression":
+                return self._element(node, frame)
+            case "qualified_identifier":
+                return self._evaluate_name(syntax.child_text(node, "name"), node, frame)
+        return None
+
+    def _evaluate_name(self, name: str, at: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
+        if name in frame.template:
+            return parse_number(frame.template[name])
+        value = None
+        assigned = frame.values(name, at.start_byte)
+        if self._is_output_argument(name, at, frame):
+            return self._size(name, None)
+        for each in assigned:
+            if any(n.type == "identifier" and syntax.text(n) == name for n in syntax.walk(each)):
+                continue  # made of itself
+            value = self.evaluate(each, frame)
+            if value is not None or not _INPUT.search(syntax.text(each)):
+                break
+        if value is None and frame.has_parameter(name):
+            argument = frame.argument(name)
+            if argument is not None and frame.caller is not None:
+                return self.evaluate(argument, frame.caller)
+            return self._size(name, None)
+        if value is None and not assigned:
+            return self._evaluate_global(name, frame)
+        if value is None:
+            return self._size(name, None)
+        if value.constant is not None and value.constant > 0:
+            return self._size(name, value.constant)
+        return value
+
+    def _is_output_argument(self, name: str, at: Node, frame: Frame) -> bool:
+        body = frame.body
+        if body is None:
+            return False
+        return any(
+            body.start_byte <= call.start_byte < min(at.start_byte, body.end_byte)
+            and any(syntax.text(each) == f"&{name}" for each in arguments(call))
+            for call in frame.source.nodes["call_expression"]
+        )
+
+    def _evaluate_global(self, name: str, frame: Frame) -> SizeExpr | None:
+        nodes = frame.source.globals.get(name, ())
+        for node in nodes:
+            is_fixed = node.type == "preproc_arg" or _is_fixed(node)
+            value = self.evaluate(node, Frame(frame.source, None))
+            if value is not None:
+                number = value.constant
+                if number == 0 and not is_fixed:
+                    break  # another value is assigned somewhere
+                is_plain = number is None or number <= _SMALL
+                is_plain = is_plain or (is_fixed and name in frame.source.device_names)
+                return value if is_plain else self._size(name, number)
+        if frame.declared(name) is None and not nodes:
+            return None
+        return self._size(name, None)
+
+    def _size(self, name: str, value: int | None) -> SizeExpr:
+        # A second size of the same name with another value is its value.
+        if value is None and _PROCESSORS.fullmatch(name):
+            value = _DEFAULT_PROCESSORS
+        earlier = self.sizes.get(name)
+        if value is not None and earlier is not None and earlier != value:
+            return amounts.number(value)
+        if name not in self.sizes or value is not None:
+            self.sizes[name] = value
+        return amounts.size(name)
+
+    def _evaluate_text(self, text: str, replaced: dict[str, str], frame: Frame) -> SizeExpr | None:
+        for name, value in replaced.items():
+            literal = f"({value})".replace("\\", r"\\")
+            text = re.sub(rf"\b{re.escape(name)}\b", literal, text)
+        tree = syntax.parse(f"int x = {text};")
+        declared = next((n for n in syntax.walk(tree) if n.type == "init_declarator"), None)
+        if declared is None or tree.has_error:
+            return None
+        return self.evaluate(syntax.child(declared, "value"), Elsewhere(frame))
+
+    def _sizeof(self, node: Node, frame: Frame) -> SizeExpr | None:
+        kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
+        written = syntax.text(kind)
+        declared = frame.declared(written) if kind is not None else None
+        if "*" in (declared or written):
+            return amounts.number(8)
+        element = frame.source.types.with_template(frame.template).element(declared or written)
+        if element is None:
+            return None
+        length: SizeExpr | None = amounts.number(1)
+        if declared is not None and (extent := _array_length(written, frame)) is not None:
+            length = self.evaluate(extent, frame)
+            if extent.type == "initializer_list":
+                length = amounts.number(len(syntax.parts(extent)))
+        return None if length is None else amounts.number(element.bytes) * length
+
+    def _conditional(self, node: Node, frame: Frame) -> SizeExpr | None:
+        """``argc > 1 ? atoi(argv[1]) : 1024`` is 1024; else the larger of both."""
+        keys = ("consequence", "alternative")
+        one, other = (self.evaluate(syntax.child(node, key), frame) for key in keys)
+        if "argc" in syntax.child_text(node, "condition"):
+            return one if other is None else other
+        if one is None or other is None:
+            return None
+        return amounts.larger(one, other)
+
+    def _call(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
+        name, passed = called_name(node), arguments(node)
+        if name in _CASTS and len(passed) == 1:
+            return self.evaluate(passed[0], frame)
+        if name in {"min", "max"} and len(passed) == 2:
+            one, two = (self.evaluate(each, frame) for each in passed)
+            if one is None or two is None:
+                return None
+            return amounts.smaller(one, two) if name == "min" else amounts.larger(one, two)
+        if name in {"ceil", "ceilf"} and len(passed) == 1:
+            return self._ceil(passed[0], frame)
+        if name in frame.source.macros:
+            names, text = frame.source.macros[name]
+            replaced = dict(zip(names, map(syntax.text, passed), strict=False))
+            return self._evaluate_text(text, replaced, frame)
+        function = frame.source.functions.get(name)
+        returned = None if function is None else returned_only(function.body)
+        if function is None or returned is None:
+            return None
+        template = dict(zip(function.template, written_template(node), strict=False))
+        return self.evaluate(returned, Frame(frame.source, function, node, frame, template))
+
+    def _ceil(self, node: Node, frame: Frame) -> SizeExpr | None:
+        """``ceil((float)n / b)``, and ``ceil(n * 1.0 / b)``."""
+        inner = uncast(node)
+        if inner is None or syntax.child_text(inner, "operator") != "/":
+            return None
+        left = self.evaluate(syntax.child(inner, "left"), frame)
+        right = self.evaluate(syntax.child(inner, "right"), frame)
+        if left is None or right is None or right.constant == 0:
+            return None
+        return amounts.ceil_div(left, right)
+
+    def _member(self, node: Node, frame: Frame) -> SizeExpr | None:
+        # What any member of that name is assigned, if all known values agree.
+        name, structure = syntax.child_text(node, "field"), syntax.child_text(node, "argument")
+        if name in "xyz" and "dim3" in (frame.declared(structure) or ""):
+            extents = self._dim3_variable(structure, node, frame)
+            one = amounts.number(1)
+            return None if extents is None else (*extents, one, one)["xyz".index(name)]
+        if name in self._members:
+            return None
+        self._members.add(name)
+        values = set()
+        for each in frame.source.nodes["assignment_expression"]:
+            left = syntax.child(each, "left")
+            is_member = left is not None and left.type == "field_expression"
+            if is_member and syntax.child_text(left, "field") == name:
+                values.add(self.evaluate(syntax.child(each, "right"), Elsewhere(frame)))
+        self._members.discard(name)
+        values.discard(None)
+        if len(values) == 1 and (value := values.pop()) is not None and value.constant:
+            return value
+        return None
+
+    def _element(self, node: Node, frame: Frame) -> SizeExpr | None:
+        # One of several numbers that are tried one after the other.
+        name = syntax.child_text(node, "argument")
+        lists = [*frame.values(name, node.start_byte), *frame.source.globals.get(name, ())]
+        for each in lists:
+            if each.type != "initializer_list":
+                continue
+            numbers = [parse_number(syntax.text(n)) for n in each.named_children]
+            values = [n.constant for n in numbers if n is not None and n.constant]
+            if len(values) == len(numbers) and values:
+                preferred = (n for n in _PREFERRED_BLOCKS if n in values)
+                return amounts.number(next(preferred, values[0]))
+        return None
+
+    # Grids and blocks
+
+    def dimensions(self, node: Node, frame: Frame) -> tuple[SizeExpr, ...] | None:
+        """Evaluate a grid or a block: a number, a ``dim3``, or a variable."""
+        inner = uncast(node)
+        if inner is None:
+            return None
+        if inner.type == "call_expression" and called_name(inner) == "dim3":
+            return self._evaluate_all(arguments(inner), frame)
+        if inner.type in {"initializer_list", "argument_list"}:
+            return self._evaluate_all(syntax.parts(inner), frame)
+        if inner.type == "compound_literal_expression":
+            listed = syntax.child(inner, "value")
+            return None if listed is None else self.dimensions(listed, frame)
+        if inner.type == "identifier" and "dim3" in (frame.declared(syntax.text(inner)) or ""):
+            return self._dim3_variable(syntax.text(inner), inner, frame)
+        return self._evaluate_all([inner], frame)
+
+    def _dim3_variable(self, name: str, at: Node, frame: Frame) -> tuple[SizeExpr, ...] | None:
+        if frame.has_parameter(name):
+            argument = frame.argument(name)
+            if argument is None or frame.caller is None:
+                return None
+            return self.dimensions(argument, frame.caller)
+        one = amounts.number(1)
+        initial: tuple[SizeExpr, ...] | None = (one,)
+        values = frame.values(name, at.start_byte)
+        if values:
+            initial = self.dimensions(values[0], frame)
+        elif (call := _constructor_call(name, frame)) is not None:
+            initial = self._evaluate_all(arguments(call), Elsewhere(frame))
+        extents: list[SizeExpr | None] = [*(initial or (None,)), one, one][:3]
+        for index, axis in enumerate("xyz"):
+            members = frame.values(f"{name}.{axis}", at.start_byte)
+            member = next((m for m in members if not _INPUT.search(syntax.text(m))), None)
+            if member is not None:
+                extents[index] = self.evaluate(member, frame)
+        while len(extents) > 1 and extents[-1] == one:
+            extents.pop()
+        return _all_known(extents)
+
+    def _evaluate_all(self, nodes: list[Node], frame: Frame) -> tuple[SizeExpr, ...] | None:
+        return _all_known([self.evaluate(each, frame) for each in nodes])
+
+
+def _all_known(values: list[SizeExpr | None]) -> tuple[SizeExpr, ...] | None:
+    evaluated = tuple(each for each in values if each is not None)
+    return evaluated if evaluated and len(evaluated) == len(values) else None
+
+
+class Elsewhere(Frame):
+    """A frame for an expression outside of the function: all assignments count."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame.source, frame.function, frame.call, frame.caller, frame.template)
+
+    def values(self, name: str, before: int) -> list[Node]:  # noqa: ARG002
+        """Return the values assigned to a variable anywhere in the function."""
+        return super().values(name, _END)
+
+
+def _constructor_call(name: str, frame: Frame) -> Node | None:
+    """``dim3 block(size);``, which reads as the declaration of a function."""
+    for node in frame.source.nodes["declaration"]:
+        for declarator in node.children_by_field_name("declarator"):
+            is_call = declarator.type == "function_declarator"
+            if not is_call or syntax.child_text(declarator, "declarator") != name:
+                continue
+            if frame.function and syntax.same(function_around(node), frame.function.node):
+                tree = syntax.parse(f"int x = f{syntax.child_text(declarator, 'parameters')};")
+                return next((n for n in syntax.walk(tree) if n.type == "call_expression"), None)
+    return None
+
+
+def _is_fixed(value: Node) -> bool:
+    # Whether a value at file scope is of a constant or an enumerator.
+    parent = value.parent
+    return parent is not None and (parent.type == "enumerator" or is_constant(parent.parent))
+
+
+def _array_length(name: str, frame: Frame) -> Node | None:
+    for node in frame.source.nodes["declaration"]:
+        for declarator in node.children_by_field_name("declarator"):
+            inner = (
+                syntax.child(declarator, "declarator")
+                if declarator.type == "init_declarator"
+                else declarator
+            )
+            is_array = inner is not None and inner.type == "array_declarator"
+            if is_array and syntax.child_text(inner, "declarator") == name:
+                return syntax.child(inner, "size") or syntax.child(declarator, "value")
+    return None
+
+
+def allocated_length(  # noqa: PLR0911
+    node: Node | None, frame: Frame, values: HostValues, element_bytes: int, depth: int = 0
+) -> SizeExpr | None:
+    """Return how many elements are allocated at a pointer argument."""
+    inner = uncast(node)
+    if inner is None or depth > _MOST_POINTERS:
+        return None
+    if inner.type == "binary_expression":
+        return _length_after_offset(inner, frame, values, element_bytes, depth)
+    if inner.type == "call_expression":
+        return _vector_length(inner, frame, values)
+    name = syntax.text(inner)
+    for size in _allocated_bytes(name, frame):
+        length = values.evaluate(size, Elsewhere(frame))
+        if length is not None:
+            return amounts.divide(length, amounts.number(element_bytes))
+    if inner.type != "identifier":
+        return None
+    if frame.has_parameter(name) and frame.caller is not None:
+        argument = frame.argument(name)
+        return allocated_length(argument, frame.caller, values, element_bytes, depth + 1)
+    lengths = (
+        allocated_length(value, frame, values, element_bytes, depth + 1)
+        for value in frame.values(name, _END)
+    )
+    return next((each for each in lengths if each is not None), None)
+
+
+def _length_after_offset(
+    node: Node, frame: Frame, values: HostValues, element_bytes: int, depth: int
+) -> SizeExpr | None:
+    """``p + offset``: the rest of an array after an offset."""
+    if syntax.child_text(node, "operator") != "+":
+        return None
+    left = syntax.child(node, "left")
+    whole = allocated_length(left, frame, values, element_bytes, depth + 1)
+    offset = values.evaluate(syntax.child(node, "right"), frame)
+    return None if whole is None or offset is None else whole - offset
+
+
+def _vector_length(node: Node, frame: Frame, values: HostValues) -> SizeExpr | None:
+    """``v.data()`` of a vector that is constructed with a length."""
+    function = syntax.child(node, "function")
+    while function is not None and function.type in {"field_expression", "call_expression"}:
+        key = "argument" if function.type == "field_expression" else "function"
+        function = syntax.child(function, key)
+    name = syntax.text(function)
+    if not any(each in (frame.declared(name) or "") for each in _VECTORS):
+        return None
+    for value in frame.values(name, _END):
+        passed = syntax.parts(value)
+        if value.type == "argument_list" and passed:
+            return values.evaluate(passed[0], Elsewhere(frame))
+    return None
+
+
+def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
+    # Allocations in the function itself come first.
+    allocations = []
+    body = frame.body
+    for node in frame.source.nodes["call_expression"]:
+        index = _ALLOCATES.get(called_name(node))
+        passed = arguments(node)
+        if index is None or len(passed) <= index or syntax.text(uncast(passed[0])) != name:
+            continue
+        is_own = body is not None and body.start_byte <= node.start_byte < body.end_byte
+        allocations.append((not is_own, node.start_byte, passed[index]))
+    for is_foreign, _, size in sorted(allocations, key=lambda each: each[:2]):
+        # A global, or a member, may be allocated in another function than the launch is in.
+        is_local = (
+            frame.function is not None and name.isidentifier() and not _is_global(name, frame)
+        )
+        if not (is_foreign and is_local):
+            yield size
+
+
+def _is_global(name: str, frame: Frame) -> bool:
+    return any(
+        syntax.text(innermost(declarator)) == name
+        for node in frame.source.nodes["declaration"]
+        if function_around(node) is None
+        for declarator in node.children_by_field_name("declarator")
+    )
+
+
+def random_bound(
+    node: Node | None, frame: Frame, values: HostValues, depth: int = 0
+) -> SizeExpr | None:
+    """Return the bound of random numbers in an array: ``rand() % 16`` gives 16."""
+    inner = uncast(node)
+    if inner is None or depth > _MOST_POINTERS:
+        return None
+    name = syntax.text(inner)
+    if inner.type == "identifier" and frame.has_parameter(name) and frame.caller is not None:
+        return random_bound(frame.argument(name), frame.caller, values, depth + 1)
+    origins = {name, *_copied_arrays(name, frame)}
+    for assigned in frame.source.nodes["assignment_expression"]:
+        left, value = syntax.child(assigned, "left"), uncast(syntax.child(assigned, "right"))
+        if left is None or left.type != "subscript_expression":
+            continue
+        if syntax.child_text(left, "argument") not in origins:
+            continue
+        if syntax.child_text(value, "operator") == "%":
+            return values.evaluate(syntax.child(value, "right"), Elsewhere(frame))
+    return None
+
+
+def _copied_arrays(name: str, frame: Frame) -> Iterator[str]:
+    for node in frame.source.nodes["call_expression"]:
+        passed = arguments(node)
+        is_copy = called_name(node) in {"cudaMemcpy", "cudaMemcpyAsync"} and len(passed) >= 2
+        if is_copy and syntax.text(uncast(passed[0])) == name:
+            yield syntax.text(uncast(passed[1]))

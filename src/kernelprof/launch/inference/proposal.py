@@ -1,0 +1,490 @@
+"""A first launch specification: what can be inferred from the source, and blanks for the rest.
+
+``host_launches`` and ``host_values`` read the host code of the file, ``reach`` and ``usage`` the
+kernel's body. From this ``Evidence``, ``configuration``, ``parameters`` and ``extents`` infer the
+launch, parameters and arrays; ``operations`` recognises operations. :func:`guess` has their order.
+Nothing is inferred without evidence: a wrong guess costs more than a question.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.errors import InputError
+from kernelprof.files import is_plain
+from kernelprof.launch import syntax
+from kernelprof.launch.inference import amounts, extents
+from kernelprof.launch.inference.amounts import parse_number
+from kernelprof.launch.inference.configuration import (
+    infer_configuration,
+    infer_shared_bytes,
+    name_dimensions,
+)
+from kernelprof.launch.inference.evidence import GuessedArray, Guesses, LaunchEvidence
+from kernelprof.launch.inference.extents import find_guarded, infer_sizes
+from kernelprof.launch.inference.host_launches import (
+    LAUNCH_FUNCTIONS,
+    choose_template,
+    find_launches,
+)
+from kernelprof.launch.inference.operations import recognise_operation
+from kernelprof.launch.inference.parameters import (
+    infer_radii,
+    infer_scalars,
+    infer_structures,
+    infer_windows,
+)
+from kernelprof.launch.inference.reach import follow_kernel
+from kernelprof.launch.inference.symbols import Element, SourceSymbols, Types, active_nodes, bare
+from kernelprof.launch.inference.usage import find_constants, find_usage, undefined_macros
+from kernelprof.launch.signature import choose, declared_kernels, includes, quoted_includes
+from kernelprof.launch.source import (
+    block_lines,
+    cut_block,
+    local_includes,
+    read_source,
+    refuse_other_than_file,
+    sidecar,
+    with_block,
+)
+from kernelprof.launch.specification.overrides import version_beside
+from kernelprof.launch.specification.reader import FILL_IN
+from kernelprof.model.kernel_name import name_pattern
+from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tolerance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tree_sitter import Node
+
+    from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.evidence import GuessedMember
+    from kernelprof.launch.inference.host_launches import HostLaunch
+    from kernelprof.launch.inference.usage import Usage
+    from kernelprof.launch.signature import KernelSignature, Parameter
+    from kernelprof.launch.source import SpecBlock
+
+
+_IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of a file)")
+"""Where in this source something is that speaks for a guess."""
+_HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
+_MOST_UP = 4
+_UNCHECKED = "nothing says what has to come out, so the result is not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecificationDraft:
+    """A source with its new specification, not yet written anywhere."""
+
+    kernel: str
+    text: str
+    unfilled: tuple[tuple[int, str], ...]
+    """Lines of the source that have to be filled in, from 1, and what stands there."""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SpecificationProposal:
+    """What was guessed of a kernel; ``guesses`` may be completed before it is a draft."""
+
+    path: Path
+    source: str
+    kernel: KernelSignature
+    guesses: Guesses
+    old: SpecBlock | None
+    requested_kernel: str | None = None
+
+    @property
+    def toml(self) -> str:
+        """The specification as it stands now."""
+        return _toml(self.kernel, self.guesses)
+
+    def blanks(self) -> tuple[str, ...]:
+        """What nothing is known of: ``grid``, ``shape of x``."""
+        blank_keys, argument = [], ""
+        for line in self.toml.split("\n"):
+            key, _, value = line.partition(" = ")
+            if line == "[[arguments]]":
+                argument = ""
+            elif key == "name" and FILL_IN not in line:
+                argument = f" of {json.loads(value)}"
+            if line.endswith(FILL_IN):
+                if key == "defines":
+                    key = f"what {', '.join(self.guesses.macros)} stands for"
+                blank_keys.append(f"{key}{argument}" if value else line.lstrip("# "))
+        return tuple(blank_keys)
+
+    def draft(self) -> SpecificationDraft:
+        """The source with it."""
+        toml = _IN_COMMENT.sub(self._moved, self.toml)
+        text = with_block(self.source, self._with_moved(toml), self.old)
+        lines = enumerate(text.split("\n"), start=1)
+        unfilled = tuple(
+            (number, line.removeprefix("// ").rpartition(f"  {FILL_IN}")[0])
+            for number, line in lines
+            if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
+        )
+        remarks = filter(None, (*self.guesses.remarks, self.guesses.differs))
+        return SpecificationDraft(
+            self.kernel.name, text, unfilled, tuple(map(self._with_moved, remarks))
+        )
+
+    def _with_moved(self, text: str) -> str:
+        name = re.escape(self.path.name)
+        return re.sub(rf"(?<![\w./-])({name}:)(\d+)", self._moved, text)
+
+    def _moved(self, match: re.Match[str]) -> str:
+        before, line = match[1], int(match[2])
+        start, end = (0, 0) if self.old is None else (self.old.start, self.old.end)
+        if line > end:
+            line += block_lines(self.toml) - (end - start)
+        return f"{before}{line}"
+
+
+def propose(
+    path: Path, *, kernel: str | None = None, force: bool = False, against: Path | None = None
+) -> SpecificationProposal:
+    """Infer a specification of a kernel; ``force`` replaces one that is there.
+
+    ``against`` is another version of the kernel, whose results are the reference.
+    """
+    refuse_other_than_file(path, hint="name the .cu file of a kernel")
+    source = read_source(path)
+    if is_plain(sidecar(path)):
+        raise InputError(
+            "the kernel has a specification beside it",
+            where=str(sidecar(path)),
+            hint="remove that file to get a new one inside the source",
+        )
+    old = cut_block(source, path)
+    if old is not None and not force:
+        raise InputError(
+            "the kernel has a specification already",
+            where=old.where(0),
+            hint="--force replaces it",
+        )
+    root = syntax.parse(source)
+    declared = declared_kernels(root)
+    chosen = choose_kernel([one.kernel for one in declared], kernel, str(path), root)
+    if not chosen.readable:
+        raise InputError(
+            f"the signature of {chosen.name} cannot be read",
+            where=f"{path}:{chosen.line}",
+            hint="macros or #if between its parameters stand in the way; write the "
+            "specification by hand (docs/launch-specification.md)",
+        )
+    node = next(one.node for one in declared if one.kernel is chosen)
+    guesses = guess(chosen, node, [root, *_included(path)], kernel)
+    if not quoted_includes(source):
+        parameters = [parameter.name for parameter in chosen.parameters]
+        macros = undefined_macros(root, node, parameters)
+        guesses.macros = [name for name in macros if name not in guesses.defines]
+    guesses.flags = _include_flags(path)
+    if guesses.flags:
+        guesses.why["flags"] = "where headers that it includes lie"
+    others = [one.kernel.name for one in declared if one.kernel is not chosen]
+    if kernel is None and others:
+        guesses.remarks.append(
+            f"of {len(declared)} kernels this one was chosen by the launches in the file (--kernel "
+            f"{others[0]} chooses another)"
+        )
+    if against is not None:
+        guesses.reference = version_beside(against, path.parent)
+        guesses.why["reference"] = "another version of the kernel"
+    return SpecificationProposal(path, source, chosen, guesses, old, kernel)
+
+
+def _include_flags(path: Path) -> list[str]:
+    names = [each[1:-1] for each in includes(read_source(path)) if each[:1] in {'"', "<"}]
+    flags: dict[str, None] = {}
+    for name in names:
+        if is_plain(path.parent / name):
+            continue
+        for up, folder in enumerate(path.resolve().parents):
+            if up > _MOST_UP:
+                break
+            for each in _HEADER_FOLDERS:
+                if is_plain(folder / each / name):
+                    flags[f"-I{'../' * up}{each}"] = None
+    return list(flags)
+
+
+def _included(path: Path) -> list[Node]:
+    included_files, _ = local_includes(path)
+    return [syntax.parse(read_source(file)) for file in included_files.values()]
+
+
+def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> SpecificationDraft:
+    """The source with a specification in it; one that is there is replaced only by ``force``."""
+    return propose(path, kernel=kernel, force=force).draft()
+
+
+def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
+    why = guesses.why
+    lines = [
+        *([f"# {guesses.trouble}  {FILL_IN}"] if guesses.trouble else ()),
+        _line("kernel", guesses.kernel, f'"{kernel.name}<...>"', why.get("kernel")),
+        _line("block", _texts(guesses.block), "[]", why.get("block")),
+        _line("grid", _texts(guesses.grid), "[]", why.get("grid")),
+        _line("reference", guesses.reference or NO_REFERENCE, "", why.get("reference", _UNCHECKED)),
+    ]
+    amounts_of_work = (("flops", guesses.flops), ("min_bytes", guesses.min_bytes))
+    lines += [_line(key, value, "") for key, value in amounts_of_work if value is not None]
+    if guesses.sizes:
+        lines += ["", "[sizes]"]
+        for name, size in guesses.sizes.items():
+            lines.append(f"{name} = {size}{_comment(why.get(f'sizes.{name}'))}")
+        checked = f"sizes = {_inline(guesses.check_sizes)}{_comment(why.get('check'))}"
+        lines += ["", "[check]", checked]
+        if _is_precise(guesses):
+            lines.append(f"tolerance = {TOLERANCE!r}")
+    if guesses.defines or guesses.macros or guesses.flags:
+        lines += ["", "[compile]"]
+        if guesses.flags:
+            lines.append(_line("flags", guesses.flags, "", why.get("flags")))
+        if guesses.defines or guesses.macros:
+            defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
+            unsure = f"  {FILL_IN}" if guesses.macros else ""
+            lines.append(f"defines = {defines}{unsure}")
+    shared = guesses.shared_bytes
+    if shared is None or shared.constant != 0:
+        lines += ["", "[launch]"]
+        text = None if shared is None else shared.text
+        lines.append(_line("shared_bytes", text, '"0"', why.get("shared_bytes")))
+    for parameter in kernel.parameters:
+        lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+    for array in guesses.arrays.values():
+        if array.alias:
+            lines += ["", "[[arguments]]", *_array(array), "passed = false"]
+    # The arrays that tensor maps point at are often no parameters.
+    for _ in (parameter for parameter in kernel.parameters if parameter.tensor_map):
+        lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
+        lines += [_line("shape", None, "[]"), "passed = false"]
+    return "\n".join(lines)
+
+
+def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
+    name = parameter.name
+    lines = [_line("name", name or None, '""')]
+    if parameter.tensor_map:
+        return [*lines, _line("tensor_map", None, '{ of = "", box = [] }')]
+    if name in guesses.structures:
+        return [*lines, "members = [", *_members(guesses.structures[name], guesses), "]"]
+    if not parameter.pointer:
+        lines.append(_line("type", guesses.types.get(name), '""'))
+        why = guesses.why.get(f"value.{name}")
+        return [*lines, _line("value", guesses.values.get(name), '""', why)]
+    array = guesses.arrays.get(name)
+    if array is None:
+        return [*lines, _line("type", None, '""'), _line("shape", None, "[]")]
+    return _array(array)
+
+
+def _members(parts: Sequence[GuessedMember], guesses: Guesses) -> Iterator[str]:
+    for member in parts:
+        keys: dict[str, Any] = {"name": member.name, "type": member.type, "of": member.of}
+        if member.of is None and member.values is None:
+            keys["value"] = guesses.values[member.key]
+        keys["values"], keys["align"] = member.values, member.align
+        given = (f"{key} = {json.dumps(each)}" for key, each in keys.items() if each is not None)
+        why = guesses.why.get(f"value.{member.key}")
+        yield f"    {{ {', '.join(given)} }},{_comment(why)}"
+
+
+def _array(array: GuessedArray) -> list[str]:
+    lines = [_line("name", array.name, '""')]
+    lines.append(_line("type", array.element.type or None, '""'))
+    lines.append(_line("shape", array.dimensions, "[]", array.why))
+    if array.output:
+        lines.append("output = true")
+    if array.fill is not None:
+        lines.append(_line("fill", array.fill, "", array.why_fill))
+    if array.limit is not None:
+        lines.append(_line("limit", array.limit.text, ""))
+    return lines
+
+
+def _is_precise(guesses: Guesses) -> bool:
+    types = [
+        *guesses.types.values(),
+        *(a.element.type for a in guesses.arrays.values() if a.element.type),
+    ]
+    return all(default_tolerance(each, types) == TOLERANCE for each in types)
+
+
+def _line(key: str, value: str | list[str] | None, placeholder: str, why: str | None = "") -> str:
+    if value is None:
+        return f"{key} = {placeholder}  {FILL_IN}"
+    if isinstance(value, list):
+        written = [each if each.isdecimal() else json.dumps(each) for each in value]
+        return f"{key} = [{', '.join(written)}]{_comment(why)}"
+    return f"{key} = {json.dumps(value)}{_comment(why)}"
+
+
+def _comment(why: str | None) -> str:
+    return f"  # {why}" if why else ""
+
+
+def _texts(amounts: list[SizeExpr] | None) -> list[str] | None:
+    return None if amounts is None else [each.text for each in amounts]
+
+
+def _inline(values: dict[str, int]) -> str:
+    return "{ " + ", ".join(f"{name} = {value}" for name, value in values.items()) + " }"
+
+
+__all__ = ["Guesses", "guess"]
+
+
+def guess(
+    kernel: KernelSignature, node: Node, roots: Sequence[Node], name: str | None = None
+) -> Guesses:
+    """Infer the launch of one kernel.
+
+    ``node`` is its definition, ``roots`` are the trees of its file and of included ones;
+    ``name`` may have template arguments.
+    """
+    nodes = list(active_nodes(roots))
+    types = Types(nodes)
+    source = SourceSymbols(nodes, types)
+    hosts = find_launches(kernel, source)
+    template, why = choose_template(kernel, source, hosts, name, syntax.text(node))
+    guesses = Guesses(kernel=_kernel_name(kernel, template))
+    guesses.why["kernel"] = why
+    types = types.with_template(template)
+    host = _choose_launch(hosts, template, kernel)
+    constants = find_constants(nodes)
+    for key, text in template.items():
+        value = parse_number(text)
+        if value is not None and value.constant is not None:
+            constants[key] = value.constant
+    _note_arrays(kernel, types, guesses)
+    given = infer_scalars(kernel, types, host, guesses) | infer_structures(kernel, types, guesses)
+    used = find_usage(node, constants)
+    numbers = {key: amounts.number(value) for key, value in constants.items()} | given
+    shared = _shared_array(used, types)
+    functions = {n: f for n, f in source.functions.items() if not syntax.same(f.node, node)}
+    elements = {each.name: each.element for each in guesses.arrays.values()} | shared
+    aliases = {each.name: each.alias for each in guesses.arrays.values() if each.alias}
+    reach = follow_kernel(node, elements, numbers, types, functions, aliases=aliases)
+    evidence = LaunchEvidence(kernel, used, reach, host, constants, given, shared)
+    _mark_outputs(evidence, guesses)
+    infer_configuration(evidence, guesses)
+    guesses.guarded = find_guarded(reach.bounds)
+    atoms = name_dimensions("block", guesses.block) | name_dimensions("grid", guesses.grid)
+    infer_shared_bytes(evidence, atoms, guesses)
+    infer_radii(node, guesses)
+    infer_windows(guesses)
+    extents.infer_lengths(evidence, atoms, guesses)
+    extents.infer_fills(reach, guesses)
+    own = {
+        each.rpartition(".")[2]: guesses.values[each]
+        for each in given
+        if guesses.values[each].isidentifier()
+    }
+    recognise_operation(kernel.name, own, guesses)
+    infer_sizes(evidence, guesses)
+    return guesses
+
+
+def _kernel_name(kernel: KernelSignature, template: dict[str, str]) -> str | None:
+    if not kernel.template:
+        return kernel.name
+    if any(each.name not in template for each in kernel.template):
+        return None
+    return f"{kernel.name}<{', '.join(template[each.name] for each in kernel.template)}>"
+
+
+def _choose_launch(
+    hosts: list[HostLaunch], template: dict[str, str], kernel: KernelSignature
+) -> HostLaunch | None:
+    wanted = tuple(template.get(each.name, "") for each in kernel.template)
+    same = [each for each in hosts if each.template == wanted[: len(each.template)]]
+    return next(iter(same or hosts), None)
+
+
+def _note_arrays(kernel: KernelSignature, types: Types, guesses: Guesses) -> None:
+    template_types = {each.name for each in kernel.template}
+    for parameter in kernel.parameters:
+        element = types.element(parameter.written[: parameter.written.rfind(parameter.name)])
+        if element is None and bare(parameter.written).split(" ")[0] in template_types:
+            element = Element("")  # its bytes are not known, and its length in elements is
+        if parameter.pointer and element is not None and parameter.written.count("*") <= 1:
+            guesses.arrays[parameter.name] = GuessedArray(parameter.name, element)
+
+
+def _mark_outputs(evidence: LaunchEvidence, guesses: Guesses) -> None:
+    kernel, used, reach = evidence.kernel, evidence.used, evidence.reach
+    for parameter in kernel.parameters:
+        if parameter.name not in guesses.arrays or parameter.const:
+            continue
+        reached = reach.arrays[parameter.name]
+        read = reached.read or parameter.name in used.read
+        written = reached.written or parameter.name in used.written
+        guesses.arrays[parameter.name].output = written or not read
+    for name, array in guesses.arrays.items():
+        if array.alias and not array.const:
+            array.output = reach.arrays[name].written or not reach.arrays[name].read
+
+
+def _shared_array(used: Usage, types: Types) -> dict[str, Element]:
+    if used.dynamic_shared_type is None:
+        return {}
+    name, written = used.dynamic_shared_type
+    element = types.element(written)
+    return {} if element is None else {name: element}
+
+
+_PREPARES_DATA: Final = re.compile(
+    "(k_|kernel_|cuda_?|gpu_?)?(init|fill|set(?![a-z])|generate|rand|zero|clear|reset|warm|dummy"
+    "|check|verify|validate|compare|print)",
+    re.IGNORECASE,
+)
+
+
+def choose_kernel(
+    declared: Sequence[KernelSignature], name: str | None, where: str, root: Node
+) -> KernelSignature:
+    """Return the kernel of a name or pattern.
+
+    Without a name the only one, or the only one that the file launches, beside those that
+    prepare or check data by their names.
+    """
+    defined = [each for each in declared if each.defined] or list(declared)
+    if name is None:
+        launched = _launched_names(root)
+        here = [each for each in defined if _plain(each.name) in launched]
+        if len(here) > 1:
+            here = [each for each in here if not _PREPARES_DATA.match(_plain(each.name))] or here
+        return choose(here if len(here) == 1 else defined, None, where)
+    plain = name.split("<")[0].strip()
+    if not any(plain in (each.name, _plain(each.name)) for each in declared):
+        pattern = name_pattern(name)
+        matching = [each for each in defined if pattern.search(each.name)]
+        if len(matching) == 1:
+            return matching[0]
+    return choose(declared, name, where)
+
+
+def _plain(name: str) -> str:
+    return name.rpartition("::")[2]
+
+
+def _launched_names(root: Node) -> set[str]:
+    launched_names = set()
+    for node in syntax.walk(root):
+        if node.type != "call_expression":
+            continue
+        called = syntax.child_text(node, "function")
+        if any(each.type == "kernel_call_syntax" for each in node.children):
+            launched_names.add(_plain(called.partition("<")[0]))
+        elif called in LAUNCH_FUNCTIONS:
+            given = syntax.child(node, "arguments")
+            first = next(iter(given.named_children), None) if given is not None else None
+            words = syntax.text(first).replace("(void*)", "").replace("(const void*)", "")
+            launched_names.add(_plain(words.strip("&() ").partition("<")[0]))
+    return launched_names

@@ -1,0 +1,618 @@
+"""Which elements of each array a kernel accesses, from the text of its body alone.
+
+Statements are followed in order, branches and loops by their conditions. An expression that is not
+supported has an unknown range, and so has everything that depends on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch import syntax
+from kernelprof.launch.inference import amounts
+from kernelprof.launch.inference.amounts import parse_number
+from kernelprof.launch.inference.ranges import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Range,
+    apply_to_ranges,
+    builtin_range,
+    exactly,
+    join,
+    larger_known,
+    loaded_range,
+    smallest_known,
+)
+from kernelprof.launch.inference.symbols import (
+    arguments,
+    called_name,
+    innermost,
+    returned_only,
+    uncast,
+    written_template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.symbols import Element, FunctionSymbol, Types
+
+
+_DEEPEST: Final = 4
+_LOADS: Final = {"__ldg", "__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"}
+_STORES: Final = {"__stcs", "__stcg", "__stwb", "__stwt"}
+
+
+@dataclass
+class ArrayAccesses:
+    """What becomes of one array."""
+
+    extents: list[SizeExpr] = field(default_factory=list)
+    """How many elements each access needs there to be."""
+    unknown: bool = False
+    read: bool = False
+    written: bool = False
+    atomic: bool = False
+    scattered: bool = False
+    """Whether it is written where a loaded value says."""
+
+
+@dataclass(frozen=True)
+class _Pointer:
+    array: str
+    offset: Range
+    bytes: int
+
+
+_FLIPPED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_NEGATED: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "!=": "==", "==": "!="}
+
+
+@dataclass(frozen=True)
+class IndexBound:
+    """What a thread's index is compared with: blocks along ``axis`` are ``step`` apart in it."""
+
+    axis: str
+    step: SizeExpr
+    end: SizeExpr
+    """The first value that is too large."""
+    strided: bool
+    """Whether a loop over the whole grid goes on behind it, so that any grid does."""
+
+
+class Reach:
+    """Follows one kernel, statement by statement, and records what it accesses.
+
+    ``arrays`` are the kernel's pointers, ``known`` named numbers, ``functions`` what it may call.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Element],
+        constants: Mapping[str, SizeExpr],
+        types: Types,
+        functions: Mapping[str, FunctionSymbol],
+    ) -> None:
+        self.arrays = {name: ArrayAccesses() for name in arrays}
+        self.used: set[str] = set()
+        self.bounds: list[IndexBound] = []
+        self.offsets: set[str] = set()
+        """Arrays in which neighbouring elements are the begin and end of a range."""
+        self._elements = arrays
+        self._types = types
+        self._functions = functions
+        self._depth = 0
+        self._values: dict[str, Range] = {name: exactly(each) for name, each in constants.items()}
+        self._pointers = {
+            name: _Pointer(name, exactly(ZERO), each.bytes) for name, each in arrays.items()
+        }
+
+    def call(self, name: str, alias: str) -> None:
+        """The kernel calls an array so, which is no parameter: ``p.in``."""
+        self._pointers[alias] = self._pointers.pop(name)
+
+    def declare(self, node: Node) -> None:
+        name = syntax.text(innermost(syntax.child(node, "declarator")))
+        given = syntax.child(node, "value")
+        pointer = self._pointer(given)
+        if pointer is not None and "*" in syntax.child_text(node, "declarator"):
+            self._pointers[name] = pointer
+            return
+        self._pointers.pop(name, None)
+        self._values[name] = self.value(given)
+
+    # Values
+
+    def value(self, node: Node | None) -> Range:  # noqa: PLR0911, PLR0912
+        """How large an expression can become; its accesses are noted."""
+        if node is None:
+            return UNKNOWN
+        match node.type:
+            case "number_literal":
+                number = parse_number(syntax.text(node))
+                return UNKNOWN if number is None else exactly(number)
+            case "identifier":
+                name = syntax.text(node)
+                self.used.add(name)
+                if name in self._pointers:
+                    self.arrays[self._pointers[name].array].unknown = True
+                return self._values.get(name, UNKNOWN)
+            case "field_expression":
+                return self._member(node)
+            case "binary_expression":
+                return self._binary(node)
+            case "subscript_expression" | "pointer_expression":
+                return self._access(node, read=True, written=False)
+            case "assignment_expression":
+                return self._assign(node)
+            case "update_expression":
+                return self._assign(node)
+            case "cast_expression":
+                return self.value(syntax.child(node, "value"))
+            case "call_expression":
+                return self._call(node)
+            case "conditional_expression":
+                return self._conditional(node)
+            case "unary_expression":
+                value = self.value(syntax.child(node, "argument"))
+                is_minus = syntax.child_text(node, "operator") == "-"
+                return apply_to_ranges("-", exactly(ZERO), value) if is_minus else UNKNOWN
+            case "parenthesized_expression" | "condition_clause":
+                inner = syntax.parts(node)
+                return self.value(inner[0]) if len(inner) == 1 else UNKNOWN
+            case "sizeof_expression":
+                kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
+                element = self._types.element(syntax.text(kind))
+                return UNKNOWN if element is None else exactly(amounts.number(element.bytes))
+            case "init_declarator":
+                self.declare(node)
+                return UNKNOWN
+        for child in node.named_children:
+            self.follow(child)
+        return UNKNOWN
+
+    def _member(self, node: Node) -> Range:
+        value_of_name = self._values.get(syntax.text(node))
+        if value_of_name is not None:
+            return value_of_name
+        argument, axis = syntax.child(node, "argument"), syntax.child_text(node, "field")
+        builtin = builtin_range(syntax.text(argument), axis)
+        if builtin is not None:
+            return builtin
+        if argument is not None and argument.type != "identifier":
+            self.value(argument)  # p[i].x
+        elif argument is not None and syntax.text(argument) in self._pointers:
+            self._reach(self._pointers[syntax.text(argument)], exactly(ZERO), read=True)
+        return UNKNOWN
+
+    def _binary(self, node: Node) -> Range:
+        operator = syntax.child_text(node, "operator")
+        left, right = syntax.child(node, "left"), syntax.child(node, "right")
+        if operator in {"&&", "||"}:
+            self.value(left)
+            before = dict(self._values)
+            self.narrow(left, holds=operator == "&&")
+            self.value(right)
+            self._values = before
+            return UNKNOWN
+        return apply_to_ranges(operator, self.value(left), self.value(right))
+
+    def _conditional(self, node: Node) -> Range:
+        condition = syntax.child(node, "condition")
+        self.value(condition)
+        before, both = dict(self._values), []
+        for key, holds in (("consequence", True), ("alternative", False)):
+            self.narrow(condition, holds=holds)
+            both.append(self.value(syntax.child(node, key)))
+            self._values = dict(before)
+        return join(*both)
+
+    def _assign(self, node: Node) -> Range:
+        left = uncast(syntax.child(node, "left") or syntax.child(node, "argument"))
+        given = self.value(syntax.child(node, "right"))
+        operator = syntax.child_text(node, "operator")
+        if left is None:
+            return given
+        if left.type == "identifier":
+            name = syntax.text(left)
+            if name in self._pointers:
+                moved = self._pointer(syntax.child(node, "right")) if operator == "=" else None
+                at = self._pointers[name]
+                self._pointers[name] = moved or _Pointer(at.array, UNKNOWN, at.bytes)
+            elif operator == "=":
+                self._values[name] = given
+            else:
+                old = self._values.get(name, UNKNOWN)
+                self._values[name] = apply_to_ranges(operator.rstrip("="), old, given)
+            return given
+        target = left
+        while target.type == "field_expression":
+            inner = syntax.child(target, "argument")
+            if inner is None:
+                return given
+            target = inner
+        if target.type in {"subscript_expression", "pointer_expression"}:
+            self._access(target, read=operator != "=", written=True)
+        return given
+
+    def _call(self, node: Node) -> Range:  # noqa: PLR0911
+        name, given = called_name(node), arguments(node)
+        function = syntax.child(node, "function")
+        if name in {"min", "max"} and len(given) == 2:
+            one, two = (self.value(each) for each in given)
+            if name == "max":
+                return join(one, two)
+            tops = [each for each in (one.high, two.high) if each is not None]
+            return Range(smallest_known(tops), ZERO)
+        if name in {"static_cast", "int", "unsigned", "size_t"} and len(given) == 1:
+            return self.value(given[0])
+        atomic = name.startswith("atomic")
+        if given and (atomic or name in _LOADS or name in _STORES):
+            pointer = self._pointer(given[0])
+            for each in given[1:]:
+                self.value(each)
+            if pointer is not None:
+                changes = atomic or name in _STORES
+                self.arrays[pointer.array].atomic |= atomic
+                return self._reach(
+                    pointer, exactly(ZERO), read=name not in _STORES, written=changes
+                )
+            self.value(given[0])
+            return UNKNOWN
+        if function is not None and function.type == "field_expression":
+            self.value(function)
+        if name in self._functions and self._depth < _DEEPEST:
+            return self._inside(self._functions[name], given)
+        for each in given:
+            pointer = self._pointer(each)
+            if pointer is not None:  # whatever that does with it
+                self.arrays[pointer.array].unknown = True
+            else:
+                self.value(each)
+        return UNKNOWN
+
+    def _inside(self, function: FunctionSymbol, given: list[Node]) -> Range:
+        values, pointers, used = dict(self._values), dict(self._pointers), self.used
+        self.used = set()
+        bound: list[tuple[str, _Pointer | None, Range]] = []
+        for (name, _), node in zip(function.parameters, given, strict=False):
+            pointer = self._pointer(node)
+            bound.append((name, pointer, UNKNOWN if pointer is not None else self._plain(node)))
+        self._depth += 1
+        for name, pointer, value in bound:
+            self._pointers.pop(name, None)
+            self._values[name] = value
+            if pointer is not None:
+                self._pointers[name] = pointer
+        body = function.body
+        returned = returned_only(body)
+        result = self.value(returned)
+        if body is not None and returned is None:
+            self.follow(body)
+        self._depth -= 1
+        for (name, _), node in zip(function.parameters, given, strict=False):
+            if name in self.used:
+                used |= {syntax.text(n) for n in syntax.walk(node) if n.type == "identifier"}
+        self._values, self._pointers, self.used = values, pointers, used
+        return result
+
+    def _plain(self, node: Node) -> Range:
+        """An argument: a name that is passed on is not looked at yet."""
+        if node.type == "identifier":
+            return self._values.get(syntax.text(node), UNKNOWN)
+        return self.value(node)
+
+    # Accesses
+
+    def _access(self, node: Node, *, read: bool, written: bool) -> Range:
+        operator = syntax.child_text(node, "operator")
+        base = syntax.child(node, "argument")
+        if node.type == "pointer_expression" and operator == "&":
+            inner = uncast(base)
+            if inner is not None and inner.type == "subscript_expression":
+                return self._access(inner, read=True, written=True)
+            return self.value(base)
+        is_indexed = node.type == "subscript_expression"
+        index = self._index(node) if is_indexed else exactly(ZERO)
+        pointer = self._pointer(base)
+        if pointer is not None:
+            return self._reach(pointer, index, read=read, written=written)
+        if base is not None and (base.type != "identifier" or syntax.text(base) in self._pointers):
+            self.value(base)
+        return UNKNOWN
+
+    def _index(self, subscript: Node) -> Range:
+        listed = syntax.child(subscript, "indices") or syntax.child(subscript, "index")
+        return UNKNOWN if listed is None else self.value((listed.named_children or [listed])[0])
+
+    def _reach(
+        self, pointer: _Pointer, index: Range, *, read: bool = False, written: bool = False
+    ) -> Range:
+        array, element = self.arrays[pointer.array], self._elements[pointer.array]
+        array.read |= read
+        array.written |= written
+        at = apply_to_ranges("+", pointer.offset, index)
+        array.scattered |= written and bool(at.arrays)
+        if at.high is None:
+            array.unknown = True
+        else:
+            end_bytes = (at.high + ONE) * amounts.number(pointer.bytes)
+            whole = amounts.divide(end_bytes, amounts.number(element.bytes))
+            if whole is None or whole.too_long:
+                array.unknown = True
+            elif whole not in array.extents:
+                array.extents.append(whole)
+        whole_numbers = "int" in element.type and element.count == 1
+        return loaded_range(pointer.array) if whole_numbers else UNKNOWN
+
+    def _pointer(self, node: Node | None) -> _Pointer | None:  # noqa: PLR0911
+        if node is None:
+            return None
+        match node.type:
+            case "identifier" | "field_expression":
+                return self._pointers.get(syntax.text(node))
+            case "parenthesized_expression":
+                inner = syntax.parts(node)
+                return self._pointer(inner[0]) if len(inner) == 1 else None
+            case "cast_expression":
+                base = self._pointer(syntax.child(node, "value"))
+                return self._cast(base, syntax.child_text(node, "type"))
+            case "call_expression" if called_name(node) == "reinterpret_cast" and arguments(node):
+                base = self._pointer(arguments(node)[0])
+                return self._cast(base, next(iter(written_template(node)), ""))
+            case "binary_expression" if syntax.child_text(node, "operator") in {"+", "-"}:
+                sign = syntax.child_text(node, "operator")
+                base = self._pointer(syntax.child(node, "left"))
+                if base is None:
+                    return None
+                offset = self.value(syntax.child(node, "right"))
+                return _Pointer(base.array, apply_to_ranges(sign, base.offset, offset), base.bytes)
+            case "pointer_expression" if syntax.text(node).startswith("&"):
+                inner_node = uncast(syntax.child(node, "argument"))
+                if inner_node is None or inner_node.type != "subscript_expression":
+                    return None
+                base = self._pointer(syntax.child(inner_node, "argument"))
+                if base is None:
+                    return None
+                offset = apply_to_ranges("+", base.offset, self._index(inner_node))
+                return _Pointer(base.array, offset, base.bytes)
+        return None
+
+    def _cast(self, pointer: _Pointer | None, written: str) -> _Pointer | None:
+        element = self._types.element(written)
+        if pointer is None or element is None:
+            return None
+        if element.bytes == pointer.bytes:
+            return pointer
+        offset = pointer.offset
+        scaled = apply_to_ranges("*", offset, exactly(amounts.number(pointer.bytes)))
+        scaled = apply_to_ranges("/", scaled, exactly(amounts.number(element.bytes)))
+        return _Pointer(pointer.array, scaled, element.bytes)
+
+    # Statements
+
+    def follow(self, node: Node) -> None:
+        """A statement, with all that is in it."""
+        match node.type:
+            case "compound_statement":
+                self._in_order(node)
+            case "declaration":
+                for declarator in node.children_by_field_name("declarator"):
+                    if declarator.type == "init_declarator":
+                        self.declare(declarator)
+            case "if_statement":
+                self._branch(node)
+            case "for_statement":
+                self._loop(node)
+            case "while_statement" | "do_statement":
+                self._forget(node)
+                condition = syntax.child(node, "condition")
+                self.value(condition)
+                self._within(syntax.child(node, "body"), condition, holds=True)
+                self._forget(node)
+            case _ if node.type.endswith("statement") and node.type != "expression_statement":
+                for child in node.named_children:
+                    self.follow(child)
+            case _:
+                self.value(node)
+
+    def _in_order(self, node: Node) -> None:
+        """Statements after each other; behind ``if (i >= n) return;`` the opposite holds."""
+        for child in node.named_children:
+            self.follow(child)
+            if child.type == "if_statement" and not syntax.child(child, "alternative"):
+                leaves = syntax.child(child, "consequence")
+                if leaves is not None and _leaves(leaves):
+                    self.narrow(syntax.child(child, "condition"), holds=False)
+
+    def _branch(self, node: Node) -> None:
+        condition = syntax.child(node, "condition")
+        self.value(condition)
+        before = dict(self._values)
+        self._within(syntax.child(node, "consequence"), condition, holds=True)
+        after = self._values
+        self._values = dict(before)
+        self._within(syntax.child(node, "alternative"), condition, holds=False)
+        assigned = set(_assigned(node))
+        for name, value in self._values.items():
+            if name in assigned:
+                self._values[name] = join(value, after.get(name, UNKNOWN))
+
+    def _within(self, node: Node | None, condition: Node | None, *, holds: bool) -> None:
+        if node is None:
+            return
+        before = dict(self._values)
+        self.narrow(condition, holds=holds)
+        narrowed = {n: v for n, v in self._values.items() if before.get(n) != v}
+        self.follow(node)
+        assigned = set(_assigned(node))
+        for name in narrowed:
+            if name not in assigned and name in before:
+                self._values[name] = before[name]
+
+    def _loop(self, node: Node) -> None:
+        start, condition = syntax.child(node, "initializer"), syntax.child(node, "condition")
+        update, body = syntax.child(node, "update"), syntax.child(node, "body")
+        if start is not None:
+            self.follow(start)
+        counters = set(_assigned(update)) if update is not None else set()
+        begun = {name: self._values.get(name, UNKNOWN) for name in counters}
+        self._forget(node, but=counters)
+        growing = "-" not in syntax.text(update) and ">>" not in syntax.text(update)
+        growing = growing and "/=" not in syntax.text(update)
+        strided = "gridDim" in syntax.text(update) or self._grid_step(update)
+        for name, value in begun.items():
+            high = None if growing else value.high
+            self._values[name] = Range(high, value.low if growing else ZERO, value.blocks)
+        self.value(condition)
+        before = dict(self._values)
+        self.narrow(condition, holds=True, strided=strided, begun=begun)
+        if body is not None:
+            self.follow(body)
+        self._values = {n: v for n, v in before.items() if n not in counters} | {
+            n: v for n, v in self._values.items() if n not in before
+        }
+        self._forget(node)
+
+    def _grid_step(self, update: Node | None) -> bool:
+        step = syntax.child_text(update, "right")
+        value = self._values.get(step)
+        high = None if value is None else value.high
+        return high is not None and any(name.startswith("grid__") for name in high.names)
+
+    def _forget(self, node: Node, but: set[str] | None = None) -> None:
+        for name in _assigned(node):
+            if name not in (but or ()):
+                self._values[name] = UNKNOWN
+
+    # Conditions
+
+    def narrow(
+        self,
+        condition: Node | None,
+        *,
+        holds: bool,
+        strided: bool = False,
+        begun: Mapping[str, Range] | None = None,
+    ) -> None:
+        """Narrow variables by a condition that holds, or does not.
+
+        For a loop, ``strided`` is whether it advances by the whole grid, and ``begun`` are
+        its counters' first values.
+        """
+        for left, operator, right in _comparisons(uncast(condition), holds=holds):
+            for one, sign, other in (
+                (left, operator, right),
+                (right, _FLIPPED.get(operator, operator), left),
+            ):
+                if sign in {"<", "<=", "!=", "=="}:
+                    self._bounded(one, sign, other, strided=strided, begun=begun or {})
+
+    def _bounded(
+        self, one: Node, sign: str, other: Node, *, strided: bool, begun: Mapping[str, Range]
+    ) -> None:
+        name = syntax.text(uncast(one))
+        limit = self._quietly(other)
+        if limit.high is None:
+            return
+        top = limit.high if sign in {"<=", "=="} else limit.high - ONE
+        value = self._values.get(name)
+        grown = value if value is not None else self._quietly(one)
+        if sign == "!=" and name not in begun:
+            return
+        for axis, step in grown.blocks.items():
+            if len(grown.blocks) == 1 and step.terms and sign in {"<", "<="}:
+                self.bounds.append(IndexBound(axis, step, top + ONE, strided))
+        started = begun.get(name)
+        if started is not None and started.arrays & limit.arrays:
+            self.offsets |= started.arrays & limit.arrays
+        if value is not None and uncast(one).type == "identifier":  # type: ignore[union-attr]
+            previous = value.high
+            is_tighter = previous is not None and top.never_below(previous) and previous != top
+            self._values[name] = Range(
+                previous if is_tighter else top, value.low, value.blocks, value.arrays
+            )
+
+    def _quietly(self, node: Node | None) -> Range:
+        """A value whose accesses are counted elsewhere."""
+        counts = {name: (len(each.extents), each.unknown) for name, each in self.arrays.items()}
+        result = self.value(node)
+        for name, (count, unknown) in counts.items():
+            del self.arrays[name].extents[count:]
+            self.arrays[name].unknown = unknown
+        return result
+
+
+def follow_kernel(
+    kernel: Node,
+    arrays: Mapping[str, Element],
+    constants: Mapping[str, SizeExpr],
+    types: Types,
+    functions: Mapping[str, FunctionSymbol],
+    *,
+    aliases: Mapping[str, str],
+) -> Reach:
+    """Follow a kernel's definition.
+
+    ``aliases`` are the names of arrays that are members of structures.
+    """
+    kernel_reach = Reach(arrays, constants, types, functions)
+    for name, alias in aliases.items():
+        kernel_reach.call(name, alias)
+    body = syntax.child(kernel, "body")
+    if body is not None:
+        kernel_reach.follow(body)
+    return kernel_reach
+
+
+def _comparisons(node: Node | None, *, holds: bool) -> Iterator[tuple[Node, str, Node]]:
+    node = uncast(node)
+    if node is None:
+        return
+    if node.type == "condition_clause":
+        yield from _comparisons(syntax.child(node, "value"), holds=holds)
+    elif node.type == "unary_expression" and syntax.text(node).startswith("!"):
+        yield from _comparisons(syntax.child(node, "argument"), holds=not holds)
+    elif node.type == "binary_expression":
+        operator = syntax.child_text(node, "operator")
+        left, right = syntax.child(node, "left"), syntax.child(node, "right")
+        if operator == ("&&" if holds else "||"):
+            yield from _comparisons(left, holds=holds)
+            yield from _comparisons(right, holds=holds)
+        elif operator in _NEGATED and left is not None and right is not None:
+            yield left, operator if holds else _NEGATED[operator], right
+
+
+def _leaves(node: Node) -> bool:
+    last = node
+    if node.type == "compound_statement":
+        inside = syntax.parts(node)
+        if not inside:
+            return False
+        last = inside[-1]
+    return last.type in {"return_statement", "continue_statement", "break_statement"}
+
+
+def _assigned(node: Node | None) -> Iterator[str]:
+    for each in [] if node is None else syntax.walk(node):
+        if each.type == "assignment_expression":
+            target = syntax.child(each, "left")
+        elif each.type == "update_expression":
+            target = syntax.child(each, "argument")
+        else:
+            continue
+        if target is not None and target.type == "identifier":
+            yield syntax.text(target)
+
+
+def largest_extent(extents: list[SizeExpr]) -> SizeExpr | None:
+    """How many elements all accesses together need."""
+    largest: SizeExpr | None = extents[0] if extents else None
+    for each in extents[1:]:
+        largest = larger_known(largest, each)
+    return largest

@@ -1,0 +1,578 @@
+"""Types and symbols of a source (functions, macros, constants, variables), as they are declared.
+
+A :class:`Frame` is a function at one of its call sites, where the arguments of its parameters are
+looked up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch import syntax
+from kernelprof.launch.signature import plain_type, template_arguments
+from kernelprof.launch.specification.elements import element_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+
+_QUALIFIERS: Final = re.compile(
+    r"\b(const|volatile|static|struct|typename|__restrict__|__restrict|restrict|__grid_constant__)\b"
+)
+_VECTOR: Final = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
+_PAIRS: Final = {
+    "half2": "float16", "__half2": "float16", "nv_bfloat162": "bfloat16",
+    "__nv_bfloat162": "bfloat16", "cuFloatComplex": "float32", "cuComplex": "float32",
+    "cufftComplex": "float32", "cuDoubleComplex": "float64",
+}  # fmt: skip
+_VECTORS: Final = {"longlong": "int64", "ulonglong": "uint64", "long": "int64", "ulong": "uint64"}
+_BYTES: Final = "uint8"
+_MOST_NAMES: Final = 16
+AXES: Final = "xyzw"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element type: ``count`` numbers of one type."""
+
+    type: str
+    count: int = 1
+    mixed: bool = False
+    """Whether it is a structure of different types, taken as bytes."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element."""
+        return element_bytes(self.type) * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A member of a structure."""
+
+    name: str
+    element: Element | None
+    count: int = 1
+    pointer: bool = False
+    const: bool = False
+    align: int | None = None
+
+
+class Types:
+    """The types of a source, beside those of C and CUDA, with structures of plain members."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._chosen: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        self._structures: dict[str, Node] = {}
+        for node in nodes:
+            if node.type == "type_definition":
+                self._typedef(node)
+            elif node.type == "alias_declaration":
+                name, kind = syntax.child(node, "name"), syntax.child(node, "type")
+                self._aliases.setdefault(syntax.text(name), syntax.text(kind))
+            elif node.type == "struct_specifier" and syntax.child(node, "body") is not None:
+                self._structures[syntax.child_text(node, "name")] = node
+            elif node.type == "preproc_def":
+                name, value = syntax.child(node, "name"), syntax.child(node, "value")
+                if plain_type(bare(syntax.text(value))) is not None:
+                    self._aliases.setdefault(syntax.text(name), syntax.text(value))
+
+    def _typedef(self, node: Node) -> None:
+        name, kind = syntax.child(node, "declarator"), syntax.child(node, "type")
+        if name is None or name.type not in {"type_identifier", "primitive_type"}:
+            return
+        if kind is not None and kind.type == "struct_specifier" and syntax.child(kind, "body"):
+            self._structures[syntax.text(name)] = kind
+        else:
+            self._aliases.setdefault(syntax.text(name), syntax.text(kind))
+
+    def with_template(self, chosen: Mapping[str, str]) -> Types:
+        """Return the same types with other template arguments."""
+        types = object.__new__(Types)
+        types._chosen = {**self._chosen, **chosen}
+        types._aliases, types._structures = self._aliases, self._structures
+        return types
+
+    def element(self, written: str) -> Element | None:
+        """Return a type's element, without pointers and qualifiers; ``None`` if unknown."""
+        name = self._resolve_name(bare(written))
+        if (plain := plain_type(name)) is not None:
+            return Element(plain)
+        return self._vector(name) or self._structure(name)
+
+    def _resolve_name(self, name: str) -> str:
+        for _ in range(_MOST_NAMES):
+            meaning = self._chosen.get(name) or self._aliases.get(name)
+            if meaning is None or bare(meaning) == name:
+                break
+            name = bare(meaning)
+        return name
+
+    def _vector(self, name: str) -> Element | None:
+        if name in _PAIRS:
+            return Element(_PAIRS[name], 2)
+        vector = _VECTOR.fullmatch(name)
+        if vector is None:
+            return None
+        kind = _VECTORS.get(vector[1]) or plain_type(vector[1])
+        return None if kind is None else Element(kind, int(vector[2]))
+
+    def fields(self, written: str) -> list[StructField] | None:
+        """Return the members of a structure or vector, ``None`` where their offsets are unknown."""
+        name = self._resolve_name(bare(written))
+        if (whole := self._vector(name)) is not None and whole.count <= len(AXES):
+            one = Element(whole.type)
+            return [StructField(axis, one) for axis in AXES[: whole.count]]
+        node = self._structures.get(name)
+        body = syntax.child(node, "body")
+        if node is None or body is None or _has_special_layout(node):
+            return None
+        fields_of_type = []
+        for member in syntax.parts(body):
+            if member.type in {"function_definition", "access_specifier"}:
+                continue
+            fields = self._field(member) if member.type == "field_declaration" else None
+            if fields is None:
+                return None
+            fields_of_type += fields
+        return fields_of_type or None
+
+    def _field(self, node: Node) -> list[StructField] | None:
+        written = syntax.child_text(node, "type")
+        declared = node.children_by_field_name("declarator")
+        words = {syntax.text(each) for each in node.children}
+        if (
+            "static" in words
+            or not declared
+            or any(n.type == "bitfield_clause" for n in node.children)
+        ):
+            return None
+        fields_of_line = []
+        for each in declared:
+            if each.type == "function_declarator":
+                continue
+            pointer = each.type == "pointer_declarator"
+            inner = syntax.child(each, "declarator") if pointer else each
+            count = None if inner is None else _count_elements(inner)
+            element = self.element(written)
+            if inner is None or count is None or (element is not None and element.mixed):
+                return None
+            while inner is not None and inner.type == "array_declarator":
+                inner = syntax.child(inner, "declarator")
+            vector = None if pointer else self._vector(self._resolve_name(bare(written)))
+            align = None
+            if element is not None and vector is not None and vector.count in {2, 4}:
+                align = min(16, element.bytes)
+            name = syntax.text(inner)
+            fields_of_line.append(
+                StructField(name, element, count, pointer, "const" in words, align)
+            )
+        return fields_of_line
+
+    def _structure(self, name: str) -> Element | None:
+        node = self._structures.get(name)
+        body = syntax.child(node, "body")
+        if body is None:
+            return None
+        members: list[Element] = []
+        for declaration in syntax.parts(body):
+            if declaration.type != "field_declaration":
+                return None
+            kind = self.element(syntax.child_text(declaration, "type"))
+            declared = declaration.children_by_field_name("declarator")
+            counts = [_count_elements(each) for each in declared]
+            if kind is None or not counts or None in counts:
+                return None
+            members += [kind] * sum(each or 0 for each in counts)
+        if not members:
+            return None
+        if len({each.type for each in members}) == 1:
+            return Element(members[0].type, sum(each.count for each in members))
+        return Element(_BYTES, _struct_bytes(members), mixed=True)
+
+
+def _count_elements(declarator: Node) -> int | None:
+    if declarator.type == "field_identifier":
+        return 1
+    if declarator.type == "array_declarator":
+        inner = syntax.child(declarator, "declarator")
+        size = syntax.child_text(declarator, "size")
+        below = None if inner is None else _count_elements(inner)
+        return int(size) * below if size.isdecimal() and below else None
+    return None
+
+
+def _has_special_layout(structure: Node) -> bool:
+    text = syntax.text(structure)
+    bases = any(each.type == "base_class_clause" for each in structure.children)
+    return bases or re.search(r"\b(virtual|alignas|__align__|packed|union)\b", text) is not None
+
+
+def _struct_bytes(members: list[Element]) -> int:
+    at, most = 0, 1
+    for each in members:
+        align = element_bytes(each.type)
+        most = max(most, align)
+        at = -(-at // align) * align + each.bytes
+    return -(-at // most) * most
+
+
+def bare(written: str) -> str:
+    """Remove qualifiers, pointers and references from a type."""
+    text = _QUALIFIERS.sub(" ", written)
+    return " ".join(re.sub(r"[*&]|\[\w*\]", " ", text).split())
+
+
+_CASTS: Final = {"static_cast", "reinterpret_cast", "const_cast", "raw_pointer_cast"}
+_NODE_TYPES: Final = (
+    *("call_expression", "assignment_expression", "init_declarator", "declaration"),
+    "template_instantiation",
+)
+
+
+@dataclass(frozen=True)
+class FunctionSymbol:
+    """A function that the source defines."""
+
+    name: str
+    node: Node
+    parameters: tuple[tuple[str, str], ...]
+    template: tuple[str, ...]
+    defaults: Mapping[str, Node] = field(default_factory=dict)
+
+    @property
+    def body(self) -> Node | None:
+        """The compound statement."""
+        return syntax.child(self.node, "body")
+
+
+class SourceSymbols:
+    """The symbols of a source; ``nodes`` are its active nodes, those of the file itself first."""
+
+    def __init__(self, nodes: Sequence[Node], types: Types) -> None:
+        self._all = nodes
+        self.types = types
+        self.functions: dict[str, FunctionSymbol] = {}
+        self.macros: dict[str, tuple[tuple[str, ...], str]] = {}
+        self.globals: dict[str, list[Node]] = {}
+        for node in nodes:
+            match node.type:
+                case "function_definition":
+                    self._function(node)
+                case "preproc_function_def":
+                    inner = syntax.child(node, "parameters")
+                    names = () if inner is None else tuple(map(syntax.text, inner.named_children))
+                    value = syntax.child_text(node, "value")
+                    self.macros[syntax.child_text(node, "name")] = (names, value)
+                case "preproc_def" | "enumerator":
+                    self._note(node, "name")
+                case "init_declarator" if function_around(node) is None:
+                    self._note(node, "declarator")
+
+    @cached_property
+    def device_names(self) -> frozenset[str]:
+        """All names in device functions and macros: their values cannot be changed."""
+        names = {
+            name for _, text in self.macros.values() for name in re.findall(r"[A-Za-z_]\w*", text)
+        }
+        for function in self.functions.values():
+            if is_device_function(function.node):
+                nodes = syntax.walk(function.node)
+                names |= {syntax.text(n) for n in nodes if n.type == "identifier"}
+        return frozenset(names)
+
+    @cached_property
+    def nodes(self) -> Mapping[str, list[Node]]:
+        """Nodes by type, of the types that are looked up often."""
+        nodes: dict[str, list[Node]] = {each: [] for each in _NODE_TYPES}
+        for node in self._all:
+            if node.type in nodes:
+                nodes[node.type].append(node)
+        return nodes
+
+    def line_of(self, node: Node) -> str:
+        """The line of a node, for comments: ``line 40``."""
+        root = node
+        while root.parent is not None:
+            root = root.parent
+        line = node.start_point[0] + 1
+        own = syntax.same(root, self._all[0])
+        return f"line {line}" if own else f"line {line} of a file that it includes"
+
+    def instances(self, name: str) -> Iterator[tuple[str, ...]]:
+        """Yield the template arguments of each explicit instantiation, written or deduced."""
+        function = self.functions[name]
+        for node in self.nodes["template_instantiation"]:
+            text = syntax.text(node)
+            if re.search(rf"\b{re.escape(name)}\s*<", text):
+                yield template_arguments(text[text.index(name) :])
+            elif re.search(rf"\b{re.escape(name)}\s*\(", text):
+                written = text.partition("(")[2].split(",")
+                pairs = list(zip(function.parameters, written, strict=False))
+                arguments = []
+                for each in function.template:
+                    types = (
+                        " ".join(other.replace("*", " ").split()[:-1])
+                        for (_, kind), other in pairs
+                        if each in kind.replace("*", " ").split()
+                    )
+                    arguments.append(next(types, ""))
+                yield tuple(arguments)
+
+    def calls(self, name: str) -> Iterator[Node]:
+        """Yield the calls of a function, by its unqualified name."""
+        return (node for node in self.nodes["call_expression"] if called_name(node) == name)
+
+    def function_at(self, node: Node | None) -> FunctionSymbol | None:
+        """The function with that definition."""
+        return next((f for f in self.functions.values() if syntax.same(f.node, node)), None)
+
+    def _note(self, node: Node, key: str) -> None:
+        value = syntax.child(node, "value")
+        name = syntax.text(syntax.child(node, key))
+        if value is not None and name:
+            self.globals.setdefault(name.partition("[")[0], []).append(value)
+
+    def _function(self, node: Node) -> None:
+        declarator = syntax.function_declarator(node)
+        parameters = syntax.child(declarator, "parameters")
+        name = syntax.child_text(declarator, "declarator").rpartition("::")[2]
+        if parameters is None or not name:
+            return
+        listed, defaults = [], {}
+        for each in parameters.named_children:
+            if each.type not in {"parameter_declaration", "optional_parameter_declaration"}:
+                continue
+            inner = innermost(syntax.child(each, "declarator"))
+            listed.append((syntax.text(inner), syntax.text(each)))
+            if (default := syntax.child(each, "default_value")) is not None:
+                defaults[syntax.text(inner)] = default
+        parent = node.parent
+        is_template = parent is not None and parent.type == "template_declaration"
+        template = tuple(_template_names(parent)) if is_template else ()
+        self.functions.setdefault(
+            name, FunctionSymbol(name, node, tuple(listed), template, defaults)
+        )
+
+
+def is_device_function(node: Node) -> bool:
+    """Whether a definition is of a kernel or a device function."""
+    return bool({"__global__", "__device__"} & {syntax.text(word) for word in node.children})
+
+
+def _template_names(node: Node | None) -> Iterator[str]:
+    for parameter in syntax.parts(syntax.child(node, "parameters")):
+        inner = syntax.child(parameter, "name") or innermost(syntax.child(parameter, "declarator"))
+        yield syntax.text(inner or next(iter(parameter.named_children), None))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function, called at ``call`` in the ``caller``; both ``None`` without a known call."""
+
+    source: SourceSymbols
+    function: FunctionSymbol | None
+    call: Node | None = None
+    caller: Frame | None = None
+    template: Mapping[str, str] = field(default_factory=dict)
+    """Its template arguments, by name."""
+
+    @property
+    def body(self) -> Node | None:
+        """The function's compound statement."""
+        return None if self.function is None else self.function.body
+
+    def argument(self, name: str) -> Node | None:
+        """The argument of a parameter at the call."""
+        if self.function is None or self.call is None:
+            return None
+        given = arguments(self.call)
+        for index, (each, _) in enumerate(self.function.parameters):
+            if each == name:
+                return given[index] if index < len(given) else self.function.defaults.get(name)
+        return None
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether the function has a parameter of that name."""
+        return self.function is not None and any(
+            each == name for each, _ in self.function.parameters
+        )
+
+    def values(self, name: str, before: int) -> list[Node]:
+        """Values assigned to a variable in the function before a byte offset, the last first."""
+        body = self.body
+        if body is None:
+            return []
+        values = []
+        for kind, key, value in (
+            ("init_declarator", "declarator", "value"),
+            ("assignment_expression", "left", "right"),
+        ):
+            for node in self.source.nodes[kind]:
+                if not body.start_byte <= node.start_byte < min(before, body.end_byte):
+                    continue
+                target = syntax.child(node, key)
+                written = syntax.text(innermost(target) if kind == "init_declarator" else target)
+                assigned = syntax.child(node, value)
+                is_plain = syntax.child_text(node, "operator") in {"", "="}
+                if written == name and assigned is not None and is_plain:
+                    values.append(assigned)
+        return sorted(values, key=lambda each: -each.start_byte)
+
+    def declared(self, name: str) -> str | None:
+        """The declared type of a name in the function or at file scope, as written."""
+        if self.function is not None:
+            for each, written in self.function.parameters:
+                if each == name:
+                    return written
+        for node in self.source.nodes["declaration"]:
+            around = function_around(node)
+            inside = around is None or (
+                self.function is not None and syntax.same(around, self.function.node)
+            )
+            if not inside:
+                continue
+            for declarator in node.children_by_field_name("declarator"):
+                inner = (
+                    syntax.child(declarator, "declarator")
+                    if "init" in declarator.type
+                    else declarator
+                )
+                if syntax.text(innermost(inner)) == name:
+                    stars = "*" * syntax.text(inner).count("*")
+                    return syntax.child_text(node, "type") + stars
+        return None
+
+
+def is_constant(declaration: Node | None) -> bool:
+    """Whether a declaration is ``const`` or ``constexpr``."""
+    children = [] if declaration is None else declaration.children
+    return any(syntax.text(each) in {"const", "constexpr"} for each in children)
+
+
+def function_around(node: Node) -> Node | None:
+    """The definition of the function around a node."""
+    current = node.parent
+    while current is not None and current.type != "function_definition":
+        current = current.parent
+    return current
+
+
+def called_name(node: Node) -> str:
+    """The called function's name, without namespaces and template arguments."""
+    function = syntax.child(node, "function")
+    if function is not None and function.type == "qualified_identifier":
+        function = syntax.child(function, "name")
+    if function is not None and function.type == "template_function":
+        function = syntax.child(function, "name")
+    return syntax.text(function).rpartition("::")[2]
+
+
+def arguments(call: Node) -> list[Node]:
+    """The arguments of a call."""
+    return syntax.parts(syntax.child(call, "arguments"))
+
+
+def written_template(call: Node) -> tuple[str, ...]:
+    """The explicit template arguments of a call."""
+    function = syntax.child(call, "function")
+    while function is not None and function.type == "qualified_identifier":
+        function = syntax.child(function, "name")
+    if function is None or function.type != "template_function":
+        return ()
+    given = syntax.child(function, "arguments")
+    return () if given is None else tuple(map(syntax.text, given.named_children))
+
+
+def innermost(declarator: Node | None) -> Node | None:
+    """The name in ``*(&name)[4]``."""
+    while declarator is not None:
+        inner = syntax.child(declarator, "declarator")
+        if inner is None and declarator.type in {
+            "parenthesized_declarator",
+            "reference_declarator",
+        }:
+            inner = next(iter(declarator.named_children), None)
+        if inner is None:
+            break
+        declarator = inner
+    return declarator
+
+
+def uncast(node: Node | None) -> Node | None:
+    """A value without parentheses, casts and address-of operators."""
+    while node is not None:
+        if node.type == "parenthesized_expression":
+            node = next(iter(node.named_children), None)
+        elif node.type == "cast_expression":
+            node = syntax.child(node, "value")
+        elif node.type == "call_expression" and called_name(node) in _CASTS:
+            node = next(iter(arguments(node)), None)
+        elif node.type == "pointer_expression" and syntax.text(node).startswith("&"):
+            node = syntax.child(node, "argument")
+        else:
+            break
+    return node
+
+
+def returned_only(body: Node | None) -> Node | None:
+    """The value of a function that is a single return statement."""
+    inside = syntax.parts(body)
+    if len(inside) != 1 or inside[0].type != "return_statement":
+        return None
+    return next(iter(inside[0].named_children), None)
+
+
+_PREDEFINED: Final = frozenset(("__CUDACC__", "__cplusplus", "__CUDA_ARCH__", "__linux__"))
+
+
+def active_nodes(roots: Sequence[Node]) -> Iterator[Node]:
+    """Yield the nodes of files in order, without inactive branches of the preprocessor.
+
+    Inactive are ``#ifdef`` and ``#if defined`` of names that no file defines, and ``#if 0``;
+    other conditions count as true.
+    """
+    defined = {
+        syntax.child_text(node, "name")
+        for root in roots
+        for node in syntax.walk(root)
+        if node.type in {"preproc_def", "preproc_function_def"}
+    } | _PREDEFINED
+    for root in roots:
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(_active_children(node, defined)))
+
+
+def _active_children(node: Node, defined: set[str] | frozenset[str]) -> list[Node]:
+    holds = _condition(node, defined)
+    if holds is None:
+        return node.children
+    alternative = syntax.child(node, "alternative")
+    if holds:
+        return [n for n in node.children if not syntax.same(n, alternative)]
+    return [] if alternative is None else [alternative]
+
+
+def _condition(node: Node, defined: set[str] | frozenset[str]) -> bool | None:
+    # None where the node is no condition of the preprocessor.
+    if node.type == "preproc_ifdef":
+        is_negative = bool(node.children) and syntax.text(node.children[0]) == "#ifndef"
+        return is_negative or syntax.child_text(node, "name") in defined
+    if node.type not in {"preproc_if", "preproc_elif"}:
+        return None
+    condition = syntax.child(node, "condition")
+    if condition is None:
+        return True
+    if condition.type == "preproc_defined":
+        names = [syntax.text(n) for n in condition.named_children]
+        return bool(names) and names[0] in defined
+    return syntax.text(condition) != "0"

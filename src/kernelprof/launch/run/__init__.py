@@ -1,0 +1,1 @@
+"""Building, checking and timing a kernel in a child process."""

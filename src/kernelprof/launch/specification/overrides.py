@@ -1,0 +1,206 @@
+"""What replaces parts of a specification: options such as ``--size M=2048``, an inferred launch."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.errors import UsageError
+from kernelprof.launch.build.options import shell_characters
+from kernelprof.launch.source import SpecBlock, refuse_other_than_file
+from kernelprof.launch.specification.reader import load_spec, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.launch.specification.spec import LaunchSpec
+    from kernelprof.launch.specification.tables import Define
+
+
+@dataclass(frozen=True, slots=True)
+class InferredSpecification:
+    """A launch specification that was inferred, and is in no file."""
+
+    toml: str
+    remarks: tuple[str, ...] = ()
+    kernel: str | None = None
+    """The name by which its kernel was chosen, where the file has several."""
+
+    def spec(self, source: Path) -> LaunchSpec:
+        """Read it for the source that it was inferred from."""
+        return read_spec(SpecBlock(self.toml, source, inferred=True))
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOverrides:
+    """What a command changes in a launch.
+
+    ``against``, another version of the kernel, replaces the reference; ``sanitizers`` are tools
+    of ``compute-sanitizer`` to pass; ``inferred`` replaces a missing specification.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, Define] = field(default_factory=dict)
+    sanitizers: tuple[str, ...] = ()
+    against: Path | None = None
+    inferred: InferredSpecification | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The name that chose one of several kernels of an inferred launch."""
+        return None if self.inferred is None else self.inferred.kernel
+
+    @property
+    def remarks(self) -> tuple[str, ...] | None:
+        """Remarks about an inferred launch; ``None`` without one."""
+        return None if self.inferred is None else self.inferred.remarks
+
+    def command_options(self) -> list[str]:
+        """Return the command's options for the same launch."""
+        return [*self.options(), *(("--kernel", self.chosen) if self.chosen else ())]
+
+    def options(self) -> list[str]:
+        """Return the child's options for the same sizes, defines and reference."""
+        words: list[str] = []
+        for name, size in self.sizes.items():
+            words += ["--size", f"{name}={size}"]
+        for name, value in self.defines.items():
+            words += ["--define", f"{name}={value}"]
+        if self.against is not None:
+            words += ["--against", str(self.against)]
+        return words
+
+    def reference(self, spec: LaunchSpec, source: Path) -> str | None:
+        """Return what replaces the reference: a path as in a specification."""
+        if self.against is None:
+            return None
+        return version_beside(self.against, (spec.path or source).parent)
+
+    def specified(self, source: Path) -> LaunchSpec:
+        """Return the source's or inferred specification with these changes."""
+        spec = load_spec(source) if self.inferred is None else self.inferred.spec(source)
+        return self.applied_to(spec, source)
+
+    def applied_to(self, spec: LaunchSpec, source: Path) -> LaunchSpec:
+        """Return the specification with these changes.
+
+        A name that it does not have is refused: a misspelt size would change nothing.
+        """
+        for option, given, names in (
+            ("--size", self.sizes, spec.sizes),
+            ("--define", self.defines, spec.compile.defines),
+        ):
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise UsageError(
+                    f"{option} {unknown[0]}: the launch specification has no such name",
+                    where=str(source),
+                    hint=f"it has: {', '.join(names) or 'none'}",
+                )
+        for name, value in self.defines.items():
+            if character := shell_characters(str(value)):
+                raise UsageError(
+                    f"--define {name} holds {character!r}, which a shell takes for more than text",
+                    where=str(source),
+                    hint="write it without $, `, \\ and control characters",
+                )
+        changed = spec.changed(
+            sizes=self.sizes, defines=self.defines, reference=self.reference(spec, source)
+        )
+        changed.resolve()
+        changed.resolve(changed.check_sizes)
+        return changed
+
+
+def version_beside(against: Path, folder: Path) -> str:
+    """Return another version's path, relative to the folder of a specification."""
+    if against.suffix != ".cu":
+        raise UsageError(
+            "another version of a kernel is a .cu file",
+            where=str(against),
+            hint="--against before.cu",
+        )
+    refuse_other_than_file(against, hint="--against names the .cu file of another version")
+    return os.path.relpath(against.resolve(), folder.resolve())
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """Parse ``NAME=VALUE`` with an integer from 1 on."""
+    name, separator, value = text.partition("=")
+    fits = separator and _NAME.fullmatch(name) and re.fullmatch(r"[0-9]{1,15}", value)
+    if not fits or int(value) < 1:
+        raise UsageError(
+            f"--size {text!r} is not NAME=VALUE with a whole number of 1 or more",
+            hint="for example --size M=2048",
+        )
+    return name, int(value)
+
+
+def parse_define(text: str) -> tuple[str, Define]:
+    """Parse ``NAME=VALUE``, or ``NAME`` for 1, as ``nvcc -D``.
+
+    What is no plain number stays text, such as ``010``, which C reads as 8.
+    """
+    name, separator, value = text.partition("=")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"--define {text!r} is not NAME=VALUE", hint="for example --define TILE=16"
+        )
+    if not separator:
+        return name, 1
+    if _WHOLE.fullmatch(value):
+        return name, int(value)
+    if _FRACTION.fullmatch(value) and math.isfinite(float(value)):
+        return name, float(value)
+    return name, value
+
+
+def parse_overrides(
+    size: Sequence[str] | None,
+    define: Sequence[str] | None,
+    sanitize: Sequence[str] | None,
+    *,
+    has_source: bool,
+    against: str | os.PathLike[str] | None = None,
+) -> LaunchOverrides:
+    """Parse the options of a command; refuse them without a source to build."""
+    given = {"--size": size or (), "--define": define or (), "--sanitize": sanitize or ()}
+    given["--against"] = () if against is None else (os.fspath(against),)
+    useless = [option for option, values in given.items() if values]
+    if not useless:
+        return LaunchOverrides()
+    if not has_source:
+        raise UsageError(
+            f"{useless[0]} is for a kernel that is built from source, and no .cu file is named",
+            hint="name one: kernelprof diagnose kernel.cu --size M=2048",
+        )
+    from kernelprof.launch.run.faults import SANITIZERS
+
+    tools = tuple(dict.fromkeys(given["--sanitize"]))
+    for tool in tools:
+        if tool not in SANITIZERS:
+            raise UsageError(
+                f"--sanitize {tool!r} is no tool of compute-sanitizer",
+                hint=f"there are: {', '.join(SANITIZERS)}",
+            )
+    values: dict[str, dict[str, Any]] = {"--size": {}, "--define": {}}
+    for option, parse in (("--size", parse_size), ("--define", parse_define)):
+        for text in given[option]:
+            name, value = parse(text)
+            if name in values[option]:
+                raise UsageError(
+                    f"{option} {text!r} is a second value for {name}",
+                    hint="give one; several are measured one after the other",
+                )
+            values[option][name] = value
+    other = None if against is None else Path(against)
+    return LaunchOverrides(values["--size"], values["--define"], tools, other)

@@ -1,0 +1,216 @@
+"""Tensor maps: the view of an array that TMA copies boxes of, as a specification has it.
+
+The limits are those of ``cuTensorMapEncodeTiled`` (CUDA Driver API, "Tensor Map Object
+Management", 13.0), which answers all of them with the same "invalid argument".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta
+
+from kernelprof.launch.specification.elements import TENSOR_MAP_TYPES, element_bytes, is_floating
+from kernelprof.launch.specification.expressions import (
+    IDENTIFIER,
+    Dimension,
+    SpecError,
+    StrictTable,
+    whole,
+)
+from kernelprof.model.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.launch.specification.expressions import Expression, Number
+
+
+_MOST_DIMENSION = 2**32
+_MOST_STRIDE_BYTES = 2**40
+_STRIDE_BYTES = 16
+_MOST_BOX = 256
+_BOX_BYTES = 16
+_SPANS: Final = {"32B": 32, "64B": 64, "128B": 128}
+"""Bytes within which a swizzle permutes: a row of the box has to fit."""
+_Extents = Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=5)]
+
+
+class TensorMap(StrictTable, frozen=True, kw_only=True):
+    """How a tensor map sees an array; dimensions stand with the fastest one first.
+
+    ``strides`` are elements between neighbours of each dimension but the fastest.
+    """
+
+    of: Annotated[
+        str,
+        Meta(pattern=f"^{IDENTIFIER}$", description="the name of an array", examples=["A"]),
+    ]
+    box: Annotated[
+        _Extents,
+        Meta(description="elements that one copy moves", examples=[[64, "BM"]]),
+    ]
+    swizzle: Literal["none", "32B", "64B", "128B"] = "none"
+    interleave: Literal["none"] = "none"
+    l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
+    fill: Annotated[
+        Literal["zeros", "nan"], Meta(description="what elements outside of the dimensions hold")
+    ] = "zeros"
+    dims: Annotated[
+        _Extents | None,
+        Meta(
+            description="elements of each dimension; without it the array's shape, reversed",
+            examples=[[64, "M", "K // 64"]],
+        ),
+    ] = None
+    strides: Annotated[
+        Annotated[tuple[Dimension, ...], Meta(max_length=4)] | None,
+        Meta(
+            description="elements between neighbours of each dimension but the first; without it "
+            "the dimensions are packed",
+            examples=[["K", 64]],
+        ),
+    ] = None
+
+    def resolve(
+        self, type_name: str, shape: Sequence[int], names: Mapping[str, Number]
+    ) -> MapLayout:
+        """Return the map in numbers.
+
+        Raises :class:`SpecError` where the driver would refuse it or where it exceeds the
+        array.
+        """
+        return _resolved(self, type_name, shape, names)
+
+
+@dataclass(frozen=True, slots=True)
+class MapLayout:
+    """The arguments of ``cuTensorMapEncodeTiled`` beside the address."""
+
+    type: str
+    dims: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    """Of every dimension but the fastest."""
+    box: tuple[int, ...]
+    swizzle: str = "none"
+    l2_promotion: str = "128B"
+    fill: str = "zeros"
+
+
+def _resolved(
+    table: TensorMap, type_name: str, shape: Sequence[int], names: Mapping[str, Number]
+) -> MapLayout:
+    size = element_bytes(type_name)
+    dims = tuple(reversed(shape))
+    if table.dims is not None:
+        dims = tuple(whole(e, names, 1, _MOST_DIMENSION) for e in table.dims)
+    where = table.box[0].where
+    if len(dims) > 5:
+        raise SpecError(
+            f"{table.of} has {len(dims)} dimensions, and a tensor map 5 at most",
+            where=where,
+            hint="give the dimensions that the map has: dims = [...], strides = [...]",
+        )
+    if len(table.box) != len(dims):
+        raise SpecError(
+            f"the box has {count(len(table.box), 'dimension')}, and the tensor map {len(dims)}: "
+            f"{_listed(dims)}",
+            where=where,
+            hint="the fastest dimension stands first, as in dims",
+        )
+    strides = _strides(table, dims, names)
+    _refuse_strides(table, dims, strides, size)
+    reached = dims[0] + sum((n - 1) * stride for n, stride in zip(dims[1:], strides, strict=True))
+    if reached > math.prod(shape):
+        raise SpecError(
+            f"the tensor map reaches over {reached} elements, "
+            f"and {table.of} has {math.prod(shape)}",
+            where=_where(table.strides or table.dims or table.box),
+            hint="dims and strides count elements, the fastest dimension first",
+        )
+    if table.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
+        raise SpecError(
+            f"{table.of} is {type_name}, for which a tensor map has no NaN to fill with",
+            where=where,
+            hint='fill = "zeros"',
+        )
+    return MapLayout(
+        type=type_name,
+        dims=dims,
+        strides_bytes=tuple(stride * size for stride in strides),
+        box=_box(table, names, size),
+        swizzle=table.swizzle,
+        l2_promotion=table.l2_promotion,
+        fill=table.fill,
+    )
+
+
+def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number]) -> tuple[int, ...]:
+    if table.strides is None:
+        return tuple(math.prod(dims[:index]) for index in range(1, len(dims)))
+    if len(table.strides) != len(dims) - 1:
+        raise SpecError(
+            f"{count(len(table.strides), 'stride')} for {count(len(dims), 'dimension')}",
+            where=_where(table.strides or table.box),
+            hint="every dimension but the first, whose elements are neighbours, has one",
+        )
+    return tuple(whole(e, names, 1) for e in table.strides)
+
+
+def _refuse_strides(
+    table: TensorMap, dims: Sequence[int], strides: Sequence[int], size: int
+) -> None:
+    for index, stride in enumerate(strides):
+        where = _where(table.box if table.strides is None else table.strides[index:])
+        if stride * size % _STRIDE_BYTES:
+            raise SpecError(
+                f"rows of {table.of} lie {stride * size} bytes apart in dimension {index + 1} of "
+                f"the tensor map; {_STRIDE_BYTES} has to divide that",
+                where=where,
+                hint=f"make dimension {index} a multiple of {_STRIDE_BYTES // size} elements"
+                if table.strides is None
+                else f"give a multiple of {_STRIDE_BYTES // size} elements",
+            )
+        if stride * size >= _MOST_STRIDE_BYTES:
+            raise SpecError(
+                f"rows of {table.of} lie {stride * size} bytes apart in dimension {index + 1} of "
+                "the tensor map, which has to be less than 2**40",
+                where=where,
+            )
+    if any(each > _MOST_DIMENSION for each in dims):
+        raise SpecError(
+            f"a dimension of the tensor map has more than 2**32 elements: {_listed(dims)}",
+            where=_where(table.dims or table.box),
+        )
+
+
+def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int, ...]:
+    where = table.box[0].where
+    box = tuple(whole(e, names, 1, _MOST_BOX, " elements of the box") for e in table.box)
+    row = box[0] * size
+    if row % _BOX_BYTES:
+        raise SpecError(
+            f"a row of the box has {row} bytes; {_BOX_BYTES} has to divide that",
+            where=where,
+            hint=f"give a multiple of {_BOX_BYTES // size} elements",
+        )
+    span = _SPANS.get(table.swizzle)
+    if span is not None and row > span:
+        raise SpecError(
+            f"a row of the box has {row} bytes, and the swizzle {table.swizzle} permutes within "
+            f"{span}",
+            where=where,
+            hint=f"make it {span // size} elements, and copy more boxes or give the map another "
+            "dimension for what is beyond: dims = [...], strides = [...]",
+        )
+    return box
+
+
+def _where(expressions: Sequence[Expression]) -> str | None:
+    return expressions[0].where
+
+
+def _listed(dims: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, dims))}]"

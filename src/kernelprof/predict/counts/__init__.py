@@ -1,1 +1,0 @@
-"""What running some blocks is counted as."""

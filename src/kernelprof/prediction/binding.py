@@ -1,0 +1,118 @@
+"""A launch of a specification, bound to machine code: arrays, parameters, sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import architecture
+from kernelprof.launch.build.cubin import pack_parameters
+from kernelprof.launch.check.arrays import encode, fill, storage_type, structure
+from kernelprof.launch.run.trial import refuse_shared_memory
+from kernelprof.launch.specification.spec import (
+    ResolvedScalar,
+    ResolvedStructure,
+    ResolvedTensorMap,
+)
+from kernelprof.prediction.problems import NotRunnableError
+from sassim.interpreter.launch import KernelLaunch, bound
+from sassim.interpreter.memory import GlobalMemory
+from sassim.interpreter.unsupported import refuse_tensor_memory
+from sassim.occupancy import capability_of, static_shared_bytes, system_shared_bytes
+from sassim.sass.elf import read_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from kernelprof.launch.build.compilation import Built
+    from kernelprof.launch.specification.spec import ResolvedArgument, ResolvedArray, ResolvedLaunch
+    from sassim.interpreter.memory import Buffer
+    from sassim.sass.cubin import KernelResources
+    from sassim.sass.program import Program
+
+
+@dataclass(frozen=True)
+class BoundLaunch:
+    """A launch with its arrays by name."""
+
+    launch: KernelLaunch
+    resolved: ResolvedLaunch
+    buffers: Mapping[str, Buffer]
+
+    def array(self, name: str) -> npt.NDArray[np.generic]:
+        """What an array holds now, in the shape and type in which it lies in memory."""
+        array = self.resolved.arrays[name]
+        buffer = self.buffers[name]
+        kind = storage_type(array.argument.element)
+        return buffer.data[: buffer.size].view(kind).reshape(array.shape)
+
+
+def bind(
+    program: Program, built: Built, resolved: ResolvedLaunch, folder: Path, where: str
+) -> BoundLaunch:
+    """Give a program its arguments, as they are on a GPU; arrays are filled once they are read.
+
+    Raises :class:`NotRunnableError` and
+    :class:`sassim.interpreter.context.NotKnownError` for what only a GPU can carry out, and
+    :class:`kernelprof.launch.run.trial.LaunchError` for a launch that no GPU can make.
+    """
+    refuse_tensor_memory(program)
+    refuse_no_room(program.image.resources, resolved.shared_bytes, built.arch, where)
+    memory = GlobalMemory()
+    buffers = {}
+    for name, array in resolved.arrays.items():
+        content = partial(fill, array, folder, resolved.sizes)
+        buffers[name] = memory.allocate(name, bytes_of(array), content)
+    values = [_value(each, buffers, where) for each in resolved.parameters]
+    launch = bound(
+        program,
+        arch=built.arch,
+        grid=resolved.grid,
+        block=resolved.block,
+        dynamic_shared_bytes=resolved.shared_bytes,
+        memory=memory,
+        parameters=pack_parameters(values, read_parameters(built.cubin, built.entry), where),
+        cluster=resolved.cluster,
+    )
+    return BoundLaunch(launch, resolved, buffers)
+
+
+def bytes_of(array: ResolvedArray) -> int:
+    """What an array takes in memory."""
+    return storage_type(array.argument.element).itemsize * math.prod(array.shape)
+
+
+def _value(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) -> bytes:
+    """A parameter as it lies in memory."""
+    if isinstance(each, ResolvedScalar):
+        return encode(np.array([each.value]), each.argument.element).tobytes()
+    if isinstance(each, ResolvedStructure):
+        return structure(each.layout, lambda name: buffers[name].base)
+    if isinstance(each, ResolvedTensorMap):
+        raise NotRunnableError("copies by tensor maps (TMA) run on a GPU alone", where=where)
+    return buffers[each.argument.name].base.to_bytes(8, "little")
+
+
+def track_uninitialized_outputs(launch: BoundLaunch) -> None:
+    """Have arrays that begin without values note which bytes were written."""
+    for name, array in launch.resolved.arrays.items():
+        if array.argument.fill is None:
+            buffer = launch.buffers[name]
+            buffer.written = np.zeros(len(buffer.data), np.uint8)
+
+
+def refuse_no_room(resources: KernelResources, dynamic: int, arch: str, where: str) -> None:
+    """Refuse a block with more shared memory than an SM has, beside that of the system."""
+    capability = capability_of(arch)
+    sm = architecture(capability)
+    if sm is not None and sm.residency is not None:
+        most = sm.residency.shared_kib * 1024 - system_shared_bytes(capability)
+        static = static_shared_bytes(resources, capability)
+        refuse_shared_memory(static, dynamic, most, arch.rstrip("af"), where)

@@ -1,0 +1,72 @@
+"""The result of a kernel at its check sizes, beside its reference: as on a GPU, without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.launch.check.arrays import decode
+from kernelprof.launch.check.results import (
+    compare_outputs,
+    load_version,
+    reference_results,
+    refuse_wrong,
+)
+from kernelprof.launch.run.trial import CheckedOutput
+from kernelprof.model.specification import NO_REFERENCE, is_version
+from kernelprof.prediction.binding import bind, track_uninitialized_outputs
+from kernelprof.prediction.fault_messages import told
+from kernelprof.prediction.machine_code import machine_code
+from sassim.sanitizer.watchdog import Watchdog
+from sassim.simulator import run_blocks, run_sanitized
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kernelprof.launch.specification.spec import LaunchSpec
+    from kernelprof.prediction.binding import BoundLaunch
+
+
+def check(
+    spec: LaunchSpec, bound: BoundLaunch, folder: Path, source: Path, arch: str
+) -> tuple[CheckedOutput, ...]:
+    """Run the whole grid, and compare each output with the reference.
+
+    Another version of the kernel, as a reference, is compiled for ``arch``.
+
+    Raises :class:`kernelprof.launch.run.trial.LaunchError` for a wrong result and for what
+    ``compute-sanitizer`` would find, and what the machine raises for what it cannot carry out.
+    """
+    where = str(source)
+    if spec.reference == NO_REFERENCE:
+        watched(spec, bound, source)
+        return ()
+    if is_version(spec.reference):
+        wanted: Mapping[str, Any] = results_of_version(spec, folder, arch)
+    else:
+        arrays = bound.resolved.arrays
+        filled = {
+            name: bound.array(name) for name in arrays if arrays[name].argument.fill is not None
+        }
+        wanted = reference_results(spec, bound.resolved, filled, folder, where)
+    watched(spec, bound, source)
+    found = compare_outputs(spec, wanted, bound.array)
+    refuse_wrong(found, bound.resolved, where, spec.reference)
+    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in found)
+
+
+def results_of_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
+    """What another version of the kernel gives for the same arguments, at the check sizes."""
+    source, other = load_version(spec, folder)
+    made = machine_code(source, other, arch)
+    bound = bind(made.code, made.built, other.resolve(other.check_sizes), folder, str(source))
+    with told(bound, source, other.kernel):
+        run_blocks(bound.launch, Watchdog())
+    return {each.name: decode(bound.array(each.name), each.element) for each in spec.outputs}
+
+
+def watched(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> None:
+    """Run every block of the grid, and refuse what no kernel may do."""
+    track_uninitialized_outputs(bound)
+    with told(bound, source, spec.kernel):
+        run_sanitized(bound.launch)

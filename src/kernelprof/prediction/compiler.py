@@ -1,0 +1,133 @@
+"""NVRTC as a compiler of launch specifications: from a source to a cubin, without a toolkit.
+
+It takes what ``nvcc`` takes: a source with the host's code in it, headers of C and C++, options of
+``nvcc``. Nothing is written to a disk, and no program is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import InputError
+from kernelprof.launch.build.cubin import CompiledCubin, CompileError
+from kernelprof.launch.build.options import divide_options
+from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, device_code
+from kernelprof.prediction.nvrtc import compile_program
+from kernelprof.prediction.nvrtc_options import nvrtc_options
+from kernelprof.prediction.toolchain import HOW_TO_GET
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.prediction.nvrtc import CompilerResult
+    from kernelprof.prediction.toolchain import Toolchain
+
+_BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
+
+
+_AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
+"""What the host's compiler defines and sources ask for."""
+
+_PLAIN: Final = re.compile(r"[ !#-\[\]-~]+")
+"""A path that debug information can hold: NVRTC writes other characters so that ``ptxas`` stops."""
+_ALIASES: Final = "/kernelprof-names"
+_SOURCE: Final = f"{_ALIASES}/kernel.cu"
+"""What NVRTC is told that the source is called. It looks for includes in that folder, too, and in
+the current one if there is none."""
+_ALIAS: Final = re.compile(rf"{_ALIASES}/[0-9a-f]{{16}}(?:\.[A-Za-z0-9]+)?")
+
+
+class DeviceCompiler:
+    """Compiles sources for one kernel; its :meth:`cubin` is a ``Compiler`` of ``launch.build``.
+
+    ``kernel`` is named as in the specification. If it is a template, the compiler says itself which
+    of the compiled entries it is.
+    """
+
+    def __init__(self, toolchain: Toolchain, kernel: str = "") -> None:
+        self.toolchain = toolchain
+        self.kernel = kernel
+        self._aliases: dict[str, Path] = {}
+
+    def named(self, path: Path) -> Path:
+        """A file as debug information can name it: itself, else an alias without a file."""
+        path = path.resolve()
+        if _PLAIN.fullmatch(str(path)):
+            return path
+        ending = path.suffix if re.fullmatch(r"\.[A-Za-z0-9]+", path.suffix) else ""
+        alias = f"{_ALIASES}/{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}{ending}"
+        self._aliases[alias] = path
+        return Path(alias)
+
+    def real_names(self, text: str) -> str:
+        """A path, or a text with paths, with the user's own files in the place of aliases."""
+        return _ALIAS.sub(lambda found: str(self._aliases.get(found[0], found[0])), text)
+
+    def cubin(self, source: str, options: Sequence[str], arch: str, home: Path) -> CompiledCubin:
+        """Compile a source for an architecture; includes are looked for in ``home``, too.
+
+        ``ptxas`` is asked what it spills (``-v``), which changes no code. Raises
+        :class:`CompileError` with what NVRTC wrote, :class:`InputError` for an option that a
+        specification may not have or NVRTC does not take, or an architecture that it does not
+        know, :class:`MissingToolError` where NVRTC is broken.
+        """
+        self._refuse_unknown(arch)
+        parts = divide_options(options)
+        folders, system = map(_without_toolkits, (parts.folders, parts.system))
+        search = Search(home, folders, system, self.toolchain.headers)
+        places = [*folders, home, *system, *self.toolchain.headers]
+        words = [
+            *(f"--gpu-architecture={arch}", "--device-as-default-execution-space", *_AS_NVCC),
+            *("--ptxas-options=-v", *nvrtc_options(parts.plain), *parts.macros),
+            *(f"--include-path={each}" for each in places),
+        ]
+        first = "".join(f'#include "{name}"\n' for name in parts.before)
+        code = device_code(first + source, search, self.kernel, named=self.named)
+        answer = self._compile(code, words)
+        if answer.cubin is None and code.spared:
+            code = device_code(first + source, search, self.kernel, spare=False, named=self.named)
+            answer = self._compile(code, words)
+        said = self.real_names(answer.said.replace(f' in the compilation of "{_SOURCE}"', ""))
+        if answer.cubin is None:
+            raise CompileError(said + _left_out(code))
+        return CompiledCubin(answer.cubin, said, answer.entry)
+
+    def _refuse_unknown(self, arch: str) -> None:
+        _, numbers = self.toolchain.nvrtc.nvrtcGetSupportedArchs()
+        number = int(re.sub(r"\D", "", arch))
+        if number not in numbers:
+            version = self.toolchain.compiler_version
+            newer = number > max(numbers)
+            raise InputError(
+                f"NVRTC {version} cannot compile for {arch}",
+                where=f"it knows {', '.join(f'sm_{each}' for each in numbers)}",
+                hint=f"take a newer one: {HOW_TO_GET}" if newer else "choose one of these",
+            )
+
+    def _compile(self, code: DeviceCode, words: Sequence[str]) -> CompilerResult:
+        brought = [name for name in BROUGHT if name in code.headers]
+        lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
+        return compile_program(
+            self.toolchain.nvrtc,
+            "".join(lines) + code.source,
+            name=_SOURCE,
+            headers=code.headers,
+            options=words,
+            expression=self.kernel if "<" in self.kernel else None,
+        )
+
+
+def _without_toolkits(folders: Sequence[str]) -> list[Path]:
+    """Folders of includes without those of a CUDA toolkit: NVRTC has headers of its own version."""
+    return [Path(each) for each in folders if not Path(each, "cuda_runtime.h").is_file()]
+
+
+def _left_out(code: DeviceCode) -> str:
+    """What to know beside an error: the includes that were not there."""
+    if not code.missing:
+        return ""
+    return f"\nnot found, and left out: #include {', '.join(code.missing)}"

@@ -1,0 +1,389 @@
+"""Guesses about a launch, completed and tried by running small cases of the kernel.
+
+Lengths of arrays that the source leaves open are found by watching addresses at several sizes;
+whole numbers in memory that addresses depend on are told from plain values by changing them. What
+a case contradicts is not guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.launch.check.arrays import count_poison
+from kernelprof.launch.check.references import BUILTINS, BadFunctionError
+from kernelprof.launch.inference import amounts, extents
+from kernelprof.launch.inference.evidence import MOSTLY_POISONED, NOT_THAT_OF
+from kernelprof.launch.inference.extents import fit_memory, halve_check_size, prune, reduce_sizes
+from kernelprof.launch.run.trial import LaunchError, WrongResultError
+from kernelprof.model.specification import is_version
+from kernelprof.prediction import uneven_sizes
+from kernelprof.prediction.architectures import DEFAULT_ARCH
+from kernelprof.prediction.checking import check
+from kernelprof.prediction.length_fit import fitted
+from kernelprof.prediction.probe import DYNAMIC_SHARED, Probe, TooLongError
+from kernelprof.prediction.small_cases import (
+    LIMITS,
+    factors_of,
+    reached_ends,
+    small_cases,
+    steps_of,
+)
+from sassim.errors import SassimError
+from sassim.faults import FaultError, OutOfBoundsError, WatchdogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kernelprof.launch.inference.evidence import GuessedArray, Guesses
+    from kernelprof.launch.inference.proposal import SpecificationProposal
+    from kernelprof.prediction.probe import ReachedBytes
+
+    Sizes = dict[str, int]
+
+_SECONDS: Final = 4.0
+"""Of CPU time, for one case."""
+_MOST_TRIES: Final = 4
+_HALVES: Final = 4
+"""Sizes that are halved before a case that took too long is tried again."""
+_MUCH_SHARED: Final = 160 << 10
+"""Bytes of dynamic shared memory in cases that find out how many are needed."""
+_FITTED: Final = "as far as it reaches in"
+"""How it begins what speaks for a length that was seen in small cases."""
+
+
+class _ShortError(KernelprofError):
+    """A length that was seen in small cases and is too short in others; nothing else is known."""
+
+
+def complete(proposal: SpecificationProposal, progress: Callable[[str], object]) -> None:
+    """Complete what was guessed, and take back what small cases contradict.
+
+    Nothing is done where the compiler's packages are not installed, and where more than lengths of
+    arrays is missing.
+    """
+    guesses = proposal.guesses
+    if not _can_run(proposal):
+        return
+    progress(f"{proposal.path.name}: running small cases")
+    try:
+        _within_time(proposal)
+    except MissingToolError:
+        return
+    except (FaultError, LaunchError) as error:
+        what = " ".join(error.what.split())
+        guesses.trouble = f"with these values the kernel goes wrong: {what}"
+    except _ShortError as error:
+        guesses.remarks.append(error.what)
+    except (KernelprofError, SassimError) as error:
+        first = error.what.strip().splitlines()[0]
+        guesses.remarks.append(f"nothing was tried: {first}")
+
+
+def _within_time(proposal: SpecificationProposal) -> None:
+    """Complete with smaller check sizes where a case takes too long, or much shared memory."""
+    completing = _Completing(proposal)
+    guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
+    for _ in range(_MOST_TRIES):
+        try:
+            completing.complete()
+        except (TooLongError, WatchdogError, OutOfBoundsError) as error:
+            if isinstance(error, OutOfBoundsError) and not completing.is_open(error.space):
+                raise
+            smaller = [halve_check_size(guesses) for _ in range(_HALVES)]
+            if not smaller[0]:
+                if isinstance(error, FaultError):
+                    raise
+                break
+            reduce_sizes(guesses)
+            completing.again()
+        else:
+            return
+    guesses.check_sizes = {name: before[name] for name in guesses.sizes}
+    guesses.remarks.append("a small case takes too long to be run: nothing was tried")
+
+
+def _can_run(proposal: SpecificationProposal) -> bool:
+    guesses = proposal.guesses
+    known = (guesses.kernel, guesses.block, guesses.grid)
+    if any(each is None for each in known) or guesses.macros:
+        return False
+    for parameter in proposal.kernel.parameters:
+        name = parameter.name
+        if parameter.pointer:
+            array = guesses.arrays.get(name)
+            if array is None or not array.element.type:
+                return False
+        elif guesses.values.get(name) is None and name not in guesses.structures:
+            return False
+    return all(each.element.type for each in guesses.arrays.values())
+
+
+class _Completing:
+    """One proposal and its small cases."""
+
+    def __init__(self, proposal: SpecificationProposal) -> None:
+        self._proposal = proposal
+        self._guesses: Guesses = proposal.guesses
+        self._unknown = [
+            n
+            for n, a in self._guesses.arrays.items()
+            if a.length is None or "max(" in a.length.text
+        ]
+        self._shared_is_open = self._guesses.shared_bytes is None
+        self._probe = Probe(proposal.path, self._with_all())
+        self._cases = list(small_cases(self._guesses))
+        self._unwritten: list[str] = []
+        self._found: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
+        self._tried: dict[str, set[str]] = {}
+        """Lengths of arrays that were too short."""
+
+    def again(self) -> None:
+        """Begin anew with what the guesses are now."""
+        self._respecify()
+        self._cases = list(small_cases(self._guesses))
+
+    def is_open(self, space: str) -> bool:
+        """Whether it is still to be found out how much memory of a space is needed."""
+        return space == "shared" and self._shared_is_open
+
+    def complete(self) -> None:
+        """Find lengths, tell indices, and try the whole."""
+        self._indices()
+        self._found = found = self._measured()
+        for name in self._unknown:
+            self._fit(self._guesses.arrays[name], found)
+        if self._shared_is_open:
+            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in found]
+            self._guesses.shared_bytes = fitted(ends, factors_of(self._guesses))
+            self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
+        self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
+        fit_memory(self._guesses, self._probe.static_shared_bytes)
+        prune(self._guesses)
+        self._shared_is_open = False
+        if not self._unknown and self._guesses.shared_bytes is not None:
+            self._try()
+
+    def _measured(self) -> list[tuple[Sizes, dict[str, ReachedBytes]]]:
+        """What is reached in each case; lengths that turn out too short are unknown from there."""
+        while True:
+            try:
+                return [(case, self._reached(case)) for case in self._cases]
+            except OutOfBoundsError as error:
+                name = self._left(error)
+                if name is None:
+                    raise
+                self._unknown.append(name)
+
+    def _left(self, error: OutOfBoundsError) -> str | None:
+        """The array of known length that an access left, if it went behind its end."""
+        words = error.diagnosis.split()
+        if error.space != "global" or "behind" not in words:
+            return None
+        name = words[words.index("behind") + 1].rstrip(",")
+        return name if name in self._guesses.arrays and name not in self._unknown else None
+
+    def _reached(
+        self, case: Sizes, limits: Mapping[str, int] | None = None
+    ) -> dict[str, ReachedBytes]:
+        return self._probe.reached(case, self._unknown, limits or {}, seconds=_SECONDS)
+
+    # Indices
+
+    def _indices(self) -> None:
+        """Tell whole numbers that addresses depend on from plain values."""
+        case = self._cases[0]
+        for name, array in self._guesses.arrays.items():
+            plain = array.fill == "random" and array.limit is None and not array.output
+            if not plain or "int" not in array.element.type or array.element.bytes == 1:
+                continue
+            everything = list(self._guesses.arrays)
+            ends = [self._open(case, everything, {name: limit}) for limit in LIMITS]
+            steps = steps_of([each for each in ends if each is not None])
+            steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
+            if steps:
+                self._is_index(array, steps)
+
+    def _open(
+        self, case: Sizes, unknown: Sequence[str], limits: Mapping[str, int]
+    ) -> dict[str, ReachedBytes] | None:
+        try:
+            return self._probe.reached(case, unknown, limits, seconds=_SECONDS)
+        except (FaultError, TooLongError):
+            return None
+
+    def _is_index(self, array: GuessedArray, steps: Mapping[str, float]) -> None:
+        """Addresses in other arrays grow with the values of this one."""
+        name = max(steps, key=lambda each: steps[each])
+        target = self._guesses.arrays[name]
+        step = max(1, round(steps[name] / target.element.bytes))
+        if target.length is not None:
+            limit = amounts.divide(target.length, amounts.number(step))
+            why = ""
+        else:
+            limit, why = array.length, ", taken to be as many as there are indices"
+        if limit is not None:
+            array.limit = limit
+            array.why_fill = f"addresses in {name} follow from them{why}"
+            self._respecify()
+
+    def _respecify(self) -> None:
+        """Take up what was changed in the specification."""
+        self._probe.respecify(self._with_all())
+
+    def _with_all(self) -> str:
+        """The specification with something in the place of what is not known."""
+        guesses = self._guesses
+        open_ = [a for a in guesses.arrays.values() if a.length is None]
+        for each in open_:
+            each.length = amounts.number(1)
+        if self._shared_is_open:
+            guesses.shared_bytes = amounts.number(_MUCH_SHARED)
+        text = self._proposal.toml
+        for each in open_:
+            each.length = None
+        if self._shared_is_open:
+            guesses.shared_bytes = None
+        return text
+
+    # Lengths
+
+    def _fit(
+        self, array: GuessedArray, found: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
+    ) -> None:
+        """The length of an array by what is reached of it in each case."""
+        ends = reached_ends(array, found)
+        if not ends:
+            array.length, array.why = amounts.number(1), "the kernel never looks at it"
+            return
+        array.length = None
+        length = fitted(ends, factors_of(self._guesses))
+        if length is not None:
+            array.length = length
+            array.why = f"{_FITTED} {len(ends)} small cases"
+
+    def _with_room(self, run: Callable[[], object]) -> None:
+        """Run something; arrays whose length was seen in small cases may turn out to be longer."""
+        while True:
+            try:
+                run()
+            except (OutOfBoundsError, LaunchError) as error:
+                fault = error if isinstance(error, OutOfBoundsError) else error.__cause__
+                name = self._left(fault) if isinstance(fault, OutOfBoundsError) else None
+                array = self._guesses.arrays.get(name or "")
+                if array is None or not array.why.startswith(_FITTED):
+                    raise
+                self._lengthen(array)
+            else:
+                return
+
+    def _lengthen(self, array: GuessedArray) -> None:
+        """Take the length of another array, which is most likely indexed the same way."""
+        guesses, ends = self._guesses, reached_ends(array, self._found)
+        tried = self._tried.setdefault(array.name, set())
+        assert array.length is not None  # it was known, and left
+        tried.add(array.length.text)
+        longer = [
+            (other.length.value(guesses.sizes), other.name, other.length)
+            for other in guesses.arrays.values()
+            if other.length is not None and other.length.text not in tried
+            if all(other.length.value(case) >= end for case, end in ends)
+        ]
+        if not longer:
+            array.length, array.why = None, ""
+            raise _ShortError(
+                f"how long {array.name} is cannot be told: at larger sizes the kernel reaches more "
+                "of it than small cases say"
+            )
+        _, name, array.length = min(longer, key=lambda each: each[:2])
+        array.why = f"{_FITTED} small cases, and as long as {name}"
+
+    # The whole
+
+    def _try(self) -> None:
+        """Run the check as a diagnosis does, and some blocks at the real sizes."""
+        uneven_sizes.choose(self._guesses, self._problem, self._right)
+        self._shorten()
+        if self._unwritten:
+            self._guesses.remarks.append(
+                f"{MOSTLY_POISONED}{', '.join(self._unwritten)} is not written at the check sizes: "
+                "the grid or the values may be others"
+            )
+        with suppress(TooLongError):
+            self._with_room(self._corners)
+
+    def _problem(self, sizes: Sizes) -> str | None:
+        """What is wrong with the kernel at these check sizes, which become those of the guess."""
+        self._guesses.check_sizes = sizes
+        try:
+            self._check()
+        except (FaultError, LaunchError) as error:
+            return " ".join(error.what.split())
+        return None
+
+    def _right(self) -> None:
+        """Refuse what goes wrong; a reference that the result contradicts is taken back."""
+        try:
+            self._with_room(self._check)
+        except WrongResultError as error:
+            reference = self._probe.spec.reference
+            if is_version(reference):  # the kernel is wrong, not what is said of it
+                self._guesses.differs = error.what
+                return
+            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
+            self._drop_reference()
+
+    def _drop_reference(self) -> None:
+        """With the amounts of work, which were those of the same operation."""
+        self._guesses.reference = None
+        self._guesses.flops = self._guesses.min_bytes = None
+
+    def _corners(self) -> None:
+        self._probe.respecify(self._proposal.toml)
+        self._probe.corners(_SECONDS)
+
+    def _check(self) -> None:
+        """Run the check; a guessed reference that does not fit the arrays is taken back."""
+        probe = self._probe
+        while True:
+            probe.respecify(self._proposal.toml)
+            spec = probe.spec
+            bound = probe.bound(spec.check_sizes, {}, {})
+            try:
+                check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+                break
+            except BadFunctionError:
+                if spec.reference not in BUILTINS:
+                    raise
+                self._guesses.why.pop("reference", None)
+                self._drop_reference()
+        self._unwritten = [
+            each.name
+            for each in spec.outputs
+            if each.fill is None
+            and 2 * count_poison(each.element, bound.array(each.name))
+            > math.prod(bound.resolved.arrays[each.name].shape)
+        ]
+
+    def _shorten(self) -> None:
+        """Arrays that are as long as whole blocks reach, where no thread reaches so far."""
+        guesses = self._guesses
+        long = [
+            array
+            for array in guesses.arrays.values()
+            if array.length is not None
+            and "ceil_div" in array.length.text
+            and array.why == extents.AS_REACHED
+        ]
+        cases = [guesses.check_sizes, *self._cases]
+        if not long or guesses.check_sizes in self._cases:
+            return
+        found = [(case, self._reached(case)) for case in cases]
+        sizes = [amounts.size(name) for name in guesses.check_sizes]
+        for array in long:
+            ends = reached_ends(array, found)
+            shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
+            if shorter is not None and all(shorter.value(case) == end for case, end in ends):
+                array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"

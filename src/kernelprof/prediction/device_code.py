@@ -1,0 +1,291 @@
+"""A source without the host's code, line by line as it was, with the user's own headers likewise.
+
+What stays is what the device needs: code that is marked for it, and the types, constants and
+``constexpr`` functions that this names. What is left out leaves empty lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch import syntax
+from kernelprof.launch.signature import parse_signatures
+from kernelprof.launch.source import read_source
+from kernelprof.prediction.declarations import (
+    Declaration,
+    Where,
+    declarations,
+    device_words,
+    macros,
+    names_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from tree_sitter import Node
+
+_DIRECTIVE: Final = re.compile(
+    rb"^[ \t]*#[ \t]*(?:define|undef|if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b"
+    rb"(?:\\\r?\n|[^\n])*",
+    re.MULTILINE,
+)
+"""A directive that what follows depends on, with the lines that continue it."""
+
+_CCCL: Final = frozenset(("cub", "cuda", "thrust"))
+"""Folders of headers that declare what is in the namespace of that name, and take long to read."""
+
+_GRAPHICS: Final = frozenset(
+    (
+        *("cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"),
+        *("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"),
+    )
+)
+"""Headers of the toolkit that include those of libraries for graphics, all for the host."""
+
+_OF_STD: Final = re.compile(rb"\busing\s+namespace\s+std\b")
+"""After it, nobody sees which names are those of C++."""
+
+_MOST_BYTES: Final = 2 * 1024 * 1024
+"""Of headers that are read here: those of a large library, found later, stay as they are."""
+
+_STANDARD: Final = "cuda/std"
+"""The folder of libcu++'s standard headers."""
+
+BROUGHT: Final = ("type_traits", "utility", "limits")
+"""Headers of C++ that ``nvcc``'s own bring along, and that take NVRTC half a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where includes are looked for, as ``nvcc`` does."""
+
+    home: Path
+    """The source's folder."""
+    folders: Sequence[Path] = ()
+    """Of ``-I``."""
+    system: Sequence[Path] = ()
+    """Of ``-isystem``."""
+    toolkit: Sequence[Path] = ()
+
+    def find(self, name: str, beside: Path) -> Path | None:
+        """The file of an include, written as ``<name>`` or ``"name"`` in a file of that folder."""
+        quoted = (beside, self.home) if name.startswith('"') else ()
+        for folder in (*quoted, *self.folders, self.home, *self.system, *self.toolkit):
+            file: Path = folder / name[1:-1]
+            if file.is_file():
+                return file
+        return None
+
+    def is_own(self, file: Path) -> bool:
+        """Whether a file is the user's, and not of the toolkit."""
+        return not any(file.is_relative_to(each) for each in self.toolkit)
+
+    def is_standard(self, name: str) -> bool:
+        """Whether ``<name>`` is a header of C++ that libcu++ has."""
+        known = re.fullmatch(r"<[a-z_]+>", name) is not None
+        return known and any((each / _STANDARD / name[1:-1]).is_file() for each in self.toolkit)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """What is compiled for the device."""
+
+    source: str
+    headers: Mapping[str, str]
+    """Texts by the name that they are included by."""
+    missing: tuple[str, ...]
+    """Includes that are nowhere: those of the host's libraries, or what device code then lacks."""
+    spared: bool
+    """Whether headers were left out that device code does not seem to need."""
+
+
+@dataclass(slots=True)
+class _File:
+    data: bytes
+    folder: Path
+    root: Node
+    heads: Node
+    """The same, without bodies if the parser cannot read them."""
+    declared: list[Declaration] = field(default_factory=list)
+    included: dict[int, Path] = field(default_factory=dict)
+    """The user's own files, by where their ``#include`` begins."""
+
+
+def device_code(
+    source: str,
+    search: Search,
+    kernel: str = "",
+    *,
+    spare: bool = True,
+    named: Callable[[Path], Path] = lambda path: path,
+) -> DeviceCode:
+    """Take the host's code out of a source and of the headers beside it.
+
+    ``kernel`` is named beside what the device's code names. ``spare`` leaves out headers of CCCL
+    and of C++ that none of it seems to need. ``named`` gives the name of a header in messages.
+    Raises :class:`InputError` for a header that cannot be read.
+    """
+    found = _read(source, search)
+    known: dict[str, frozenset[str]] = {}
+    for each in found.values():
+        for name, body in macros(each.root).items():
+            known[name] = known.get(name, frozenset()) | body
+    words = device_words(known)
+    for each in found.values():
+        each.declared = declarations(each.data, each.heads, words)
+    every = [declared for each in found.values() for declared in each.declared]
+    used, kept = _needed(every, known, kernel)
+    writer = _Writer(search, used, spare, named)
+    texts = {path: writer.text(each, kept) for path, each in found.items()}
+    main = texts.pop(None)
+    headers = {str(named(path)): text for path, text in texts.items() if path is not None}
+    return DeviceCode(
+        main, {**headers, **writer.standard()}, tuple(dict.fromkeys(writer.missing)), writer.spared
+    )
+
+
+def _read(source: str, search: Search) -> dict[Path | None, _File]:
+    """The source, under ``None``, and the user's own files that it includes."""
+    found: dict[Path | None, _File] = {}
+    pending: deque[tuple[Path | None, str]] = deque([(None, source)])
+    seen: set[Path] = set()
+    size = 0
+    while pending:
+        path, text = pending.popleft()
+        text = text.removeprefix("\ufeff")
+        folder = search.home if path is None else path.parent
+        root = syntax.parse(text)
+        read = found[path] = _File(text.encode(), folder, root, parse_signatures(text, root))
+        for node, name in _includes(read.root):
+            file = search.find(name, folder)
+            if file is None or not search.is_own(file):
+                continue
+            file = file.resolve()
+            if file not in seen:
+                text = read_source(file)
+                size += len(text)
+                if size > _MOST_BYTES:
+                    continue
+                seen.add(file)
+                pending.append((file, text))
+            read.included[node.start_byte] = file
+    return found
+
+
+def _includes(root: Node) -> Iterable[tuple[Node, str]]:
+    for node in syntax.walk(root):
+        name = syntax.text(syntax.child(node, "path")) if node.type == "preproc_include" else ""
+        if name[:1] in {'"', "<"}:
+            yield node, name
+
+
+def _needed(
+    every: Sequence[Declaration], known: Mapping[str, frozenset[str]], kernel: str
+) -> tuple[frozenset[str], frozenset[int]]:
+    """The names that device code uses, and its declarations by their ``id``."""
+    used = set(names_in(kernel))
+    declared: set[str] = set()
+    kept: set[int] = set()
+    macros_left = dict(known)
+    fresh = [each for each in every if each.where is Where.DEVICE]
+    waiting = [each for each in every if each.where in {Where.EITHER, Where.INSTANCE}]
+    while fresh:
+        kept.update(map(id, fresh))
+        declared.update(*(each.names for each in fresh))
+        used.update(*(each.uses for each in fresh))
+        while reached := used & macros_left.keys():
+            used.update(*(macros_left.pop(name) for name in reached))
+        fresh = [
+            each
+            for each in waiting
+            if not (used if each.where is Where.EITHER else declared).isdisjoint(each.names)
+        ]
+        kept_now = set(map(id, fresh))
+        waiting = [each for each in waiting if id(each) not in kept_now]
+    gone = {
+        name
+        for each in every
+        if id(each) not in kept and each.where is not Where.ASSERTION
+        for name in each.names - declared
+    }
+    checked = [each for each in every if each.where is Where.ASSERTION]
+    kept.update(id(each) for each in checked if gone.isdisjoint(each.uses))
+    return frozenset(used), frozenset(kept)
+
+
+class _Writer:
+    """Writes files without what the device does not need, and keeps in mind which includes."""
+
+    def __init__(
+        self, search: Search, used: frozenset[str], spare: bool, named: Callable[[Path], Path]
+    ) -> None:
+        self._search = search
+        self._used = used
+        self._spare = spare
+        self._named = named
+        self._standard = set(BROUGHT if self._wanted("std") else ())
+        self.missing: list[str] = []
+        self.spared = False
+
+    def text(self, file: _File, kept: frozenset[int]) -> str:
+        """What is compiled of a file."""
+        data = bytearray(file.data)
+        if _OF_STD.search(file.data) and not self._wanted("std"):
+            self.spared = True
+        for declared in file.declared:
+            cuts = declared.cuts if id(declared) in kept else ((declared.start, declared.end),)
+            for start, end in cuts:
+                data[start:end] = _blank(bytes(data[start:end]))
+        changes = [
+            (node.start_byte, node.end_byte, line)
+            for node, name in _includes(file.root)
+            if (line := self._include(file, node, name)) is not None
+        ]
+        for start, end, line in reversed(changes):
+            if data[start:end].strip():
+                ended = b"\n" if data[start:end].endswith(b"\n") else b""
+                data[start:end] = line.encode() + ended
+        return data.decode("utf-8", "replace")
+
+    def standard(self) -> dict[str, str]:
+        """The headers of C++ that are taken from libcu++."""
+        names = sorted(name for name in self._standard if self._search.is_standard(f"<{name}>"))
+        using = "namespace std { using namespace cuda::std; }"
+        return {name: f"#pragma once\n#include <{_STANDARD}/{name}>\n{using}\n" for name in names}
+
+    def _wanted(self, name: str) -> bool:
+        return not self._spare or name in self._used
+
+    def _include(self, file: _File, node: Node, name: str) -> str | None:
+        """What an include becomes; ``None`` if it stays."""
+        own = file.included.get(node.start_byte)
+        if own is not None:
+            return f'#include "{self._named(own)}"'
+        found = self._search.find(name, file.folder)
+        if found is not None and found.name not in _GRAPHICS:
+            folder = name[1:].partition("/")[0]
+            if self._search.is_own(found) or folder not in _CCCL or self._wanted(folder):
+                return None
+            self.spared = True
+            return ""
+        if found is not None or not self._search.is_standard(name):
+            self.missing.append(name)
+            return ""
+        if self._wanted("std"):
+            self._standard.add(name[1:-1])
+            return None
+        self.spared = True
+        return ""
+
+
+def _blank(data: bytes) -> bytes:
+    """Spaces in the place of code, with its lines, and with what the preprocessor reads there."""
+    kept = bytearray(re.sub(rb"[^\r\n]", b" ", data))
+    for directive in _DIRECTIVE.finditer(data):
+        kept[directive.start() : directive.end()] = directive[0]
+    return bytes(kept)

@@ -1,0 +1,101 @@
+"""A prediction as plain values, for whoever shows it, compares it or keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.run.trial import WrongResultError
+from kernelprof.launch.source import launch_hashes, read_source
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.model.prediction import Mistake, Predicted, PredictionFacts
+from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.prediction.lines import SourcePaths
+from kernelprof.prediction.metrics import intervals
+from kernelprof.prediction.predictor import digest
+from sassim.faults import FaultError
+
+if TYPE_CHECKING:
+    from kernelprof.errors import KernelprofError
+    from kernelprof.prediction.machine_code import CompiledSource
+    from kernelprof.prediction.predictor import Prediction
+
+_DIGITS: Final = 8
+"""Of a line's digest: in a source of 10,000 lines two are taken for one another once in a hundred
+times, and then one change of it has a wrong line beside the right one."""
+
+
+def facts_of_code(found: CompiledSource) -> PredictionFacts:
+    """What is known of a kernel that was compiled and not run."""
+    spec, source = found.spec, found.source
+    hashes = launch_hashes(source, spec)
+    return PredictionFacts(
+        counted=Predicted(
+            arch=found.arch,
+            code=digest(found.code),
+            blocks=0,
+            blocks_run=0,
+            file=str(source),
+            text=line_digests(read_source(source)),
+        ),
+        source=SourceFacts(
+            path=str(source),
+            sha256=hashes.source,
+            specification=spec.document(),
+            specification_sha256=hashes.specification,
+            compiler=found.compiler,
+            compile_flags=found.built.options,
+            compile_sha256=hashes.compile,
+            includes=dict(hashes.includes),
+            compiler_warnings=found.built.warnings,
+            inferred=found.overrides.remarks,
+        ),
+    )
+
+
+def mistake(found: CompiledSource, error: KernelprofError) -> Mistake | None:
+    """What is wrong with a kernel by the error that its prediction ended with.
+
+    ``None`` where the error is no mistake of the kernel.
+    """
+    what, _, details = " ".join(error.what.split()).partition(": ")
+    fault = error.__cause__
+    if isinstance(fault, FaultError):
+        lines = () if fault.instruction is None else fault.instruction.lines
+        return Mistake(what, details, *SourcePaths(found.source).of(lines))
+    return Mistake(what, details) if isinstance(error, WrongResultError) else None
+
+
+def facts(found: Prediction) -> PredictionFacts:
+    """What a prediction says beside its capture."""
+    known, spec = facts_of_code(found.compiled), found.compiled.spec
+    return replace(
+        known,
+        counted=replace(
+            known.counted,
+            blocks=found.blocks,
+            blocks_run=found.blocks_run,
+            accesses=found.by_line.accesses,
+            lines=found.by_line.work,
+        ),
+        intervals=intervals(found.capture),
+        correctness=None
+        if spec.reference == NO_REFERENCE
+        else CorrectnessFacts(
+            passed=True,
+            reference=spec.reference,
+            largest_error=max((each.error for each in found.checked), default=None),
+            tolerance=spec.tolerance,
+            sizes=spec.check_sizes,
+        ),
+    )
+
+
+def line_digests(text: str) -> tuple[str, ...]:
+    """A short digest of each line of a source, whatever space is in it; empty for an empty line."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return tuple(
+        hashlib.sha256(line.encode("utf-8", "replace")).hexdigest()[:_DIGITS] if line else ""
+        for line in lines
+    )

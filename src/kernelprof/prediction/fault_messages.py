@@ -1,0 +1,234 @@
+"""What a mistake of a kernel is to its author: with line, thread, block and address.
+
+The words are those of ``compute-sanitizer`` where it has some: who knows one knows the other.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.run.faults import ILLEGAL_ACCESS, MISALIGNED
+from kernelprof.launch.run.trial import LaunchError
+from kernelprof.prediction.fault_addresses import described
+from kernelprof.prediction.lines import SourcePaths
+from sassim.faults import (
+    FOR_PHASE,
+    AccessError,
+    BarrierError,
+    DeadlockError,
+    FaultError,
+    FaultLocation,
+    MisalignedError,
+    OutOfBoundsError,
+    RaceError,
+    TrapError,
+    UninitializedReadError,
+    WatchdogError,
+)
+from sassim.opcodes import find_opcode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from kernelprof.prediction.binding import BoundLaunch
+    from sassim.faults import BlockedThreads, Dim3, ThreadId
+    from sassim.sass.listing import Instruction, SourceLine
+
+_FIRST: Final = "correct it first: what a kernel computes after such a mistake means nothing"
+_EVERYONE: Final = (
+    "every thread of the block that has not ended has to come to the same __syncthreads(): take it "
+    "out of the condition"
+)
+_WAIT: Final = (
+    "the thread that copies has to wait for it (cp.async.wait_group, __pipeline_wait_prior), and "
+    "the others for that thread at a barrier behind"
+)
+_ARRIVALS: Final = (
+    "an mbarrier was told of more threads, or of more bytes, than come: look at its count and at "
+    "what expect_tx says"
+)
+_MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
+    OutOfBoundsError: (
+        ILLEGAL_ACCESS,
+        "often a grid that covers more than the arrays without a bounds check, or a shape in the "
+        "launch specification that is too small",
+    ),
+    MisalignedError: (
+        MISALIGNED,
+        "a float4 needs an address that 16 divides: look at the row length and the offset",
+    ),
+    UninitializedReadError: (
+        "the kernel read memory that nothing was written to before",
+        'an output that is read as well needs values: fill = "zeros" or "random" under its '
+        "[[arguments]]; shared memory begins without any",
+    ),
+    RaceError: (
+        "threads of a block race for shared memory",
+        f"a __syncthreads() between the two keeps them apart; {_FIRST}",
+    ),
+    BarrierError: ("not all threads that have to come to a barrier do", _EVERYONE),
+    DeadlockError: ("the kernel never ends: its threads wait for each other", _EVERYONE),
+    WatchdogError: (
+        "",
+        "a loop that never ends, threads that wait for each other, or too much work: give smaller "
+        "[check] sizes",
+    ),
+    TrapError: ("", "look at what the kernel checks there"),
+}
+"""What it is, unless the mistake says it by itself, and what to do about it."""
+
+
+@contextmanager
+def told(bound: BoundLaunch, source: Path, kernel: str) -> Iterator[None]:
+    """Raise mistakes of a kernel as the errors of a launch that they are.
+
+    ``kernel`` is its name in the source.
+    """
+    try:
+        yield
+    except FaultError as fault:
+        raise _Words(bound, source, kernel).error(fault) from fault
+
+
+class _Words:
+    """Words for the mistakes of one launch."""
+
+    def __init__(self, bound: BoundLaunch, source: Path, kernel: str) -> None:
+        self._bound = bound
+        self._source = source
+        self._files = SourcePaths(source)
+        self._kernel = kernel
+
+    def error(self, fault: FaultError) -> LaunchError:
+        """The error of a launch that a mistake is."""
+        what, hint = _MEANINGS[type(fault)]
+        if isinstance(fault, RaceError) and fault.copies:
+            hint = _WAIT
+        if isinstance(fault, DeadlockError) and any(
+            each.kind == FOR_PHASE for each in fault.waiting
+        ):
+            hint = _ARRIVALS
+        there = _threads_of(fault)
+        found = next((line for each in there if (line := self._line(each.instruction))), None)
+        where = str(self._source)
+        if found is not None:
+            where = f"{self._files.name(found.file)}:{found.number}"
+        hints = dict.fromkeys([hint, *(_instruction(each.instruction) for each in there)])
+        return LaunchError(
+            "\n".join([f"{what or fault.diagnosis}:", *self._details(fault)]),
+            where=where,
+            hint="; ".join(hints),
+        )
+
+    def _details(self, fault: FaultError) -> list[str]:
+        if isinstance(fault, RaceError):
+            return self._race(fault)
+        if isinstance(fault, BarrierError):
+            return self._barrier(fault)
+        if isinstance(fault, DeadlockError):
+            waiting = [line for each in fault.waiting for line in self._waiting(each)]
+            return [*waiting, f"{fault.ended} have ended"]
+        (at,) = _threads_of(fault)
+        if not isinstance(fault, AccessError):
+            return [*self._who(at)]
+        kind = _kind(at.instruction, fault.space)
+        what = f"Invalid __{fault.space}__ {kind}"
+        if isinstance(fault, UninitializedReadError):
+            what = f"Uninitialized __{fault.space}__ memory {kind}"
+        first, last = self._who(at)
+        address = described(fault, self._bound)
+        return [f"{what} of size {fault.size} bytes", first, f"{last}:", address]
+
+    def _race(self, fault: RaceError) -> list[str]:
+        one, other = fault.one, fault.other
+        first, second = (_kind(each.instruction, "shared").title() for each in (one, other))
+        byte = fault.address - self._bound.launch.reserved_shared
+        between = "with no barrier between"
+        if fault.copies:
+            between = "before the copy was waited for"
+        return [
+            f"Race reported between {first} access at {self._name(one.instruction)}",
+            f"and {second} access at {self._name(other.instruction)}",
+            f"by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in block "
+            f"{_dim(one.place.block)}, {between}:",
+            f"byte {byte} of shared memory, one of {fault.size} that the block's threads race for",
+        ]
+
+    def _barrier(self, fault: BarrierError) -> list[str]:
+        first, last = self._who(fault.here)
+        lines = [f"Barrier error detected. {fault.diagnosis}", first, f"{last}:"]
+        if fault.missing is not None:
+            lines.append(f"thread {_dim(fault.missing.thread)} goes on without it")
+        if fault.there is not None:
+            name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
+            lines.append(f"thread {thread} waits at {name}")
+        return lines
+
+    def _waiting(self, waiting: BlockedThreads) -> list[str]:
+        first, last = self._who(waiting.first)
+        return [f"{waiting.threads} wait {waiting.kind}, the first", first, f"{last};"]
+
+    def _who(self, at: FaultLocation) -> tuple[str, str]:
+        return f"at {self._name(at.instruction)}", _by(at.place)
+
+    def _name(self, i: Instruction) -> str:
+        """An instruction and its line, as ``compute-sanitizer`` writes them."""
+        program = self._bound.launch.program
+        names = (f.name for f in program.functions if any(each is i for each in f.instructions))
+        function = next(names, program.entry)
+        name = f"{self._kernel if function == program.entry else function}+{i.address:#x}"
+        line = self._line(i)
+        return name if line is None else f"{name} in {PurePath(line.file).name}:{line.number}"
+
+    def _line(self, i: Instruction) -> SourceLine | None:
+        """The innermost line that is not of a header that comes with the compiler."""
+        own = [each for each in i.lines if not _is_compilers(each, self._source)]
+        return next(iter(own or i.lines), None)
+
+
+def _threads_of(fault: FaultError) -> tuple[FaultLocation, ...]:
+    """The threads that a mistake is of."""
+    if isinstance(fault, RaceError):
+        return fault.one, fault.other
+    if isinstance(fault, BarrierError):
+        return (fault.here,) if fault.there is None else (fault.here, fault.there)
+    if isinstance(fault, DeadlockError):
+        return tuple(each.first for each in fault.waiting)
+    if fault.instruction is None:
+        return ()
+    return (FaultLocation(fault.instruction, fault.places[0]),)
+
+
+def _instruction(i: Instruction) -> str:
+    """A machine instruction, and the lines that its own line was inlined at."""
+    chain = [f"{PurePath(each.file).name}:{each.number}" for each in i.lines]
+    inlined = f" ({', inlined at '.join(chain)})" if len(chain) > 1 else ""
+    return f"the instruction is {i.text}{inlined}"
+
+
+def _is_compilers(line: SourceLine, source: Path) -> bool:
+    """Whether a line is of a header that comes with the compiler."""
+    path = PurePath(line.file)
+    return "include" in path.parts and not path.is_relative_to(source.parent.resolve())
+
+
+def _kind(i: Instruction, space: str) -> str:
+    """How an instruction accesses a kind of memory, as ``compute-sanitizer`` says it."""
+    category = find_opcode(i.opcode).category
+    if category == "copy":
+        # UBLKCP.G.S copies from shared to global memory, all others the other way.
+        return "write" if (space == "shared") != (i.modifiers[0] == "G") else "read"
+    if category == "atomic":
+        return "atomic"
+    return "read" if i.opcode.startswith("LD") else "write"
+
+
+def _by(place: ThreadId) -> str:
+    return f"by thread {_dim(place.thread)} in block {_dim(place.block)}"
+
+
+def _dim(place: Dim3) -> str:
+    return "({},{},{})".format(*place)

@@ -1,0 +1,137 @@
+"""What was counted, by source line: accesses to memory, and instructions with their threads."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.model.prediction import Access, Amount, LineWork
+from sassim.counters.counters import BULK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from sassim.counters.counters import AccessCounters
+    from sassim.counters.launch_counters import LaunchCounters, Total
+    from sassim.interpreter.lanes import Array
+    from sassim.sass.listing import SourceLine
+
+    Place = tuple[str, int]
+    Key = tuple[str, int, str, str, int]
+    Pattern = tuple[int, int]
+
+UNKNOWN: tuple[str, int] = ("", 0)
+"""The place of an instruction that the compiler gives no line for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByLine:
+    """What the lines of a kernel ask of memory, and what they execute."""
+
+    accesses: tuple[Access, ...]
+    """Those first that move the most."""
+    work: tuple[LineWork, ...]
+
+
+def by_line(counted: LaunchCounters, source: Path) -> ByLine:
+    """What was counted, by line; files are named as ``source`` is."""
+    places = SourcePaths(source)
+    return ByLine(_accesses(counted, places), _work(counted, places))
+
+
+class SourcePaths:
+    """Names files as the source was named: debug information has them from the root of the disk."""
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+        self._folder = source.resolve().parent
+        self._real = str(source.resolve())
+
+    def of(self, lines: tuple[SourceLine, ...]) -> Place:
+        """The innermost line that is in the source; where none is, the innermost of all."""
+        own = next((each for each in lines if each.file == self._real), None)
+        chosen = own or next(iter(lines), None)
+        return UNKNOWN if chosen is None else (self.name(chosen.file), chosen.number)
+
+    def name(self, file: str) -> str:
+        """A file as seen from where the source was named, if it is below the source's folder."""
+        if file == self._real:
+            return str(self._source)
+        inside = os.path.relpath(file, self._folder)
+        return file if inside.startswith("..") else str(self._source.parent / inside)
+
+
+def _accesses(counted: LaunchCounters, places: SourcePaths) -> tuple[Access, ...]:
+    """What each line asks of memory, by kind, width and pattern; the most moving first."""
+    groups: dict[tuple[Key, Pattern], list[AccessCounters]] = defaultdict(list)
+    for each in counted.block_counters.accesses.values():
+        if each.space == BULK:
+            continue
+        file, line = places.of(each.instruction.lines)
+        key = file, line, each.space, each.kind, each.size
+        groups[key, _pattern(counted, each)].append(each)
+    found = [
+        Access(
+            *key,
+            instructions=len(group),
+            requests=_amount(counted, group, "requests") or Amount(0, 0, 0),
+            sectors=_amount(counted, group, "sectors"),
+            wavefronts=_amount(counted, group, "wavefronts"),
+            ideal=_amount(counted, group, "ideal"),
+        )
+        for (key, _), group in groups.items()
+    ]
+    return tuple(sorted(found, key=_order))
+
+
+def _pattern(counted: LaunchCounters, each: AccessCounters) -> Pattern:
+    """What a request takes, in whole sectors or wavefronts, and ideally.
+
+    Two arrays that one line reads are told apart by it: one of them may be a broadcast. Copies of
+    an instruction in an unrolled loop have the same.
+    """
+    requests = counted.total(each.counts["requests"]).value or 1.0
+    moved = each.counts.get("sectors", each.counts.get("wavefronts"))
+    sides = (moved, each.counts.get("ideal"))
+    first, second = (
+        -1 if side is None else round(counted.total(side).value / requests) for side in sides
+    )
+    return first, second
+
+
+def _order(each: Access) -> tuple[float, str, int]:
+    moved = each.moved
+    return (-moved.value if moved else 0.0, each.file, each.line)
+
+
+def _amount(counted: LaunchCounters, group: Iterable[AccessCounters], name: str) -> Amount | None:
+    """A count of several instructions together, whose intervals would be too wide one by one."""
+    known = [each.counts[name] for each in group if name in each.counts]
+    return amount(counted.total(sum(known[1:], known[0]))) if known else None
+
+
+def amount(total: Total) -> Amount:
+    """A total as files hold it; whole numbers without a point."""
+    return Amount(*(_number(each) for each in (total.value, max(total.low, 0.0), total.high)))
+
+
+def _number(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else float(f"{value:.7g}")
+
+
+def _work(counted: LaunchCounters, places: SourcePaths) -> tuple[LineWork, ...]:
+    """The instructions of each line with their threads, in the order of the lines."""
+    found: dict[Place, tuple[Array, Array]] = {}
+    for instruction, warps, threads in counted.executed():
+        place = places.of(instruction.lines)
+        before = found.get(place)
+        found[place] = (
+            (warps, threads) if before is None else (before[0] + warps, before[1] + threads)
+        )
+    return tuple(
+        LineWork(*place, amount(counted.total(warps)), amount(counted.total(threads)))
+        for place, (warps, threads) in sorted(found.items())
+    )

@@ -1,0 +1,96 @@
+"""Machine code of a launch specification, by NVRTC and nvdisasm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import MissingToolError
+from kernelprof.launch.build.compilation import build_kernel, compile_failure
+from kernelprof.launch.build.cubin import CompileError
+from kernelprof.prediction.architectures import DEFAULT_ARCH
+from kernelprof.prediction.compiler import DeviceCompiler
+from kernelprof.prediction.toolchain import HOW_TO_GET, find_toolchain
+from sassim.disassembler import disassemble
+from sassim.errors import DisassemblerError
+from sassim.sass.program import program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from kernelprof.launch.build.compilation import Built
+    from kernelprof.launch.build.cubin import CompiledCubin as Cubin
+    from kernelprof.launch.specification.overrides import LaunchOverrides
+    from kernelprof.launch.specification.spec import LaunchSpec
+    from sassim.sass.program import Program
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """A kernel's machine code for one architecture."""
+
+    built: Built
+    code: Program
+    compiler: str
+    """Its name and version."""
+
+
+@dataclass(frozen=True)
+class CompiledSource(MachineCode):
+    """The same of a source with a launch specification; nothing was run."""
+
+    source: Path
+    spec: LaunchSpec
+    arch: str
+    overrides: LaunchOverrides
+    """What the launch is other than its source says."""
+
+
+def compiled(
+    source: Path,
+    overrides: LaunchOverrides,
+    *,
+    arch: str = DEFAULT_ARCH,
+    progress: Callable[[str], object],
+    meanwhile: Callable[[], object] | None = None,
+) -> CompiledSource:
+    """The machine code of a source with a launch specification.
+
+    ``progress`` is called with what is being done. Raises
+    :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
+    what a build for a GPU raises for a kernel that does not compile.
+    """
+    spec = overrides.specified(source)
+    progress(f"{source.name}: compiling for {arch}")
+    made = machine_code(source, spec, arch, meanwhile)
+    return CompiledSource(made.built, made.code, made.compiler, source, spec, arch, overrides)
+
+
+def machine_code(
+    source: Path, spec: LaunchSpec, arch: str, meanwhile: Callable[[], object] | None = None
+) -> MachineCode:
+    """Compile a source as a specification says; ``meanwhile`` is called while ``nvdisasm`` works.
+
+    Raises :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not
+    installed, and what a build for a GPU raises for a kernel that does not compile.
+    """
+    tools = find_toolchain()
+    compiler = DeviceCompiler(tools, spec.kernel)
+
+    def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
+        try:
+            return compiler.cubin(text, options, target, home)
+        except CompileError as error:
+            said = error.what.replace(str(source.resolve()), str(source))
+            raise compile_failure(source, said, kernel=spec.kernel) from error
+
+    built = build_kernel(spec, source, arch, cubin, compiler.named(source))
+    try:
+        text = disassemble(built.cubin, tools.nvdisasm, meanwhile)
+    except DisassemblerError as error:
+        hint = f"install a newer one: {HOW_TO_GET} --upgrade"
+        raise MissingToolError(error.what, where=error.where, hint=hint) from error
+    listing = compiler.real_names(text)
+    code = program(built.cubin, listing, built.entry)
+    return MachineCode(built, code, f"NVRTC {tools.compiler_version}")

@@ -1,0 +1,200 @@
+"""Counts under the names that ``ncu`` gives them: a capture of one launch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import architecture
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
+from kernelprof.prediction.estimates import TIMES, estimate
+from kernelprof.prediction.model_error import spreads
+from sassim.counters.counters import BULK
+from sassim.counters.launch_counters import Total
+from sassim.occupancy import capability_of, occupancy, shared_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kernelprof.launch.specification.spec import LaunchSpec, ResolvedLaunch
+    from kernelprof.prediction.estimates import Estimate
+    from sassim.counters.counters import AccessCounters
+    from sassim.counters.launch_counters import LaunchCounters
+    from sassim.occupancy import Occupancy
+
+    Values = Iterable[tuple[str, Total | float | None]]
+
+_FIRST_WITH_BULK: Final = (9, 0)
+"""The compute capability from which on there are copies in bulk."""
+
+_GLOBAL: Final = {
+    "load": ("load", "copy"),
+    "store": ("store",),
+    "atomic": ("atomic", "compare"),
+    "reduction": ("reduction",),
+}
+"""Kinds of accesses by what the names of metrics call them."""
+
+
+def capture_of(
+    counted: LaunchCounters, cubin: bytes, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
+) -> Capture:
+    """The capture that a GPU of an architecture would give, as far as it is known.
+
+    Counts come from the sample of blocks, resources and occupancy from the compiler, and what takes
+    time from the model of it, for an architecture with a GPU that is known. ``cases`` are
+    the same without what warps wait for, at the predicted time and at both ends of its interval,
+    and for a GPU that the model was never compared with one without any time.
+    """
+    capability = capability_of(arch)
+    fits = _occupancy(counted, resolved, capability)
+    columns = _columns(Origin.PREDICTED, _counts(counted, capability))
+    columns |= _columns(Origin.COMPILER, _resources(counted, resolved, capability, fits))
+    launch = Launch(
+        id="0",
+        kernel=spec.kernel,
+        grid=resolved.grid,
+        block=resolved.block,
+        compute_capability=capability,
+    )
+    counts = Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
+    in_time = fits and estimate(
+        counted,
+        cubin,
+        capability,
+        resident=fits.resident,
+        shared_bytes=shared_bytes(
+            counted.launch.program.image.resources, resolved.shared_bytes, capability
+        ),
+    )
+    found = _in_time(counts, in_time) if in_time else counts
+    return _with_ends(found, counted, capability)
+
+
+def _in_time(counts: Capture, found: Estimate) -> Capture:
+    """A capture with what takes time as well, and what it could be as well."""
+
+    def at(factor: float, *, waits: bool) -> Capture:
+        more = _columns(Origin.PREDICTED, found.values(factor, waits=waits))
+        return replace(counts, columns={**counts.columns, **more})
+
+    cases = [at(each, waits=False) for each in (1.0, *TIMES)]
+    if not found.gpu.validated:
+        cases.append(counts)
+    return replace(at(1.0, waits=True), cases=tuple(cases))
+
+
+def _with_ends(capture: Capture, counted: LaunchCounters, capability: tuple[int, int]) -> Capture:
+    """With where each value lies that is not known exactly: from the sample, or, where a model of
+    caches and time says it, as far off as the model was on the corpus.
+    """
+    ends: dict[str, tuple[float, float]] = {}
+    for name, spread in spreads().items():
+        metric = catalogue()[name]
+        column = capture.columns.get(metric.ncu[0])
+        if column is not None:
+            predicted = float(column.values[0])
+            low, high = spread.around(predicted)
+            ends[name] = low, min(high, max(100.0, predicted)) if metric.unit == "%" else high
+    for name, value in _counts(counted, capability):
+        if isinstance(value, Total) and not value.exact:
+            ends[name] = max(value.low, 0.0), value.high
+    columns = dict(capture.columns)
+    for name, (low, high) in ends.items():
+        ncu_name = catalogue()[name].ncu[0]
+        if low < high and ncu_name in columns:
+            columns[ncu_name] = replace(columns[ncu_name], ends=(low, high))
+    return replace(capture, columns=columns)
+
+
+def intervals(capture: Capture) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest that values can be, by canonical name, of those not exact."""
+    names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
+    return {names[name]: each.ends for name, each in capture.columns.items() if each.ends}
+
+
+def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
+    """Values under the names that ``ncu`` gives them; without those that are not known."""
+    found = {}
+    for name, value in values:
+        if value is None:
+            continue
+        metric = catalogue()[name]
+        number = value.value if isinstance(value, Total) else value
+        array = np.array([number], np.float64)
+        found[metric.ncu[0]] = MetricColumn(metric.ncu[0], array, metric.unit, metric.unit, origin)
+    return found
+
+
+def _counts(counted: LaunchCounters, capability: tuple[int, int]) -> Values:
+    """What the sample of blocks says."""
+    executed = counted.instructions()
+    yield "instructions", counted.total(executed)
+    yield "threads_per_instruction", counted.ratio(counted.threads(), executed)
+    for what, kinds in _GLOBAL.items():
+        requests = counted.total(counted.accesses("requests", _of("global", *kinds)))
+        yield f"global_{what}_requests", requests
+        if what in ("load", "store"):
+            sectors = counted.total(counted.accesses("sectors", _of("global", *kinds)))
+            yield f"global_{what}_sectors", sectors
+    yield "global_sectors", counted.total(counted.accesses("sectors", _of("global")))
+    yield "global_sectors_ideal", counted.total(counted.accesses("ideal", _of("global")))
+    yield "shared_wavefronts", counted.total(counted.accesses("wavefronts", _of("shared")))
+    yield "shared_wavefronts_ideal", counted.total(counted.accesses("ideal", _of("shared")))
+    local = counted.accesses("sectors", _of("local"))
+    yield "local_sectors", counted.total(local)
+    if capability >= _FIRST_WITH_BULK:
+        yield "tma_loads", counted.total(counted.accesses("requests", _of(BULK, "load")))
+        yield "tma_load_sectors", counted.total(counted.accesses("sectors", _of(BULK, "load")))
+        yield "tma_store_sectors", counted.total(counted.accesses("sectors", _of(BULK, "store")))
+        yield "tma_reduction_sectors", 0.0
+    if not local.any():
+        yield "local_load_sectors", counted.total(local)
+        yield "local_store_sectors", counted.total(local)
+
+
+def _of(space: str, *kinds: str) -> Callable[[AccessCounters], bool]:
+    return lambda each: each.space == space and (not kinds or each.kind in kinds)
+
+
+def _occupancy(
+    counted: LaunchCounters, resolved: ResolvedLaunch, capability: tuple[int, int]
+) -> Occupancy | None:
+    """The blocks that an SM holds; ``None`` for an architecture of which that is not known."""
+    resources = counted.launch.program.image.resources
+    known = architecture(capability)
+    if known is None or known.residency is None:
+        return None
+    return occupancy(
+        known.residency,
+        threads=math.prod(resolved.block),
+        registers=resources.registers,
+        shared_bytes=shared_bytes(resources, resolved.shared_bytes, capability),
+    )
+
+
+def _resources(
+    counted: LaunchCounters,
+    resolved: ResolvedLaunch,
+    capability: tuple[int, int],
+    found: Occupancy | None,
+) -> Iterator[tuple[str, float]]:
+    """What the compiler decided, and what follows from it."""
+    resources = counted.launch.program.image.resources
+    yield "grid_size", float(math.prod(resolved.grid))
+    yield "block_size", float(math.prod(resolved.block))
+    yield "registers_per_thread", float(resources.registers)
+    taken = shared_bytes(resources, resolved.shared_bytes, capability)
+    yield "shared_memory_per_block", float(taken)
+    if found is None:
+        return
+    yield "block_limit_registers", float(found.registers)
+    yield "block_limit_warps", float(found.warps)
+    yield "block_limit_blocks", float(found.blocks)
+    if found.shared is not None and found.shared == found.resident:
+        yield "block_limit_shared_mem", float(found.shared)
+    yield "theoretical_occupancy", found.percent

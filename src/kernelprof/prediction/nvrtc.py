@@ -1,0 +1,149 @@
+"""One program for NVRTC, by NVIDIA's ``cuda-bindings``: the one place that calls the library."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kernelprof.errors import InputError, KernelprofError, MissingToolError
+from kernelprof.prediction.toolchain import HOW_TO_GET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+_STAYS: Final = frozenset(("--restrict",))
+"""Options that NVRTC (13.1) keeps for every later program of its process: after a kernel that is
+compiled with ``--restrict``, the loads of all others are taken for read-only ones as well."""
+
+
+class _Program(NamedTuple):
+    """What :func:`compile_program` is given."""
+
+    source: str
+    name: str
+    headers: Mapping[str, str]
+    options: Sequence[str]
+    expression: str | None
+
+
+class CompilerResult(NamedTuple):
+    """What NVRTC made of a program; one that does not compile has no cubin."""
+
+    said: str
+    cubin: bytes | None = None
+    entry: str | None = None
+    """The mangled name of the expression that was asked for."""
+
+
+def compile_program(
+    nvrtc: Any,
+    source: str,
+    *,
+    name: str,
+    headers: Mapping[str, str],
+    options: Sequence[str],
+    expression: str | None,
+) -> CompilerResult:
+    """Compile a source to a cubin.
+
+    ``nvrtc`` is the module ``cuda.bindings.nvrtc``, ``headers`` are texts by the name that an
+    include has, ``expression`` a kernel of a template, which is instantiated. An option that would
+    stay behind is taken in a process of its own. Raises :class:`InputError` for an option that
+    NVRTC does not take, :class:`MissingToolError` where it is broken.
+    """
+    program = _Program(source, name, headers, options, expression)
+    return _apart(program) if _STAYS.intersection(options) else _compiled(nvrtc, program)
+
+
+def _compiled(nvrtc: Any, given: _Program) -> CompilerResult:
+    source, name, headers, options, expression = given
+    result, program = nvrtc.nvrtcCreateProgram(
+        source.encode(),
+        name.encode(),
+        len(headers),
+        [each.encode() for each in headers.values()],
+        [each.encode() for each in headers],
+    )
+    _check(nvrtc, result)
+    try:
+        if expression is not None:
+            nvrtc.nvrtcAddNameExpression(program, expression.encode())
+        words = [os.fsencode(each) for each in options]
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
+        log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+        said = log.rstrip(b"\0").decode("utf-8", "replace")
+        if result == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
+            return CompilerResult(said)
+        if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
+            raise InputError(
+                f"an option that nvcc takes is none of NVRTC's: {said.strip()}",
+                hint="leave it out of [compile] flags, or measure the kernel on a GPU",
+            )
+        _check(nvrtc, result, said)
+        entry = None
+        if expression is not None:
+            result, lowered = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+            entry = None if result else lowered.decode()
+        return CompilerResult(
+            said, _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), entry
+        )
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _check(nvrtc: Any, result: Any, said: str = "") -> None:
+    """Raise :class:`MissingToolError` where NVRTC failed for a reason of its own."""
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        _, name = nvrtc.nvrtcGetErrorString(result)
+        raise MissingToolError(
+            " ".join(["NVRTC failed:", name.decode(), *said.split()]),
+            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+        )
+
+
+def _read(size_of: Any, read: Any, program: Any) -> bytes:
+    """What NVRTC writes into a buffer."""
+    _, size = size_of(program)
+    buffer = bytes(size)
+    read(program, buffer)
+    return buffer
+
+
+def _apart(program: _Program) -> CompilerResult:
+    """What a process of its own makes of a program (:func:`_serve`)."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", __name__],
+        input=pickle.dumps(tuple(program)),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").split("\n")
+        raise MissingToolError(
+            f"NVRTC failed in a process of its own: {' '.join(lines[-2:]).strip()}",
+            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+        )
+    answer = pickle.loads(done.stdout)
+    if isinstance(answer, KernelprofError):
+        raise answer
+    return CompilerResult(*answer)
+
+
+def _serve() -> None:
+    """Compile the program that comes by standard input; the answer goes to standard output."""
+    program = pickle.load(sys.stdin.buffer)
+    answer: tuple[Any, ...] | KernelprofError
+    try:
+        answer = tuple(_compiled(import_module("cuda.bindings.nvrtc"), program))
+    except KernelprofError as error:
+        answer = error
+    sys.stdout.buffer.write(pickle.dumps(answer))
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,151 @@
+"""A kernel predicted from its source: compiled, checked, counted, and made a capture."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import KernelprofError
+from kernelprof.model.numbers import quantity
+from kernelprof.model.specification import is_version
+from kernelprof.prediction.binding import bind, bytes_of
+from kernelprof.prediction.checking import check
+from kernelprof.prediction.fault_messages import told
+from kernelprof.prediction.lines import SourcePaths, by_line
+from kernelprof.prediction.metrics import capture_of
+from kernelprof.prediction.problems import NotRunnableError
+from kernelprof.prediction.worker_process import WorkerProcess
+from sassim.counters.launch_counters import count
+from sassim.errors import SassimError
+from sassim.interpreter.context import NotKnownError
+from sassim.loops.backward_slice import slice_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kernelprof.launch.run.trial import CheckedOutput
+    from kernelprof.model.capture import Capture
+    from kernelprof.prediction.lines import ByLine
+    from kernelprof.prediction.machine_code import CompiledSource
+    from sassim.counters.launch_counters import LaunchCounters
+    from sassim.sass.program import Program
+
+    Say = Callable[[str], object]
+
+_MOST_NAMED: Final = 3
+"""Arrays that a message names, the largest."""
+
+_SECONDS: Final = 6.0
+"""For counting: a kernel whose blocks are alike takes a tenth of a second."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is known of a kernel on one architecture without running it on a GPU."""
+
+    compiled: CompiledSource
+    capture: Capture
+    """One launch, with predicted and compiler's values."""
+    by_line: ByLine
+    checked: tuple[CheckedOutput, ...]
+    blocks: int
+    blocks_run: int
+
+
+def predict(found: CompiledSource, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
+    """Check the result of a compiled kernel and count what it does.
+
+    Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
+    arrays, and :class:`NotRunnableError` for what only a GPU can run.
+    """
+    progress(f"{found.source.name}: checking its result")
+    # NVRTC, which compiles another version, is in a fork what it was made for no more.
+    here = is_version(found.spec.reference)
+    with WorkerProcess(lambda: _checked(found), here=here) as checking:
+        try:
+            counted, capture = _counted(found, progress, seconds, checking.refuse_failed)
+        except Exception:
+            progress(f"{found.source.name}: checking its result")
+            checking.result()  # what is wrong with it comes first
+            raise
+        progress(f"{found.source.name}: checking its result")
+        checked = checking.result()
+        return Prediction(
+            compiled=found,
+            capture=capture,
+            by_line=by_line(counted, found.source),
+            checked=checked,
+            blocks=sum(every for _, every in counted.sample.counts),
+            blocks_run=len(counted.sample.blocks),
+        )
+
+
+def _checked(found: CompiledSource) -> tuple[CheckedOutput, ...]:
+    source, spec = found.source, found.spec
+    folder = (spec.path or source).parent
+    with _explained(found):
+        small = bind(found.code, found.built, spec.resolve(spec.check_sizes), folder, str(source))
+        return check(spec, small, folder, source, found.arch)
+
+
+def _counted(
+    found: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
+) -> tuple[LaunchCounters, Capture]:
+    source, spec, built, code = found.source, found.spec, found.built, found.code
+    folder = (spec.path or source).parent
+    progress(f"{source.name}: counting what it does")
+    with _explained(found):
+        bound = bind(code, built, spec.resolve(), folder, str(source))
+        with told(bound, source, spec.kernel):
+            counted = count(bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile)
+        progress(f"{source.name}: working out how long it takes")
+        return counted, capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
+
+
+@contextmanager
+def _explained(found: CompiledSource) -> Iterator[None]:
+    """Say where an instruction stands that cannot be carried out, and what memory is taken."""
+    try:
+        yield
+    except MemoryError as error:
+        raise _too_large(found) from error
+    except NotKnownError as error:
+        file, line = SourcePaths(found.source).of(error.instruction.lines)
+        where = f"{file}:{line}" if line else str(found.source)
+        raise NotRunnableError(error.what, where=where) from error
+    except SassimError as error:
+        raise KernelprofError(error.what, where=error.where, hint=error.hint) from error
+
+
+def _too_large(found: CompiledSource) -> NotRunnableError:
+    """That there is not the memory for a launch, and what its arrays take."""
+    at = found.spec.resolve()
+    taken = {name: bytes_of(array) for name, array in at.arrays.items()}
+    ordered = sorted(taken, key=lambda name: -taken[name])
+    named = ", ".join(f"{name} {quantity(taken[name], 'byte')}" for name in ordered[:_MOST_NAMED])
+    sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
+    return NotRunnableError(
+        f"there is not enough memory here to carry this out; its arrays take {named}",
+        where=str(found.source),
+        hint=f"take a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
+    )
+
+
+def digest(code: Program) -> str:
+    """A digest of all that decides what a kernel does beside its arguments: equal ones do the same.
+
+    That is the instructions, without their lines, constants, values of variables, registers and
+    shared memory.
+    """
+    text = "\n".join(
+        f"{each.address:x} {each.guard} {each.text}"
+        for function in code.functions
+        for each in function.instructions
+    )
+    # Saved baselines have digests of the records' first names.
+    image = repr(code.image).replace(
+        "CubinImage(resources=KernelResources(", "Image(resources=Resources(", 1
+    )
+    return hashlib.sha256(f"{text}\n{image}".encode()).hexdigest()

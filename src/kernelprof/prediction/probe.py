@@ -1,0 +1,221 @@
+"""Small cases of a kernel that is not fully specified yet: which elements of each array it reaches.
+
+An array whose length is not known grows until no access leaves it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.errors import KernelprofError
+from kernelprof.launch.source import SpecBlock
+from kernelprof.launch.specification.reader import read_spec
+from kernelprof.launch.specification.spec import ResolvedArray
+from kernelprof.prediction.architectures import DEFAULT_ARCH
+from kernelprof.prediction.binding import bind
+from kernelprof.prediction.machine_code import machine_code
+from sassim.faults import OutOfBoundsError
+from sassim.interpreter.context import Observer, ObserverGroup
+from sassim.interpreter.interpreter import Interpreter
+from sassim.interpreter.lanes import LANES
+from sassim.interpreter.slices import SliceError
+from sassim.loops.backward_slice import slice_program
+from sassim.occupancy import capability_of, static_shared_bytes
+from sassim.sanitizer.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from kernelprof.prediction.binding import BoundLaunch
+    from sassim.interpreter.context import Access, ExecutionContext
+    from sassim.interpreter.state import ResidentBlocks
+    from sassim.sass.program import BasicBlock
+
+DYNAMIC_SHARED: Final = ""
+"""The name of a block's dynamic shared memory among the arrays: none of the kernel's has it."""
+_FIRST_ELEMENTS: Final = 1 << 16
+_MOST_ELEMENTS: Final = 1 << 25
+_GROWS: Final = 16
+_LANES_AT_ONCE: Final = 1 << 16
+_MOST_INSTRUCTIONS: Final = 1 << 19
+
+
+class TooLongError(KernelprofError):
+    """A case that takes longer than there is time for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedBytes:
+    """The bytes of an array that were asked for: from the first to behind the last."""
+
+    first: int
+    end: int
+
+
+class _Reaching(Observer):
+    """Notes the first and the last byte of each array that is accessed."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self.found: dict[str, ReachedBytes] = {}
+        self.shared_end = 0
+        """Behind the last byte of shared memory that is accessed."""
+        self._deadline = deadline
+
+    def on_start(self, blocks: ResidentBlocks) -> None:
+        """The arrays of these blocks."""
+        self._buffers = blocks.memory.buffers
+
+    def on_basic_block(self, c: ExecutionContext, block: BasicBlock) -> None:  # noqa: ARG002
+        """See whether there is time left."""
+        if time.process_time() > self._deadline:
+            raise TooLongError("a small case takes longer than there is time for")
+
+    def on_access(self, access: Access) -> None:
+        """Extend what is reached by what each active lane reads or writes."""
+        c, size = access.context, access.size
+        active = c.active_lanes if access.active is None else access.active
+        if access.space == "shared":
+            at = np.broadcast_to(access.addresses, active.shape)[active]
+            end = int(at.max()) + size if at.size else 0
+            self.shared_end = max(self.shared_end, end)
+        if access.space != "global":
+            return
+        everywhere = np.broadcast_to(access.addresses, active.shape)
+        at = everywhere[active]
+        if not at.size:
+            return
+        # An access whose value nothing depends on is not carried out, and not refused.
+        c.blocks.memory.check(everywhere, active, size)
+        for buffer in self._buffers:
+            inside = at[(at >= buffer.base) & (at < buffer.end)]
+            if inside.size:
+                first = int(inside.min()) - buffer.base
+                end = int(inside.max()) - buffer.base + size
+                known = self.found.get(buffer.name, ReachedBytes(first, end))
+                self.found[buffer.name] = ReachedBytes(min(known.first, first), max(known.end, end))
+
+
+class Probe:
+    """A kernel that is compiled once and run at several small sizes."""
+
+    def __init__(self, source: Path, toml: str) -> None:
+        """``toml`` is a specification; lengths of arrays in it need not be right.
+
+        Raises what a build for a prediction raises.
+        """
+        self.source = source
+        self.spec = read_spec(SpecBlock(toml, source))
+        made = machine_code(source, self.spec, DEFAULT_ARCH)
+        self._built, self.code = made.built, made.code
+
+    @property
+    def static_shared_bytes(self) -> int:
+        """Of a block, without what the system reserves."""
+        resources = self.code.image.resources
+        return static_shared_bytes(resources, capability_of(self._built.arch))
+
+    def respecify(self, toml: str) -> None:
+        """Take another specification of the same kernel, compiled the same way."""
+        self.spec = read_spec(SpecBlock(toml, self.source))
+
+    def reached(
+        self,
+        sizes: Mapping[str, int],
+        unknown: Sequence[str],
+        limits: Mapping[str, int],
+        *,
+        seconds: float,
+    ) -> dict[str, ReachedBytes]:
+        """Which bytes of each array are asked for at these sizes.
+
+        ``unknown`` arrays grow; ``limits`` are what random whole numbers of arrays stay below,
+        instead of what the specification says. It takes so many ``seconds`` of CPU time at most.
+        Raises :class:`OutOfBoundsError` where an array of known length is left, or one of unknown
+        length before its beginning or without end, and what else the machine raises.
+        """
+        deadline = time.process_time() + seconds
+        elements = dict.fromkeys(unknown, _FIRST_ELEMENTS)
+        while True:
+            try:
+                return self._once(sizes, elements, limits, deadline)
+            except OutOfBoundsError as error:
+                grown = [n for n, count in elements.items() if count < _MOST_ELEMENTS]
+                if not grown or error.space != "global" or " before " in error.diagnosis:
+                    raise
+                for name in grown:
+                    elements[name] *= _GROWS
+
+    def _once(
+        self,
+        sizes: Mapping[str, int],
+        elements: Mapping[str, int],
+        limits: Mapping[str, int],
+        deadline: float,
+    ) -> dict[str, ReachedBytes]:
+        counters = _Reaching(deadline)
+        try:
+            self._run(self.bound(sizes, elements, limits), counters, brief=True)
+        except SliceError:
+            counters = _Reaching(deadline)
+            self._run(self.bound(sizes, elements, limits), counters, brief=False)
+        static = self.code.image.resources.shared_bytes  # with what the system reserves
+        counters.found[DYNAMIC_SHARED] = ReachedBytes(0, max(0, counters.shared_end - static))
+        return counters.found
+
+    def bound(
+        self,
+        sizes: Mapping[str, int],
+        elements: Mapping[str, int],
+        limits: Mapping[str, int],
+    ) -> BoundLaunch:
+        """The launch at these sizes, with arrays of so many elements instead of their own."""
+        resolved = self.spec.resolve({**self.spec.check_sizes, **sizes})
+        arguments: list[Any] = []
+        for each in resolved.arguments:
+            changed: Any = each
+            if isinstance(each, ResolvedArray):
+                name = each.argument.name
+                if name in elements:
+                    inner = each.shape[1:] if len(each.shape) > 1 else ()
+                    changed = replace(changed, shape=(elements[name], *inner))
+                if name in limits:
+                    changed = replace(changed, limit=limits[name])
+            arguments.append(changed)
+        folder = self.source.parent
+        return bind(
+            self.code,
+            self._built,
+            replace(resolved, arguments=tuple(arguments)),
+            folder,
+            str(self.source),
+        )
+
+    def _run(self, bound: BoundLaunch, reaching: _Reaching, *, brief: bool) -> None:
+        """Run all blocks, and only what addresses depend on where that is enough."""
+        resolved = bound.resolved
+        warps = -(-math.prod(resolved.block) // LANES)
+        most = max(1, _LANES_AT_ONCE // (warps * LANES))
+        counters = ObserverGroup((reaching, Watchdog(_MOST_INSTRUCTIONS)))
+        needs = slice_program(self.code) if brief else None
+        for numbers in bound.launch.batches(most):
+            Interpreter(bound.launch, numbers, counters, needs).run()
+
+    def corners(self, seconds: float) -> None:
+        """Run the first, the last and a middle block at the real sizes, as they are specified."""
+        bound = self.bound(self.spec.sizes, {}, {})
+        blocks = math.prod(bound.resolved.grid)
+        numbers = sorted({0, blocks // 2, blocks - 1})
+        if bound.resolved.cluster is None:
+            counters = ObserverGroup((_Reaching(time.process_time() + seconds),))
+            try:
+                Interpreter(bound.launch, numbers, counters, slice_program(self.code)).run()
+            except SliceError:
+                bound.launch.memory.begin_anew()
+                Interpreter(bound.launch, numbers, counters, None).run()

@@ -1,1 +1,0 @@
-"""Sources that somebody else's program proposes: asked for, and held to the original's problem."""

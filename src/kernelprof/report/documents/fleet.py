@@ -1,0 +1,309 @@
+"""Runs of a fleet's plan, what its store answers, and what is missing in it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.fleet.results import Done
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import count, factor, number, quantity
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    FactList,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.documents.comparison import Detail
+from kernelprof.report.private import shown, shown_origin, without_homes
+
+if TYPE_CHECKING:
+    from kernelprof.fleet.results import (
+        FleetRun,
+        FleetStatus,
+        FleetTable,
+        Heading,
+        JobDone,
+        StoredRun,
+    )
+    from kernelprof.report.document import Block
+
+WORDS: Final = {
+    Done.MEASURED: "measured",
+    Done.RECORDED: "recorded captures taken",
+    Done.DIAGNOSED: "captures diagnosed",
+    Done.UNCHANGED: "unchanged, and stored already",
+    Done.SAME: "the same as another job",
+    Done.LEFT_OUT: "files left out, no captures",
+    Done.FAILED: "failed",
+}
+_TONES: Final = {Done.FAILED: Tone.BAD, Done.MEASURED: Tone.GOOD}
+_COLUMNS: Final = (
+    Column("Job", yielding=True),
+    Column("GPU", optional=True),
+    Column("Outcome"),
+    Column("Why", yielding=True),
+)
+
+
+def document_of_run(run: FleetRun, detail: Detail = Detail.BRIEF) -> Document:
+    """The counts, what failed and, where there is room, all jobs."""
+    title = f"Plan {run.plan}"
+    blocks: list[Block] = [Paragraph(Span(_headline(run)), Tone.STRONG)]
+    blocks += [Note(Span(shown(each)), warning=True) for each in run.warnings]
+    if run.stopped is not None:
+        text = f"Nothing more could be stored: {run.stopped}. What is stored is complete."
+        blocks.append(Note(Span(shown(text)), warning=True))
+    blocks.append(_run_facts(run))
+    if failures := failed_jobs(run.jobs):
+        blocks.append(failures)
+    if detail is not Detail.FULL:
+        return Document(title, tuple(blocks))
+    from kernelprof.report.writers import json
+
+    blocks.append(Section("All jobs", (job_table(run.jobs),), folded=True))
+    data = without_homes(json.write(run))
+    return Document(title, tuple(blocks), data=data, file="fleet-run.json")
+
+
+def _headline(run: FleetRun) -> str:
+    text = (
+        f"{run.stored:,} of {count(run.planned, 'job')} stored in {number(round(run.seconds, 1))} s"
+    )
+    return f"{text}; {run.open:,} did not end." if run.open else f"{text}."
+
+
+def _run_facts(run: FleetRun) -> FactList:
+    names = dict.fromkeys(run.devices)
+    gpus = ", ".join(f"{run.devices.count(each)}x {each}" for each in names) or "none"
+    items = [
+        Fact(WORDS[each], (Span(f"{run.count(each):,}", _TONES.get(each, Tone.PLAIN)),))
+        for each in Done
+        if run.count(each)
+    ]
+    deaths = sum(each.deaths for each in run.jobs)
+    if deaths:
+        items.append(Fact("workers that died, and were replaced", (f"{deaths:,}",)))
+    items.append(Fact("GPUs", (Span(gpus),)))
+    items.append(Fact("store", (Span(shown_origin(run.store)),)))
+    return FactList(tuple(items))
+
+
+def failed_jobs(jobs: tuple[JobDone, ...]) -> Bullets | None:
+    """What failed, each with why; ``None`` where nothing did."""
+    items = tuple(
+        (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""), Span(f": {each.why}"))
+        for each in jobs
+        if each.done is Done.FAILED
+    )
+    return Bullets(items) if items else None
+
+
+def job_table(jobs: tuple[JobDone, ...]) -> Table:
+    """All jobs, in the order in which they ended."""
+    return Table(
+        _COLUMNS,
+        tuple(
+            (
+                Cell(Span(shown(each.job))),
+                Cell(Span(each.gpu)),
+                Cell(Span(each.done.value, _TONES.get(each.done, Tone.PLAIN))),
+                Cell(Span(shown(each.why))),
+            )
+            for each in jobs
+        ),
+        label="jobs",
+        long=True,
+    )
+
+
+_NUMBERS: Final = ("ns", "factor")
+_COMMIT_DIGITS: Final = 9
+_BRIEF: Final = {
+    "parameters": "Sizes",
+    "total_ns": "Time",
+    "confidence": "Conf",
+    "gain": "Gain",
+    "saved_ns": "Saves",
+    "variants": "N",
+    "slowest": "Slowest",
+    "verdict_before": "Was",
+    "verdict": "Verdict",
+}
+"""Headings for little room."""
+_OPTIONAL: Final = {
+    "potential": {"name", "created", "confidence"},
+    "regressions": {"name", "verdict_before", "verdict", "newest"},
+    "sweep": {"name", "verdict", "second", "second_takes", "created"},
+}
+"""Columns of the usual questions that are left out where there is little room."""
+_NOTHING: Final = "There is nothing to show."
+
+
+def document_of_query(answer: FleetTable, detail: Detail = Detail.BRIEF) -> Document:
+    """The table under its title; on a page with its data."""
+    blocks = (*_warnings(answer), *blocks_of(answer))
+    title = f"{answer.title}: {shown_origin(answer.store)}"
+    if detail is not Detail.FULL:
+        return Document(title, blocks)
+    from kernelprof.report.writers import json
+
+    section = Section(answer.title, blocks)
+    data = without_homes(json.write(answer))
+    return Document(title, (section,), data=data, file=f"fleet-{answer.question}.json")
+
+
+def _warnings(answer: FleetTable) -> tuple[Block, ...]:
+    return tuple(Note(Span(shown(each)), warning=True) for each in answer.warnings)
+
+
+def blocks_of(answer: FleetTable) -> tuple[Block, ...]:
+    """The table and its notes; a column in which nothing is known is left out."""
+    columns = [
+        at
+        for at in range(len(answer.columns))
+        if answer.question == "sql" or any(row[at] not in (None, "") for row in answer.rows)
+    ]
+    if not answer.rows:
+        return (Paragraph(_NOTHING, Tone.MUTED),)
+    table = Table(
+        tuple(_query_column(answer, at) for at in columns),
+        tuple(
+            tuple(_query_cell(answer.columns[at], row[at]) for at in columns) for row in answer.rows
+        ),
+        label=answer.title,
+        long=True,
+    )
+    return (table, *(Paragraph(Span(each), Tone.MUTED) for each in answer.notes))
+
+
+def _query_column(answer: FleetTable, at: int) -> Column:
+    heading = answer.columns[at]
+    is_number = heading.unit in _NUMBERS or all(
+        isinstance(row[at], int | float) for row in answer.rows if row[at] is not None
+    )
+    return Column(
+        printable(heading.title or heading.name),
+        brief=_BRIEF.get(heading.name, "") if heading.title else "",
+        optional=heading.name in _OPTIONAL.get(answer.question, ()),
+        number=is_number,
+        yielding=not is_number and heading.unit != "date",
+    )
+
+
+def _query_cell(heading: Heading, value: Any) -> Cell:
+    if value is None:
+        return Cell("-")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return Cell(Span(shown(printable(_query_text(heading, value)))))
+    sort = float(value)
+    if not math.isfinite(sort):
+        return Cell("unknown")
+    if heading.unit == "ns":
+        return Cell(quantity(sort, "ns"), sort=sort)
+    if heading.unit == "factor":
+        return Cell(factor(sort), sort=sort)
+    return Cell(number(sort), sort=sort)
+
+
+def _query_text(heading: Heading, value: Any) -> str:
+    if heading.unit == "date":
+        return str(value).partition("T")[0]
+    if heading.unit == "commit":
+        return f"{value[:_COMMIT_DIGITS]}{'+' if value.endswith('+') else ''}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _without_quotes(str(value)) if str(value).startswith("{") else str(value)
+
+
+def _without_quotes(text: str) -> str:
+    """JSON of sizes and defines as people write them: ``K=4096 M=4096``."""
+    import json
+
+    parts = []
+    for each in text.replace("} {", "}\n{").split("\n"):
+        try:
+            values = json.loads(each)
+        except ValueError:
+            return text
+        parts += [f"{name}={value}" for name, value in values.items()]
+    return " ".join(parts)
+
+
+_RUNS: Final = (
+    Column("Run"),
+    Column("Plan", yielding=True),
+    Column("Seconds", number=True),
+    Column("Outcome", yielding=True),
+)
+_MOST_MISSING: Final = 20
+
+
+def document_of_status(status: FleetStatus, detail: Detail = Detail.BRIEF) -> Document:
+    """What is stored, the newest runs, what is missing; the answers where they were asked for."""
+    full = detail is Detail.FULL
+    blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in status.warnings]
+    blocks += [
+        Section(each.title, blocks_of(each), anchor=each.question) for each in status.answers
+    ]
+    blocks.append(Section(status.holdings.title, blocks_of(status.holdings), anchor="holdings"))
+    if status.runs:
+        blocks.append(Section("Newest runs", tuple(_runs(status.runs)), anchor="runs"))
+    if status.missing is not None:
+        blocks.append(Section("The plan", tuple(_missing(status)), anchor="plan"))
+    title = f"Fleet: {shown_origin(status.store)}"
+    if not full:
+        return Document(title, tuple(blocks))
+    from kernelprof.report.writers import json
+
+    data = without_homes(json.write(status))
+    return Document(title, tuple(blocks), data=data, file="fleet-status.json")
+
+
+def _runs(runs: tuple[StoredRun, ...]) -> list[Block]:
+    rows = tuple(
+        (
+            Cell(Span(each.started)),
+            Cell(Span(each.plan)),
+            Cell(number(round(each.seconds, 1)), sort=each.seconds),
+            Cell(Span(_counts(each), Tone.BAD if each.failed else Tone.PLAIN)),
+        )
+        for each in runs
+    )
+    blocks: list[Block] = [Table(_RUNS, rows, label="runs")]
+    newest = failed_jobs(runs[0].failed)
+    if newest is not None:
+        blocks += [Paragraph("Failed in the newest run:"), newest]
+    return blocks
+
+
+def _counts(run: StoredRun) -> str:
+    parts = [f"{amount:,} {name}" for name, amount in run.counts.items()]
+    parts += ["interrupted"] if run.interrupted else []
+    return ", ".join(parts) or "nothing"
+
+
+def _missing(status: FleetStatus) -> list[Block]:
+    lacking = status.missing or ()
+    text = f"{count(status.planned or 0, 'job')}, {len(lacking):,} of them not stored."
+    if status.recorded:
+        text += (
+            f" Of {status.recorded:,} only recorded captures are stored: a run without --recorded "
+            "measures them."
+        )
+    items = tuple(
+        (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""))
+        for each in lacking[:_MOST_MISSING]
+    )
+    blocks: list[Block] = [Paragraph(text), *([Bullets(items)] if items else [])]
+    if len(lacking) > _MOST_MISSING:
+        blocks.append(Paragraph(f"And {len(lacking) - _MOST_MISSING:,} more.", Tone.MUTED))
+    return blocks

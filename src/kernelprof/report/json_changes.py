@@ -1,0 +1,624 @@
+"""The JSON of comparisons, the gate, histories and optimizations: types, and how they are made."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from msgspec import Meta, structs
+
+from kernelprof.comparison import words
+from kernelprof.comparison.history import words as history_words
+from kernelprof.model.comparison import InputChange, Match, MetricChange, TimeOutcome
+from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.model.gate import Code, Outcome
+from kernelprof.model.history import HistoryOrigin, MomentKind
+from kernelprof.model.json_types import (
+    VERSION,
+    CanonicalName,
+    Dimensions,
+    JsonStruct,
+    NonNegative,
+    Positive,
+    Share,
+    Version,
+    about,
+    added,
+)
+from kernelprof.model.optimization import Basis, Decision, Ended
+from kernelprof.model.snapshot import EVENTS, PROFILER
+from kernelprof.model.waiting import SourceLocation
+from kernelprof.report.json_diagnosis import TOOL, JsonDocument, ToolJson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.model.comparison import Comparison, CounterChange, KernelComparison, TimeChange
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.gate import GateFinding, GateResult, KernelResult
+    from kernelprof.model.history import History, HistoryRow, KernelHistory, Moment
+    from kernelprof.model.optimization import Attempt, Optimization
+    from kernelprof.model.prediction import Number
+    from kernelprof.model.snapshot import KernelSnapshot, MeasurementSetup
+
+Passed = Annotated[
+    bool | None, about("Whether the result was checked and right; null: not checked.")
+]
+Date = Annotated[
+    str,
+    Meta(
+        description="When it was captured, saved or committed, in UTC.",
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+    ),
+]
+Lacking = Annotated[tuple[str, ...], about("Exact counters that only one side has.")]
+Median = Annotated[
+    float | None, about("Median time of a launch, by CUDA events where they were taken.")
+]
+Line = Annotated[str, about("What happened, in a line.")]
+Worse = Annotated[bool | None, about("null where neither direction costs anything.")]
+
+_ONE_SIDE: dict[str, Any] = {
+    "anyOf": [{"properties": {side: {"type": "object"}}} for side in ("before", "after")]
+}
+
+
+class SideVerdictJson(JsonStruct, frozen=True):
+    """A verdict of one side."""
+
+    status: Status
+    bottleneck: Annotated[
+        str | None, about("A baseline of another version may name one that this one lacks.")
+    ]
+    confidence: Confidence
+    also: list[str]
+    estimated_gain: float | None
+
+
+class SourceFileJson(JsonStruct, frozen=True):
+    path: str
+    sha256: str
+
+
+class SideJson(JsonStruct, frozen=True):
+    """All launches of a kernel with one launch configuration."""
+
+    name: str
+    grid: Dimensions
+    block: Dimensions
+    launches: Positive
+    verdict: SideVerdictJson
+    median_ns: Median
+    events_ns: Annotated[list[float], about("Launches, timed by CUDA events.")]
+    profiled_ns: Annotated[list[float], about("Launches, timed by the profiler.")]
+    passed: Passed
+    source: Annotated[SourceFileJson | None, about("What it was built from, if known.")]
+
+
+class SamplesJson(JsonStruct, frozen=True):
+    before: NonNegative
+    after: NonNegative
+
+
+class TimeJson(JsonStruct, frozen=True):
+    """Times before and after.
+
+    faster and slower are a difference beyond the noise floor that chance does not explain; same is
+    within the noise floor; undecided is neither.
+    """
+
+    outcome: TimeOutcome
+    measured_by: str | None
+    before_ns: float | None
+    after_ns: float | None
+    ratio: Annotated[float | None, about("after over before.")]
+    ratio_low: Annotated[float | None, about("Of the 95 % bootstrap interval.")]
+    ratio_high: float | None
+    p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")]
+    noise_floor: Annotated[
+        float | None, about("The relative difference below which nothing is concluded.")
+    ]
+    noise_floor_from: str
+    samples: SamplesJson
+    reason: Annotated[
+        str, about("Why nothing is concluded, where that is so, or what but the median decided.")
+    ]
+    of: Annotated[
+        Literal["median", "mean"],
+        added("What of the launches the times are: mean where all of them together decide."),
+    ]
+
+
+class CounterJson(JsonStruct, frozen=True):
+    """A counter that repeats to the last digit for the same code, and differs."""
+
+    metric: CanonicalName
+    label: str
+    unit: str
+    before: float | None
+    after: float | None
+    worse: Worse
+
+
+class ComparedCounterJson(CounterJson, frozen=True):
+    """A counter that differs, also by what it is counted by, such as a request."""
+
+    each: Annotated[str | None, about("What the next two are counted by.")]
+    before_each: float | None
+    after_each: float | None
+
+
+class ComparedKernelJson(JsonStruct, frozen=True):
+    """A kernel before and after."""
+
+    name: str
+    match: Match
+    summary: Line
+    before: SideJson | None
+    after: SideJson | None
+    time: TimeJson
+    verdict_changed: bool
+    other_work: Annotated[bool, about("Whether the sides do another amount of work.")]
+    counters: list[ComparedCounterJson]
+    lacking: Lacking
+    metrics: tuple[MetricChange, ...]
+    inputs: tuple[InputChange, ...]
+    notes: tuple[str, ...]
+    diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
+    arch: Annotated[
+        str | None, added("What it was predicted for, such as sm_90; null: it was measured.")
+    ]
+    same_code: Annotated[
+        bool, added("Whether both sides are the same machine code, which is known of predictions.")
+    ]
+
+
+class GateFindingJson(JsonStruct, frozen=True):
+    """One thing that was found, and what it means for the outcome."""
+
+    code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each means.")]
+    outcome: Outcome
+    text: str
+    places: Annotated[
+        tuple[SourceLocation, ...],
+        added("Lines to blame, those that were changed first; of predictions."),
+    ]
+
+
+class JudgedKernelJson(ComparedKernelJson, frozen=True):
+    """A kernel before and after, with its findings, those that decide first."""
+
+    outcome: Outcome
+    findings: list[GateFindingJson]
+
+
+class ComparisonJson(JsonStruct, frozen=True):
+    """What `kernelprof compare --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["comparison"]
+    tool: ToolJson
+    before: Annotated[str, about("What the first side was read from.")]
+    after: Annotated[str, about("What the second side was read from.")]
+    summary: Line
+    times_comparable: Annotated[bool, about("Whether the sides were measured alike.")]
+    machine: Annotated[
+        tuple[InputChange, ...], about("What differs between the machines and profilers.")
+    ]
+    notes: tuple[str, ...]
+    kernels: Annotated[
+        list[Annotated[ComparedKernelJson, Meta(extra_json_schema=_ONE_SIDE)]],
+        about("The ones that take most time come first."),
+    ]
+
+
+class GateJson(JsonStruct, frozen=True):
+    """What `kernelprof gate --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["gate"]
+    tool: ToolJson
+    outcome: Outcome
+    exit_code: Annotated[int, about("0 passed, 1 regression, 3 inconclusive.", enum=[0, 1, 3])]
+    reason: Annotated[str, about("The outcome and why, in a line.")]
+    inconclusive_passes: Annotated[
+        bool,
+        about(
+            "Whether the policy lets pass what is inconclusive. A policy or a baseline that the "
+            "change would alter is stopped all the same."
+        ),
+    ]
+    findings: Annotated[list[GateFindingJson], about("Findings of no single kernel.")]
+    before: str
+    after: str
+    summary: Line
+    times_comparable: bool
+    machine: tuple[InputChange, ...]
+    notes: tuple[str, ...]
+    kernels: Annotated[
+        list[Annotated[JudgedKernelJson, Meta(extra_json_schema=_ONE_SIDE)]],
+        about("Kernels that decide come first."),
+    ]
+
+
+class CommitJson(JsonStruct, frozen=True):
+    sha: str
+    subject: str
+
+
+class MomentJson(JsonStruct, frozen=True):
+    """A capture, or a baseline as it was at one time."""
+
+    date: Date
+    origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
+    kind: MomentKind
+    commit: Annotated[CommitJson | None, about("Of a baseline that was read from git.")]
+
+
+class MachineJson(JsonStruct, frozen=True):
+    """What it was measured on, and how."""
+
+    gpu: str | None
+    compute_capability: str | None
+    driver: str | None
+    cuda: str | None
+    ncu: str | None
+    clock_control: str | None
+    sm_hz: Annotated[float | None, about("The SM clock while kernels ran.")]
+
+
+class AcceptanceJson(JsonStruct, frozen=True):
+    """Who accepted a measurement and why, as the baseline records it."""
+
+    when: str
+    who: str
+    reason: str
+
+
+class HistoryRowJson(MomentJson, frozen=True):
+    """One measurement of a kernel."""
+
+    machine: MachineJson
+    grid: Dimensions
+    block: Dimensions
+    launches: Positive
+    verdict: SideVerdictJson
+    passed: Passed
+    source_sha256: str | None
+    measured_by: Annotated[
+        Annotated[str, Meta(extra_json_schema={"enum": [EVENTS, PROFILER]})] | None,
+        about("null where times of single launches are not known."),
+    ]
+    samples: Annotated[NonNegative, about("How many launches were timed.")]
+    median_ns: Median
+    low_ns: Annotated[float | None, about("The 5th percentile of the launches.")]
+    high_ns: Annotated[float | None, about("The 95th percentile of the launches.")]
+    compared_with: Annotated[
+        MomentJson | None, about("The last measurement before it on the same GPU.")
+    ]
+    time: TimeJson | None
+    verdict_changed: bool
+    counters: list[CounterJson]
+    lacking: Lacking
+    accepted: list[AcceptanceJson]
+
+
+class KernelHistoryJson(JsonStruct, frozen=True):
+    """A kernel over time."""
+
+    name: str
+    detail: Annotated[str, about("What tells kernels of one name apart.")]
+    summary: Line
+    older: Annotated[NonNegative, about("Rows before the first of these.")]
+    rows: Annotated[list[HistoryRowJson], Meta(min_length=1, description="The oldest first.")]
+
+
+class HistoryJson(JsonStruct, frozen=True):
+    """What `kernelprof history --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["history"]
+    tool: ToolJson
+    origin: Annotated[str, about("The folder or the baseline file.")]
+    source: HistoryOrigin
+    moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
+    notes: tuple[str, ...]
+    kernels: Annotated[
+        list[KernelHistoryJson], about("Those that take most time by their newest row come first.")
+    ]
+
+
+class AttemptJson(JsonStruct, frozen=True):
+    """One proposal."""
+
+    number: Annotated[NonNegative, about("The round, from 1.")]
+    decision: Decision
+    reason: Annotated[str, about("Why it was decided so.")]
+    seconds: Annotated[float, about("From asking for it to the decision.")]
+    gate: Annotated[Outcome | None, about("null where it was not judged.")]
+    ratio: Annotated[
+        float | None, about("Time after over before, of the round; null where none was measured.")
+    ]
+    verdict: SideVerdictJson | None
+    diff: Annotated[str, about("Against the source that the command was given.")]
+    printed: Annotated[str, about("The last that the command printed.")]
+
+
+class OptimizationJson(JsonStruct, frozen=True):
+    """What `kernelprof optimize --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["optimization"]
+    tool: ToolJson
+    source: str
+    command: str
+    basis: Annotated[Basis, about("What decided whether a proposal is kept.")]
+    ended: Ended
+    attempts: list[AttemptJson]
+    first: Annotated[SideVerdictJson, about("The verdict of the source as it was.")]
+    last: Annotated[SideVerdictJson, about("That of the best source.")]
+    ratio: Annotated[
+        float | None, about("The best one's time over the original's; null where none is known.")
+    ]
+    seconds: float
+    notes: tuple[str, ...]
+    applied: Annotated[bool, about("Whether the best source replaced the original.")]
+    changed: Annotated[
+        tuple[str, ...], about("Files of the kernel that something else changed meanwhile.")
+    ]
+    saved: Annotated[str, about("A folder that has them as they were; empty without any.")]
+    diff: Annotated[str, about("The best source against the original.")]
+    text: Annotated[str, about("The best source.")]
+
+
+def _verdict_json(verdict: Verdict) -> SideVerdictJson:
+    return SideVerdictJson(
+        status=verdict.status,
+        bottleneck=verdict.bottleneck,
+        confidence=verdict.confidence,
+        also=[each.bottleneck for each in verdict.also],
+        estimated_gain=verdict.gain,
+    )
+
+
+def _finite(values: Iterable[Number]) -> list[float]:
+    return [each for each in values if math.isfinite(each)]
+
+
+def _side_json(side: KernelSnapshot | None) -> SideJson | None:
+    if side is None:
+        return None
+    inputs = side.inputs
+    return SideJson(
+        name=side.name,
+        grid=side.grid,
+        block=side.block,
+        launches=side.launches,
+        verdict=_verdict_json(side.verdict),
+        median_ns=side.median_ns,
+        events_ns=_finite(side.events_ns),
+        profiled_ns=_finite(side.profiled_ns),
+        passed=side.passed,
+        source=None if inputs is None else SourceFileJson(inputs.path, inputs.source_sha256),
+    )
+
+
+def _time_json(time: TimeChange) -> TimeJson:
+    return TimeJson(
+        outcome=time.outcome,
+        measured_by=time.how,
+        before_ns=time.before_ns,
+        after_ns=time.after_ns,
+        ratio=time.ratio,
+        ratio_low=time.low,
+        ratio_high=time.high,
+        p=time.p,
+        noise_floor=time.floor,
+        noise_floor_from=time.floor_from,
+        samples=SamplesJson(*time.samples),
+        reason=time.reason,
+        of=time.of,
+    )
+
+
+def _counter_json(counter: CounterChange) -> CounterJson:
+    return CounterJson(
+        metric=counter.metric,
+        label=counter.label,
+        unit=counter.unit,
+        before=counter.before,
+        after=counter.after,
+        worse=counter.worse,
+    )
+
+
+def _compared_counter_json(counter: CounterChange) -> ComparedCounterJson:
+    return ComparedCounterJson(
+        **structs.asdict(_counter_json(counter)),
+        each=counter.each,
+        before_each=counter.before_each,
+        after_each=counter.after_each,
+    )
+
+
+def _compared_json(kernel: KernelComparison) -> ComparedKernelJson:
+    return ComparedKernelJson(
+        name=kernel.name,
+        match=kernel.match,
+        summary=words.headline(kernel),
+        before=_side_json(kernel.before),
+        after=_side_json(kernel.after),
+        time=_time_json(kernel.time),
+        verdict_changed=kernel.verdict_changed,
+        other_work=kernel.other_work,
+        counters=[_compared_counter_json(each) for each in kernel.counters],
+        lacking=kernel.lacking,
+        metrics=kernel.metrics,
+        inputs=kernel.inputs,
+        notes=words.notes(kernel),
+        diff=kernel.diff,
+        arch=kernel.arch,
+        same_code=kernel.same_code,
+    )
+
+
+def _judged_json(result: KernelResult) -> JudgedKernelJson:
+    return JudgedKernelJson(
+        **structs.asdict(_compared_json(result.kernel)),
+        outcome=result.outcome,
+        findings=[_finding_json(each) for each in result.findings],
+    )
+
+
+def comparison_json(comparison: Comparison) -> ComparisonJson:
+    """Put a comparison into its document."""
+    return ComparisonJson(
+        schema_version=VERSION,
+        kind="comparison",
+        tool=TOOL,
+        before=comparison.before.origin,
+        after=comparison.after.origin,
+        summary=words.summary(comparison),
+        times_comparable=comparison.times_comparable,
+        machine=comparison.machine,
+        notes=comparison.notes,
+        kernels=[_compared_json(each) for each in comparison.kernels],
+    )
+
+
+def _finding_json(finding: GateFinding) -> GateFindingJson:
+    return GateFindingJson(finding.code, finding.outcome, finding.text, finding.places)
+
+
+def gate_json(result: GateResult) -> GateJson:
+    """Put what the gate decides into its document."""
+    comparison = result.comparison
+    return GateJson(
+        schema_version=VERSION,
+        kind="gate",
+        tool=TOOL,
+        outcome=result.outcome,
+        exit_code=int(result.exit_code),
+        reason=words.reason(result),
+        inconclusive_passes=result.inconclusive_passes,
+        findings=[_finding_json(each) for each in result.general],
+        before=comparison.before.origin,
+        after=comparison.after.origin,
+        summary=words.summary(comparison),
+        times_comparable=comparison.times_comparable,
+        machine=comparison.machine,
+        notes=comparison.notes,
+        kernels=[_judged_json(each) for each in result.kernels],
+    )
+
+
+def _moment_json(moment: Moment) -> MomentJson:
+    commit = None if moment.commit is None else CommitJson(moment.commit.sha, moment.commit.subject)
+    return MomentJson(moment.date, moment.origin, moment.kind, commit)
+
+
+def _machine_json(machine: MeasurementSetup) -> MachineJson:
+    return MachineJson(
+        gpu=machine.gpu,
+        compute_capability=machine.compute_capability,
+        driver=machine.driver,
+        cuda=machine.cuda,
+        ncu=machine.ncu,
+        clock_control=machine.clock_control,
+        sm_hz=machine.sm_hz,
+    )
+
+
+def _row_json(row: HistoryRow) -> HistoryRowJson:
+    moment, kernel = row.moment, row.kernel
+    return HistoryRowJson(
+        **structs.asdict(_moment_json(moment)),
+        machine=_machine_json(moment.machine),
+        grid=kernel.grid,
+        block=kernel.block,
+        launches=kernel.launches,
+        verdict=_verdict_json(kernel.verdict),
+        passed=kernel.passed,
+        source_sha256=None if kernel.inputs is None else kernel.inputs.source_sha256,
+        measured_by=kernel.measured_by,
+        samples=len(kernel.times_ns),
+        median_ns=kernel.median_ns,
+        low_ns=row.low_ns,
+        high_ns=row.high_ns,
+        compared_with=None if row.against is None else _moment_json(row.against),
+        time=None if row.time is None else _time_json(row.time),
+        verdict_changed=row.verdict_changed,
+        counters=[_counter_json(each) for each in row.counters],
+        lacking=row.lacking,
+        accepted=[AcceptanceJson(each.when, each.who, each.reason) for each in row.accepted],
+    )
+
+
+def _kernel_history_json(kernel: KernelHistory) -> KernelHistoryJson:
+    return KernelHistoryJson(
+        name=kernel.name,
+        detail=kernel.detail,
+        summary=history_words.summary(kernel),
+        older=kernel.older,
+        rows=[_row_json(each) for each in kernel.rows],
+    )
+
+
+def history_json(history: History) -> HistoryJson:
+    """Put a history into its document."""
+    return HistoryJson(
+        schema_version=VERSION,
+        kind="history",
+        tool=TOOL,
+        origin=history.origin,
+        source=history.source,
+        moments=history.moments,
+        notes=history.notes,
+        kernels=[_kernel_history_json(each) for each in history.kernels],
+    )
+
+
+def _attempt_json(attempt: Attempt) -> AttemptJson:
+    return AttemptJson(
+        number=attempt.number,
+        decision=attempt.decision,
+        reason=attempt.reason,
+        seconds=attempt.seconds,
+        gate=attempt.gate,
+        ratio=attempt.ratio,
+        verdict=None if attempt.verdict is None else _verdict_json(attempt.verdict),
+        diff=attempt.diff,
+        printed=attempt.printed,
+    )
+
+
+def optimization_json(result: Optimization) -> OptimizationJson:
+    """Put what was proposed for a kernel into its document."""
+    return OptimizationJson(
+        schema_version=VERSION,
+        kind="optimization",
+        tool=TOOL,
+        source=result.source,
+        command=result.command,
+        basis=result.basis,
+        ended=result.ended,
+        attempts=[_attempt_json(each) for each in result.attempts],
+        first=_verdict_json(result.first),
+        last=_verdict_json(result.last),
+        ratio=result.ratio,
+        seconds=result.seconds,
+        notes=result.notes,
+        applied=result.applied,
+        changed=result.changed,
+        saved=result.saved,
+        diff=result.diff,
+        text=result.text,
+    )
+
+
+DOCUMENTS: Final = {
+    "comparison": JsonDocument(ComparisonJson, comparison_json),
+    "gate": JsonDocument(GateJson, gate_json),
+    "history": JsonDocument(HistoryJson, history_json),
+    "optimization": JsonDocument(OptimizationJson, optimization_json),
+}

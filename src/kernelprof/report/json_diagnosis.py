@@ -1,0 +1,342 @@
+"""The JSON of diagnoses and of whole programs: types, and how they are made of results."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar
+
+from msgspec import Meta
+
+from kernelprof.model.diagnosis import Candidate, Confidence, DurationRange, MissingMetric, Status
+from kernelprof.model.evidence import Evidence
+from kernelprof.model.json_types import (
+    VERSION,
+    Bottleneck,
+    Dimensions,
+    Factor,
+    JsonStruct,
+    NonNegative,
+    Positive,
+    Share,
+    Version,
+    about,
+    added,
+)
+from kernelprof.model.survey import Survey, SurveyedKernel
+from kernelprof.model.waiting import BlamedLine, StallSummary
+from kernelprof.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.model.manifest import SourceFacts
+    from kernelprof.model.prediction import Access, Amount, Predicted
+    from kernelprof.sources.source import Contents
+
+Result = TypeVar("Result")
+_DECIDED: dict[str, Any] = {
+    "if": {"properties": {"status": {"const": "inconclusive"}}},
+    "then": {"properties": {"bottleneck": {"type": "null"}}},
+    "else": {"properties": {"bottleneck": {"type": "string"}}},
+}
+
+
+class ToolJson(JsonStruct, frozen=True):
+    """What wrote the document."""
+
+    name: Literal["kernelprof"]
+    version: str
+
+
+class JsonDocument(NamedTuple, Generic[Result]):
+    """The type of a kind's documents, and what makes one of a result."""
+
+    root: type[JsonStruct]
+    make: Callable[[Result], JsonStruct]
+
+
+TOOL: Final = ToolJson("kernelprof", __version__)
+
+
+class InferredLaunchJson(JsonStruct, frozen=True):
+    """How a kernel was launched whose source does not say it: what `kernelprof init` writes."""
+
+    specification: Annotated[
+        dict[str, Any], about("The launch specification, with its defaults written out.")
+    ]
+    remarks: Annotated[tuple[str, ...], about("What is to be known beside.")]
+
+
+class CaptureJson(JsonStruct, frozen=True):
+    origin: Annotated[str, about("The file or stream it was read from.")]
+    launches: NonNegative
+    preset: Annotated[str | None, about("The preset that the commands ask for, if one was chosen.")]
+    warnings: Annotated[tuple[str, ...], about("What was wrong with the capture.")]
+    survey: Annotated[
+        Survey | None, added("The whole program, where it was surveyed before it was measured.")
+    ]
+    inferred: Annotated[
+        InferredLaunchJson | None,
+        added("The launch, where it was inferred from a source that has no specification."),
+    ]
+
+
+class FindingJson(JsonStruct, frozen=True):
+    """What one value says by itself, and the bottleneck that it speaks for, if for one."""
+
+    text: str
+    metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
+    bottleneck: Bottleneck | None
+
+
+class VerdictJson(JsonStruct, frozen=True):
+    """The answer for a kernel.
+
+    bottleneck: something can be removed. at-limit: a unit is full of work that is needed.
+    inconclusive: the evidence does not decide.
+    """
+
+    status: Status
+    bottleneck: Bottleneck | None
+    confidence: Confidence
+    also: Annotated[
+        list[Bottleneck],
+        about(
+            "Runners-up that the evidence does not tell apart from the first; the "
+            "candidates of an inconclusive verdict."
+        ),
+    ]
+    estimated_gain: Annotated[
+        Factor | None, about("What removing the bottleneck is expected to bring.")
+    ]
+    evidence: list[Evidence]
+    missing: Annotated[
+        list[str],
+        about(
+            "ncu's names of the metrics that would decide or raise the confidence.",
+            uniqueItems=True,
+        ),
+    ]
+    command: Annotated[
+        str | None,
+        about("The ncu command that collects what is missing; null also where no ncu takes it."),
+    ]
+    why: str
+    advice: tuple[str, ...]
+    gain_reason: Annotated[str, about("What the gain, or the next limit, was worked out from.")]
+    next_limit: Annotated[
+        Factor | None,
+        about(
+            "At a unit's limit: the factor at which the next unit is full, however "
+            "little work this one has."
+        ),
+    ]
+    gain_if_halved: Annotated[
+        Factor | None,
+        about("At a unit's limit: the gain with half of its work, at most next_limit."),
+    ]
+    candidates: Annotated[tuple[Candidate, ...], about("`also`, each with its gain.")]
+    notes: tuple[str, ...]
+    missing_metrics: Annotated[
+        tuple[MissingMetric, ...], about("`missing`, each with why it matters.")
+    ]
+    gain_interval: Annotated[
+        tuple[Factor, Factor] | None,
+        added("[low, high]: four of five gains measured with the corpus lie between such factors."),
+    ]
+    findings: Annotated[
+        list[FindingJson],
+        added("What single values say, where the whole is not decided or only at low confidence."),
+    ]
+
+
+class AmountJson(JsonStruct, frozen=True):
+    """A count of the whole grid, and the interval in which it lies."""
+
+    value: float
+    low: float
+    high: float
+
+
+class AccessJson(JsonStruct, frozen=True):
+    """What accesses of one kind, width and pattern at one source line ask of memory in a launch."""
+
+    file: str | None
+    line: Positive | None
+    space: Annotated[str, about("global, shared, local or constant.")]
+    kind: Annotated[str, about("load, store, copy, atomic, reduction and the like.")]
+    bytes_a_thread: NonNegative
+    instructions: Annotated[NonNegative, about("Machine instructions at the line that do this.")]
+    requests: AmountJson
+    sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
+    wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]
+    ideal: Annotated[
+        AmountJson | None, about("As many of either as adjacent addresses would take.")
+    ]
+
+
+class PredictionJson(JsonStruct, frozen=True):
+    """On what a verdict rests that was predicted from machine code, and not measured."""
+
+    arch: Annotated[str, about("What the code was compiled for, such as sm_90.")]
+    code: Annotated[str, about("A digest of the machine code: equal ones do the same.")]
+    blocks: Annotated[NonNegative, about("Of the grid.")]
+    blocks_run: Annotated[NonNegative, about("Of these so many were carried out.")]
+    accesses: Annotated[list[AccessJson], about("Those that move the most come first.")]
+
+
+class KernelJson(JsonStruct, frozen=True):
+    """A kernel in one launch configuration, over all its launches."""
+
+    ids: Annotated[tuple[str, ...], Meta(min_length=1, description="The capture's own IDs.")]
+    name: str
+    grid: Dimensions
+    block: Dimensions
+    launches: Positive
+    duration_ns: Annotated[DurationRange | None, about("null where the capture has no duration.")]
+    share: Annotated[Share | None, about("Part of the capture's total time, 0 to 1.")]
+    device: str | None
+    compute_capability: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")] | None
+    origin: Annotated[str, about("The capture that the kernel is in.")]
+    verdict: Annotated[VerdictJson, Meta(extra_json_schema=_DECIDED)]
+    predicted: Annotated[
+        PredictionJson | None, added("null where the kernel was measured, and not predicted.")
+    ]
+    place: Annotated[
+        BlamedLine | None, added("The line that the verdict blames; null where none is known.")
+    ]
+    waiting: Annotated[
+        StallSummary | None, added("null where the capture has no samples by instruction.")
+    ]
+    surveyed: Annotated[
+        SurveyedKernel | None,
+        added(
+            "All launches of it in a program that was surveyed: `launches`, `ids` and "
+            "`duration_ns` are of those that were measured, `share` is of the whole program."
+        ),
+    ]
+
+
+class DiagnosisJson(JsonStruct, frozen=True):
+    """What `kernelprof diagnose --format json` writes."""
+
+    schema_version: Version
+    tool: ToolJson
+    captures: Annotated[list[CaptureJson], about("In the order of the command line.")]
+    kernels: Annotated[
+        list[KernelJson], about("Within a capture, those that took most time first.")
+    ]
+
+
+def diagnoses_json(diagnoses: Sequence[Diagnosis]) -> DiagnosisJson:
+    """Put diagnoses of several captures into one document."""
+    return DiagnosisJson(
+        schema_version=VERSION,
+        tool=TOOL,
+        captures=[_capture_json(each) for each in diagnoses],
+        kernels=[_kernel_json(kernel, each) for each in diagnoses for kernel in each.kernels],
+    )
+
+
+def _contents(diagnosis: Diagnosis) -> Contents | None:
+    # Only results of the interface have their capture.
+    capture = getattr(diagnosis, "capture", None)
+    return None if capture is None else capture.contents
+
+
+def _capture_json(diagnosis: Diagnosis) -> CaptureJson:
+    contents = _contents(diagnosis)
+    inferred = None if contents is None else contents.inferred
+    return CaptureJson(
+        origin=diagnosis.origin,
+        launches=diagnosis.launches,
+        preset=diagnosis.preset,
+        warnings=diagnosis.warnings,
+        survey=diagnosis.survey,
+        inferred=None if inferred is None else _inferred_json(inferred),
+    )
+
+
+def _inferred_json(source: SourceFacts) -> InferredLaunchJson:
+    return InferredLaunchJson(source.specification or {}, source.inferred or ())
+
+
+def _kernel_json(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> KernelJson:
+    contents = _contents(diagnosis)
+    prediction = None if contents is None else contents.prediction
+    capability = kernel.compute_capability
+    return KernelJson(
+        ids=kernel.ids,
+        name=kernel.name,
+        grid=kernel.grid,
+        block=kernel.block,
+        launches=kernel.launches,
+        duration_ns=kernel.duration_ns,
+        share=kernel.share,
+        device=kernel.device,
+        compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
+        origin=diagnosis.origin,
+        verdict=_verdict_json(kernel.verdict),
+        predicted=None if prediction is None else _prediction_json(prediction.counted),
+        place=kernel.place,
+        waiting=kernel.waiting,
+        surveyed=kernel.surveyed,
+    )
+
+
+def _verdict_json(verdict: Verdict) -> VerdictJson:
+    return VerdictJson(
+        status=verdict.status,
+        bottleneck=verdict.bottleneck,
+        confidence=verdict.confidence,
+        also=[each.bottleneck for each in verdict.also],
+        estimated_gain=verdict.gain,
+        evidence=[each for each in verdict.evidence if math.isfinite(each.value)],
+        missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
+        command=verdict.command,
+        why=verdict.why,
+        advice=verdict.advice,
+        gain_reason=verdict.gain_reason,
+        next_limit=verdict.next_limit,
+        gain_if_halved=verdict.gain_if_halved,
+        candidates=verdict.also,
+        notes=verdict.notes,
+        missing_metrics=verdict.missing,
+        gain_interval=verdict.gain_interval,
+        findings=[
+            FindingJson(each.text, each.metric, each.bottleneck) for each in verdict.findings
+        ],
+    )
+
+
+def _prediction_json(counted: Predicted) -> PredictionJson:
+    return PredictionJson(
+        arch=counted.arch,
+        code=counted.code,
+        blocks=counted.blocks,
+        blocks_run=counted.blocks_run,
+        accesses=[_access_json(each) for each in counted.accesses],
+    )
+
+
+def _access_json(access: Access) -> AccessJson:
+    return AccessJson(
+        file=access.file or None,
+        line=access.line or None,
+        space=access.space,
+        kind=access.kind,
+        bytes_a_thread=access.bytes_a_thread,
+        instructions=access.instructions,
+        requests=AmountJson(*access.requests),
+        sectors=_amount_json(access.sectors),
+        wavefronts=_amount_json(access.wavefronts),
+        ideal=_amount_json(access.ideal),
+    )
+
+
+def _amount_json(amount: Amount | None) -> AmountJson | None:
+    return None if amount is None else AmountJson(*amount)
+
+
+DOCUMENTS: Final = {"diagnosis": JsonDocument(DiagnosisJson, diagnoses_json)}

@@ -1,1 +1,0 @@
-"""NVIDIA's machine code (SASS) as its tools print it, read into plain values."""

@@ -1,0 +1,283 @@
+"""What caches serve of the sectors that a kernel asks for, and what comes from device memory.
+
+L1 is worked out from the recorded streams of a few blocks, as many of which share it as are
+resident on an SM. What L2 serves follows from footprints: each sector of an array comes from device
+memory once, and again where more is accessed between two uses than L2 holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from sassim.cache_reuse import LINE_SECTORS, first_uses, hits
+from sassim.counters.transactions import SECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sassim.counters.counters import AccessCounters
+    from sassim.counters.launch_counters import LaunchCounters
+    from sassim.gpu import GpuModel
+    from sassim.interpreter.lanes import Array
+    from sassim.residency import GridResidency
+    from sassim.sass.listing import Instruction
+
+_LINE: Final = SECTOR * LINE_SECTORS
+_SMALL_LOCAL: Final = 0.05
+"""Share of local memory's sectors that miss L1 where all of it fits: what is touched first."""
+_ALONE: Final = 4
+"""Sectors of a request that miss or hit apart from each other, at most."""
+_KEPT_WRITES: Final = 16 << 20
+"""Bytes of what was written last that L2 of an H200 still holds when a kernel ends: 9 to 25 MB in
+its captures."""
+_NOT_BESIDE: Final = 0.8
+"""Part of the sectors that several blocks read of which the reads lie far apart in time."""
+_ATOMIC_SECTORS: Final = 1.5
+"""Sectors of L2 that an atomic takes for each thread at one address (our captures)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissShares:
+    """Shares of an instruction's accesses that L1 does not serve."""
+
+    sectors: float
+    requests: float
+    far: float
+    """Share of these requests that wait for device memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SectorEstimate:
+    """Sectors, and the interval in which they lie."""
+
+    value: float
+    low: float
+    high: float
+
+    def __add__(self, other: SectorEstimate) -> SectorEstimate:
+        return SectorEstimate(
+            self.value + other.value, self.low + other.low, self.high + other.high
+        )
+
+    def scaled(self, factor: float) -> SectorEstimate:
+        """So many times as much."""
+        return SectorEstimate(self.value * factor, self.low * factor, self.high * factor)
+
+
+NOTHING: Final = SectorEstimate(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class CacheMisses:
+    """The accesses of a launch that miss L1, and those that miss L2."""
+
+    by_instruction: Mapping[int, float]
+    """Share of the sectors of loads that miss L1, by the identity of the instruction."""
+    local: float
+    """The same of local memory."""
+    far: float
+    """Share of the loads' sectors in L2 that come from device memory."""
+    loaded: SectorEstimate
+    """Sectors that L2 delivers."""
+    stored: SectorEstimate
+    """Sectors that L2 takes: stores."""
+    atomics: SectorEstimate
+    read: SectorEstimate
+    """Sectors that device memory reads."""
+    written: SectorEstimate
+    serialized: float
+    """Turns of the hottest sector that an atomic of a warp takes, on average over all of them."""
+    hottest: SectorEstimate
+    """Turns of the hottest sector in the whole launch."""
+
+    def of(self, i: Instruction, each: AccessCounters) -> MissShares:
+        """What one instruction's accesses miss."""
+        if each.kind not in ("load", "copy"):
+            return MissShares(1.0, 1.0, 0.0)
+        share = self.local if each.space == "local" else self.by_instruction.get(id(i), 1.0)
+        instruction = each.counts["sectors"].sum() / max(1, each.counts["requests"].sum())
+        apart = min(max(instruction, 1.0), _ALONE)
+        waits = 1.0 - (1.0 - min(share, 1.0)) ** apart
+        return MissShares(share, waits, 0.0 if each.space == "local" else self.far)
+
+
+def misses(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> CacheMisses:
+    """What caches do for a launch on a device."""
+    shares, unsure = _l1(counters, residency)
+    local = _local(counters, residency)
+    loaded, stored, atomics = NOTHING, NOTHING, NOTHING
+    warps_at_atomics = 0.0
+    for each in counters.block_counters.accesses.values():
+        if each.space not in ("global", "local"):
+            continue
+        total = counters.total(each.counts["sectors"])
+        amount = SectorEstimate(total.value, total.low, total.high)
+        if each.kind in ("load", "copy"):
+            share = local if each.space == "local" else shares.get(id(each.instruction), 1.0)
+            mine = amount.scaled(share)
+            loaded += SectorEstimate(
+                mine.value, mine.low * unsure, min(amount.high, mine.high / unsure)
+            )
+        elif each.kind == "store":
+            stored += amount
+        else:
+            serialized = counters.total(each.counts.get("alike", each.counts["sectors"]))
+            atomics += SectorEstimate(serialized.value, serialized.low, serialized.high).scaled(
+                _ATOMIC_SECTORS
+            )
+            warps_at_atomics += counters.total(each.counts["requests"]).value
+    read, written = _device_memory(counters, gpu, residency, loaded, stored)
+    hottest = _hottest(counters)
+    return CacheMisses(
+        by_instruction=shares,
+        local=local,
+        far=min(1.0, read.value / max(loaded.value, 1.0)),
+        loaded=loaded,
+        stored=stored,
+        atomics=atomics,
+        read=read,
+        written=written,
+        serialized=hottest.value / max(warps_at_atomics, 1.0),
+        hottest=hottest,
+    )
+
+
+_UNSURE: Final = 0.5
+"""Part of the predicted misses of L1 that there are at least: SMs next to each other that ask for
+the same share one request, and warps do not go in step."""
+
+
+def _l1(counters: LaunchCounters, residency: GridResidency) -> tuple[dict[int, float], float]:
+    """For each load the share of its sectors that misses L1, and how sure that is."""
+    block_counters = counters.block_counters
+    sectors, addresses = block_counters.stream.sectors, block_counters.stream.instructions
+    if len(sectors) == 0:
+        return {}, 1.0
+    recorded = len(block_counters.recorded)
+    room = residency.l1_bytes / _LINE * recorded / residency.blocks
+    served = hits(sectors, room)
+    missed = np.where(served, 0.0, 1.0)
+    missed[first_uses(sectors)] = _first_uses_that_miss(counters, sectors, residency)
+    shares = {}
+    for each in block_counters.accesses.values():
+        if each.space != "global" or each.kind not in ("load", "copy"):
+            continue
+        if each.instruction.has("STRONG") or each.kind == "copy":
+            continue
+        mine = addresses == each.instruction.address
+        if mine.any():
+            shares[id(each.instruction)] = float(missed[mine].mean())
+    return shares, _UNSURE
+
+
+def _first_uses_that_miss(
+    counters: LaunchCounters, sectors: Array, residency: GridResidency
+) -> float:
+    """Share of the first uses in the recorded blocks that miss on an SM that ran others before.
+
+    What many blocks read (a table, weights) is there since the first of them, if it fits.
+    """
+    recorded = len(counters.block_counters.recorded)
+    distinct = len(np.unique(sectors))
+    fits = distinct * SECTOR <= residency.l1_bytes
+    if not fits:
+        return 1.0
+    again = max(1.0, residency.blocks_of_sm / recorded)
+    return 1.0 - _shared_by_blocks(counters) * (1.0 - 1.0 / again)
+
+
+def _shared_by_blocks(counters: LaunchCounters) -> float:
+    """Share of the sectors that are read which more than one block reads."""
+    run = len(counters.sample.blocks)
+    if run < 2:
+        return 0.0
+    touched = counters.block_counters.footprints.touched().values()
+    once = sum(each.read[1] for each in touched)
+    apart = sum(each.read[0] * run / (-(-run // 2)) for each in touched)
+    return min(1.0, max(0.0, apart - once) / max(once, 1))
+
+
+def _local(counters: LaunchCounters, residency: GridResidency) -> float:
+    """Share of local memory's loads that misses L1."""
+    threads = math.prod(counters.launch.block) * residency.blocks
+    held = threads * counters.launch.local_bytes
+    return _SMALL_LOCAL if held <= residency.l1_bytes else 1.0 - residency.l1_bytes / held / 2
+
+
+def _device_memory(
+    counters: LaunchCounters,
+    gpu: GpuModel,
+    residency: GridResidency,
+    loaded: SectorEstimate,
+    stored: SectorEstimate,
+) -> tuple[SectorEstimate, SectorEstimate]:
+    """Sectors that device memory reads and writes."""
+    reads, writes = NOTHING, NOTHING
+    for each in counters.block_counters.footprints.touched().values():
+        reads += grown(counters, each.read, each.sectors)
+        writes += grown(counters, each.written, each.sectors)
+    all_bytes = (reads.value + writes.value) * SECTOR
+    high = max(reads.high, reads.value)
+    value = reads.value
+    # Each half of L2 keeps what the SMs beside it read (NVIDIA A100 whitepaper, "A100 L2 cache").
+    held = gpu.l2_bytes / 2
+    if all_bytes > held:
+        high = max(high, loaded.high)
+        again = value * _read_again(counters, gpu, residency)
+        # What other blocks read before is gone, unless they run side by side.
+        gone = max(0.0, 1.0 - held / (value * SECTOR)) * _NOT_BESIDE if value else 0.0
+        value = min(max(value, again, value + (loaded.value - value) * gone), high)
+    kept = min(writes.value, _KEPT_WRITES / SECTOR)
+    least = max(0.0, writes.low - gpu.l2_bytes / SECTOR)
+    most = max(writes.high, stored.high if all_bytes > gpu.l2_bytes else 0.0)
+    return (
+        SectorEstimate(value, min(reads.low, value), high),
+        SectorEstimate(writes.value - kept, min(least, writes.value - kept), most),
+    )
+
+
+def _read_again(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> float:
+    """How often a block reads the same from device memory, because L2 held it too short."""
+    stream = counters.block_counters.stream
+    sectors = stream.sectors
+    if len(sectors) == 0:
+        return 1.0
+    on_gpu = min(residency.grid, residency.blocks * gpu.sms)
+    lines = gpu.l2_bytes / 2 / _LINE * len(counters.block_counters.recorded) / on_gpu
+    served = hits(sectors, lines)
+    distinct = int(first_uses(sectors).sum())
+    return max(1.0, float((~served).sum()) / max(distinct, 1))
+
+
+def grown(counters: LaunchCounters, touched: tuple[int, int], most: int) -> SectorEstimate:
+    """Sectors of an array that the whole grid touches, from those of half the sample and of all.
+
+    They grow with the blocks as they did from the half to all, up to the whole array.
+    """
+    half, whole = touched
+    run = len(counters.sample.blocks)
+    every = math.prod(counters.launch.grid)
+    if whole == 0 or counters.sample.complete:
+        return SectorEstimate(whole, whole, whole)
+    all_apart = min(float(most), whole * every / run)
+    power = 1.0
+    if half and run > 1:
+        power = min(1.0, math.log(max(whole / half, 1.0)) / math.log(run / (-(-run // 2))))
+    return SectorEstimate(min(all_apart, whole * (every / run) ** power), whole, all_apart)
+
+
+def _hottest(counters: LaunchCounters) -> SectorEstimate:
+    """Turns that the sector takes that is hottest with atomics."""
+    run = len(counters.sample.blocks)
+    times = math.prod(counters.launch.grid) / run
+    hottest = NOTHING
+    for one, other in counters.block_counters.footprints.hottest():
+        serialized = float(one + other)
+        everywhere = serialized * times if min(one, other) * 2 >= max(one, other) else serialized
+        amount = SectorEstimate(everywhere, serialized, serialized * times)
+        hottest = max(hottest, amount, key=lambda each: each.value)
+    return hottest

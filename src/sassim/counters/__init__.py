@@ -1,0 +1,1 @@
+"""Counters of executed instructions and memory accesses, by instruction and warp."""

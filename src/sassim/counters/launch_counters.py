@@ -1,0 +1,244 @@
+"""What a launch counts as: totals of its grid, each with the interval around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from sassim.counters.counters import BlockCounters
+from sassim.counters.sampling import Sample, sample
+from sassim.faults import UninitializedReadError
+from sassim.interpreter.lanes import LANES
+from sassim.interpreter.slices import SliceError
+from sassim.loops.backward_slice import slice_program
+from sassim.loops.skipping import LoopInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sassim.counters.counters import AccessCounters
+    from sassim.interpreter.lanes import Array
+    from sassim.interpreter.launch import KernelLaunch
+    from sassim.interpreter.slices import BackwardSlice
+    from sassim.sass.listing import Instruction, SourceLine
+
+_FIRST_LANES: Final = 4_096
+"""Threads that are run at first, to see how long that takes."""
+_FIRST_BLOCKS: Final = 4
+_LANES: Final = 16_384
+"""Threads that are run at least, about, unless already the first take :data:`_LONG_S`."""
+_LONG_S: Final = 1.5
+_BLOCKS: Final = 16
+_EXACT_ENOUGH: Final = 0.005
+"""Half of an interval, of the total, from which no more blocks are run."""
+_MOST_LANES: Final = 1 << 18
+_AT_ONCE_S: Final = 0.5
+"""Seconds within which all blocks of a grid are run rather than a sample."""
+_MORE: Final = 1.5
+"""How many times as many blocks have to be run to be worth another pass."""
+_GROWS: Final = 4
+_MOST_TRIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A count of the whole grid, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left open."""
+        return self.low == self.high
+
+
+@dataclass(frozen=True)
+class AccessTotals:
+    """What one instruction asks of one kind of memory in the whole grid.
+
+    ``totals`` are by name: requests and threads; of global memory sectors, ideal (the fewest
+    sectors that the same bytes need), lines; of shared memory wavefronts and ideal.
+    """
+
+    instruction: Instruction
+    space: str
+    kind: str
+    totals: Mapping[str, Total]
+
+    @property
+    def line(self) -> SourceLine | None:
+        """The line of the source that the instruction comes from, if the cubin has lines."""
+        return self.instruction.line
+
+
+@dataclass(frozen=True)
+class LaunchCounters:
+    """The counts of a launch, from a sample of its blocks."""
+
+    launch: KernelLaunch
+    sample: Sample
+    block_counters: BlockCounters
+
+    def by_access(self) -> tuple[AccessTotals, ...]:
+        """Return totals of the grid for each instruction that accesses memory, in code order."""
+        return tuple(
+            AccessTotals(
+                access.instruction,
+                access.space,
+                access.kind,
+                {name: self.total(by_warp) for name, by_warp in access.counts.items()},
+            )
+            for _, access in sorted(self.block_counters.accesses.items())
+        )
+
+    def total(self, by_warp: Array) -> Total:
+        """The sum over the grid of numbers by warp of the sample."""
+        return Total(*self.sample.total(self.block_counters.of_blocks(by_warp)))
+
+    def ratio(self, above: Array, below: Array) -> Total | None:
+        """A quotient of two sums over the grid; ``None`` where the lower one is nothing."""
+        whole = self.total(below).value
+        if whole == 0:
+            return None
+        value = self.total(above).value / whole
+        # The quotient's error is that of what is left of the upper sum at the quotient.
+        margin = self.sample.margin(self.block_counters.of_blocks(above - value * below)) / whole
+        return Total(value, value - margin, value + margin)
+
+    def executed(self) -> Iterator[tuple[Instruction, Array, Array]]:
+        """Each instruction with how often each warp carried it out, and with how many threads."""
+        for run in self.block_counters.runs.values():
+            for each in run.block.body:
+                yield each, run.warps, run.threads
+            if run.block.end is not None:
+                yield run.block.end, run.warps, run.threads
+
+    def instructions(self, matches: Callable[[Instruction], bool] | None = None) -> Array:
+        """Instructions by warp, those that match."""
+        total = np.zeros(self.block_counters.warps, np.int64)
+        for i, warps, _ in self.executed():
+            if matches is None or matches(i):
+                total += warps
+        return total
+
+    def threads(self, matches: Callable[[Instruction], bool] | None = None) -> Array:
+        """Instructions of threads by warp, those that match; predicates are not looked at."""
+        total = np.zeros(self.block_counters.warps, np.int64)
+        for i, _, threads in self.executed():
+            if matches is None or matches(i):
+                total += threads
+        return total
+
+    def accesses(
+        self, count: str, matches: Callable[[AccessCounters], bool] | None = None
+    ) -> Array:
+        """A count of accesses by warp, of those that match."""
+        total = np.zeros(self.block_counters.warps, np.int64)
+        for each in self.block_counters.accesses.values():
+            if count in each.counts and (matches is None or matches(each)):
+                total += each.counts[count]
+        return total
+
+
+def count(
+    launch: KernelLaunch,
+    program_slice: BackwardSlice,
+    *,
+    seconds: float,
+    meanwhile: Callable[[], None] | None = None,
+) -> LaunchCounters:
+    """Run a sample of the blocks, and more of them where they differ, in about so much time.
+
+    ``meanwhile`` is called now and then.
+
+    All are run where that is a matter of a moment, or where they depend on each other. How long
+    blocks take is worked out and not measured: the same blocks are run on every machine.
+    """
+    warps = -(-math.prod(launch.block) // LANES)
+    lanes_of_block = warps * LANES
+    every = math.prod(launch.grid)
+    runner = _Runner(launch, program_slice, meanwhile)
+    fits = every * lanes_of_block <= _MOST_LANES
+    most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
+    if program_slice.decides and fits:
+        most = every
+    spent = 0.0
+    while True:
+        counters, took = runner.run(most)
+        spent += took
+        run = len(counters.sample.blocks)
+        if counters.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
+            return counters
+        enough = max(_BLOCKS, _LANES // lanes_of_block)
+        if fits and took * every <= _AT_ONCE_S * run:
+            most = every
+        elif (run * _MORE >= enough or took > _LONG_S) and _is_settled(counters):
+            return counters
+        else:
+            left = int((seconds - spent) * run / took)
+            most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
+            if most < _MORE * run:
+                return counters
+
+
+class _Runner:
+    """Runs blocks of a launch, each time from the beginning."""
+
+    def __init__(
+        self, launch: KernelLaunch, wanted: BackwardSlice, meanwhile: Callable[[], None] | None
+    ) -> None:
+        self._launch = launch
+        self._meanwhile = meanwhile
+        self._slice = wanted
+        self._stores: frozenset[int] = frozenset()
+        self._tries = 0
+
+    def run(self, most: int) -> tuple[LaunchCounters, float]:
+        """Run so many blocks at most; and about how long that took.
+
+        Where the slice lacks a store whose value is read, they are run again with it.
+        """
+        chosen = sample(self._launch.grid, most, self._launch.cluster)
+        took = 0.0
+        while True:
+            block_counters = BlockCounters()
+            self._launch.memory.begin_anew()
+            interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
+            try:
+                interpreter.run(self._meanwhile)
+                return LaunchCounters(
+                    self._launch, chosen, block_counters
+                ), took + interpreter.seconds
+            except SliceError as error:
+                self._extend_slice(error.stores)
+            except UninitializedReadError as error:
+                if error.space not in self._slice.assumes:
+                    raise
+                self._extend_slice(frozenset())
+            took += interpreter.seconds
+
+    def _extend_slice(self, stores: frozenset[int]) -> None:
+        """Take note of stores whose values are read; without them of all that may be."""
+        program = self._launch.program
+        self._stores |= {program.addresses[each] for each in stores}
+        self._tries += 1
+        cautious = not stores or self._tries > _MOST_TRIES
+        self._slice = slice_program(program, cautious=cautious, stores=self._stores)
+
+
+def _is_settled(counters: LaunchCounters) -> bool:
+    """Whether more blocks would hardly change what matters."""
+    return all(
+        total.high - total.value <= _EXACT_ENOUGH * total.value
+        for total in (
+            counters.total(counters.instructions()),
+            counters.total(counters.accesses("sectors")),
+            counters.total(counters.accesses("requests")),
+            counters.total(counters.accesses("wavefronts")),
+        )
+    )

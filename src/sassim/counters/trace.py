@@ -1,0 +1,107 @@
+"""The order in which warps of a few thread blocks executed basic blocks.
+
+All thread blocks share one list, in which each basic block has the group of warps that executed it.
+A stretch that repeats is stored once, with its number of repetitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sassim.interpreter.lanes import Array
+    from sassim.sass.listing import Instruction
+
+ALL: Final = 0
+"""The group of all warps that are recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A stretch of a trace, from one place to another, that was carried out ``times`` more."""
+
+    start: int
+    end: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAccess:
+    """An access as executed in one iteration of a loop.
+
+    Most addresses lie as far from those of another access for all lanes of a warp: they are kept as
+    that one's, ``start``, with what is added to them, ``moved`` by warp.
+    """
+
+    instruction: Instruction
+    space: str
+    kind: str
+    start: Array
+    moved: Array
+    active: Array | None
+    rows: Array | None
+
+    @property
+    def addresses(self) -> Array:
+        """The addresses by warp and lane."""
+        return self.start + self.moved
+
+
+@dataclass
+class ExecutionTrace:
+    """What the recorded warps carried out.
+
+    ``rows`` are the numbers of these warps among all that ran, in the order of their blocks.
+    """
+
+    rows: Array
+    warps_of_block: int
+    blocks: list[int] = field(default_factory=list)
+    """Addresses of basic blocks in the order of execution."""
+    groups: list[int] = field(default_factory=list)
+    """For each the group of warps that did, a place in :attr:`members`."""
+    repeats: list[Repeat] = field(default_factory=list)
+    members: list[Array] = field(default_factory=list)
+    """Places in :attr:`rows` of the warps of each group."""
+    _group_numbers: dict[bytes, int] = field(default_factory=dict)
+    _row_of_warp: Array | None = None
+
+    def __post_init__(self) -> None:
+        self.members.append(np.arange(len(self.rows)))
+
+    def add(self, block: int, rows: Array | None) -> None:
+        """Append a basic block executed by some warps; ``None``: by all."""
+        self.blocks.append(block)
+        self.groups.append(ALL if rows is None else self._group(rows))
+
+    def _group(self, rows: Array) -> int:
+        if self._row_of_warp is None:
+            self._row_of_warp = np.full(int(self.rows.max(initial=-1)) + 1, -1)
+            self._row_of_warp[self.rows] = np.arange(len(self.rows))
+        inside = rows[rows < len(self._row_of_warp)]
+        places = self._row_of_warp[inside]
+        mine = places[places >= 0]
+        key = mine.tobytes()
+        number = self._group_numbers.get(key)
+        if number is None:
+            number = self._group_numbers[key] = len(self.members)
+            self.members.append(mine)
+        return number
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def shorten(self, length: int) -> None:
+        """Forget what was added since it had this length."""
+        del self.blocks[length:], self.groups[length:]
+
+    def same(self, first: int, second: int, third: int) -> bool:
+        """Whether the stretches from the first place to the second, and on to the third, agree."""
+        return (
+            second - first == third - second
+            and self.blocks[first:second] == self.blocks[second:third]
+            and self.groups[first:second] == self.groups[second:third]
+        )

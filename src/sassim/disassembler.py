@@ -1,0 +1,67 @@
+"""Machine code as text, by NVIDIA's ``nvdisasm``."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sassim.errors import DisassemblerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CUBIN: Final = "kernel.cubin"
+_OPTIONS: Final = ("-c", "-gi", "-ndf")
+"""Code with labels; lines with what is inlined; without an analysis of the data flow, which takes a
+third of the time, and adds where a BRX can go and which accesses are spills."""
+_LIMIT_S: Final = 120
+
+
+def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | None = None) -> str:
+    """The code of a cubin with labels, and lines with what is inlined (``nvdisasm -c -gi -ndf``).
+
+    ``meanwhile`` is called while ``nvdisasm`` works. Raises :class:`DisassemblerError` where it
+    cannot be run or does not know the architecture.
+    """
+    with tempfile.TemporaryDirectory(prefix="sassim-") as folder:
+        Path(folder, _CUBIN).write_bytes(cubin)
+        listing, errors_file = Path(folder, "listing"), Path(folder, "errors")
+        try:
+            with (
+                listing.open("wb") as out,
+                errors_file.open("wb") as errors,
+                subprocess.Popen(
+                    [str(nvdisasm), *_OPTIONS, _CUBIN],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                ) as process,
+            ):
+                _wait(process, meanwhile)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _failure(nvdisasm, str(error)) from error
+        if process.returncode != 0:
+            raise _failure(nvdisasm, errors_file.read_text("utf-8", "replace").strip())
+        return listing.read_text("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] | None) -> None:
+    """Wait for a program, which ends with this one."""
+    try:
+        if meanwhile is not None:
+            meanwhile()
+        process.wait(timeout=_LIMIT_S)
+    except BaseException:
+        process.kill()
+        raise
+
+
+def _failure(nvdisasm: Path, why: str) -> DisassemblerError:
+    return DisassemblerError(
+        f"nvdisasm cannot take the compiled kernel apart: {why}",
+        where=str(nvdisasm),
+        hint="install a newer nvdisasm: pip install --upgrade nvidia-cuda-nvdisasm",
+    )

@@ -1,0 +1,204 @@
+"""Which registers an instruction reads and writes: it is carried out once on a record of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from sassim.interpreter.context import NotKnownError
+from sassim.interpreter.lanes import ALWAYS, LANES, NEVER, NOTHING
+from sassim.interpreter.operand_access import read_guard
+from sassim.interpreter.operations import operations
+from sassim.opcodes import MEMORY, opcodes_with_flow, select_opcodes
+from sassim.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
+
+if TYPE_CHECKING:
+    from sassim.interpreter.lanes import Array
+    from sassim.sass.listing import Instruction
+
+_PHASES: Final = opcodes_with_flow("mbarrier")
+"""Opcodes of barriers in shared memory, whose phases threads wait for."""
+_CONTROL: Final = select_opcodes(lambda row: row.flow)
+_OF_64_BITS: Final = opcodes_with_flow("indirect", "indirect-uniform", "call", "return", "mbarrier")
+"""Those that read an address of code, or a barrier in memory, in pairs of registers; the others
+read 32 bits."""
+_WIDEST: Final = 4
+"""Registers that an operand may stand for, where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefUse:
+    """Registers by name: ``R4``, ``UR4``, ``P0``, ``UP0``."""
+
+    written: frozenset[str]
+    read: frozenset[str]
+    """Without what addresses are made of."""
+    addressing: frozenset[str]
+    """What addresses are made of, and the guard."""
+    partial: bool
+    """Whether something of what was there before stays."""
+    always: bool
+    """Whether it is carried out whatever it writes."""
+
+
+class _RegisterRecord(dict[int, Any]):
+    def __init__(self, prefix: str, value: Array, read: set[str], written: set[str]) -> None:
+        super().__init__()
+        self._prefix, self._value = prefix, value
+        self._read, self._written = read, written
+
+    def __getitem__(self, index: int) -> Array:
+        self._read.add(f"{self._prefix}{index}")
+        return self._value
+
+    def __setitem__(self, index: int, value: Array) -> None:
+        self._written.add(f"{self._prefix}{index}")
+
+
+class _EmptyBlocks:
+    """Blocks that have nothing, and answer every question with it."""
+
+    size = 1
+    """There are no clusters."""
+
+    assumes: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.block_row = np.zeros((1, 1), np.int64)
+        self.thread_row = np.zeros((1, LANES), np.int64)
+        self.vote_counts, self.vote_results = NOTHING, NEVER
+
+    def special_register(self, _: str) -> Array:
+        return NOTHING
+
+    def load(self, *asked: Any) -> Array:
+        size = int(asked[-1])
+        shape = (1, LANES)
+        return np.zeros(shape if size <= 4 else (*shape, size // 4), _KINDS.get(size, np.uint32))
+
+    def word(self, *_: object) -> Array:
+        return NOTHING
+
+    gather = word
+
+    def relocated(self, *_: object) -> int:
+        return 0
+
+    place = __getitem__ = relocated
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _PARTS:
+            return self
+        return lambda *_, **__: None
+
+
+_PARTS: Final = frozenset(
+    (
+        *("memory", "shared", "local", "constants", "program", "clusters"),
+        *("block_barriers", "addresses"),
+    )
+)
+_KINDS: Final[dict[int, Any]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+class _Recorder:
+    """A context of one warp that records what is asked of it."""
+
+    def __init__(self, *, unused: bool) -> None:
+        self.blocks = self.observer = _EmptyBlocks()
+        self.rows = self.mask = None
+        self._unused = unused
+        self.warps = 1
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+        number, flag = np.zeros((1, LANES), np.uint32), np.ones((1, LANES), np.bool_)
+        self.r = _RegisterRecord("R", number, self.read, self.written)
+        self.p = _RegisterRecord("P", flag, self.read, self.written)
+        self.u = _RegisterRecord("UR", number[:, :1], self.read, self.written)
+        self.q = _RegisterRecord("UP", flag[:, :1], self.read, self.written)
+
+    def active_mask(self, _: Array | None) -> None:
+        """All threads take part, so that nothing is left out."""
+
+    def broadcast(self, values: Array) -> Array:
+        return np.broadcast_to(values, (1, LANES))
+
+    def select_warps(self, values: Array) -> Array:
+        return values
+
+    def is_value_unused(self, _: Instruction) -> bool:
+        return self._unused
+
+    @property
+    def active_lanes(self) -> Array:
+        return self.broadcast(ALWAYS)
+
+    alive = active_lanes
+
+
+def changes_phases(i: Instruction) -> bool:
+    """Whether it is of a barrier in shared memory, or a copy in bulk that one is told of.
+
+    Who waits then depends on what is in memory.
+    """
+    return i.opcode in _PHASES or i.opcode == "UBLKCP" or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+
+
+def find_def_use(i: Instruction) -> DefUse:
+    """What an instruction reads and writes; all that its operands name where it is not known."""
+    make = operations().get(i.opcode)
+    guard = _registers_read_by(read_guard(i)) if i.guard is not None else set()
+    partial = i.guard is not None
+    if i.opcode in _CONTROL:
+        named = _operand_registers(i, 2 if i.opcode in _OF_64_BITS else 1)
+        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    # A bulk copy to shared memory completes a phase that threads wait for.
+    if make is None or (i.opcode == "UBLKCP" and i.modifiers == ("S", "G")):
+        named = _operand_registers(i, _WIDEST)
+        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    try:
+        with np.errstate(all="ignore"):
+            # Under a guard a register is also read to keep what it holds for other threads.
+            step = make(replace(i, guard=None))
+            lazy, full = _Recorder(unused=True), _Recorder(unused=False)
+            step(lazy)  # type: ignore[arg-type]
+            step(full)  # type: ignore[arg-type]
+    except NotKnownError:
+        named = _operand_registers(i, _WIDEST)
+        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    written = lazy.written | full.written
+    if i.opcode in MEMORY:
+        addressing = lazy.read | guard
+        return DefUse(
+            frozenset(written), frozenset(full.read), frozenset(addressing), partial, False
+        )
+    read = lazy.read | full.read
+    return DefUse(frozenset(written), frozenset(read), frozenset(guard), partial, False)
+
+
+def _registers_read_by(read: Any) -> set[str]:
+    recorder = _Recorder(unused=True)
+    read(recorder)
+    return recorder.read
+
+
+def _operand_registers(i: Instruction, registers_each: int) -> set[str]:
+    """All registers that operands name, each with those behind it that belong to it."""
+    found: set[str] = set()
+    for each in i.operands:
+        registers: list[Register | None] = []
+        if isinstance(each, Register):
+            registers = [each]
+        elif isinstance(each, Address):
+            registers = [each.register, each.uniform]
+        elif isinstance(each, Constant):
+            registers = [each.register]
+        elif isinstance(each, Predicate) and each.index != TRUE:
+            found.add(f"{'UP' if each.uniform else 'P'}{each.index}")
+        for register in registers:
+            if register is not None and register.index != ZERO:
+                prefix = "UR" if register.uniform else "R"
+                found |= {f"{prefix}{register.index + n}" for n in range(registers_each)}
+    return found

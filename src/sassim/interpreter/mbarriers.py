@@ -1,0 +1,136 @@
+"""Barriers in shared memory (``mbarrier``): 64 bits that count who came and what was copied.
+
+How the bits lie is read off what code stores to begin with. From compute capability 9.0 on: bit 63
+is the phase, bits 43 to 62 are 2^20 less the threads of a phase, bits 21 to 42 the bytes that are
+still on their way, bits 1 to 20 2^20 less the threads that are missing. Before, where code itself
+reads them: bit 63 is the phase, below it 2^31 less the threads that are missing, and the lower
+word 2^30 less the threads of a phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sassim.interpreter.lanes import Array
+    from sassim.interpreter.memory import PrivateMemory
+
+_COUNT_BITS: Final = 20
+_COUNT: Final = np.uint64((1 << _COUNT_BITS) - 1)
+_BYTES_BITS: Final = 22
+_BYTES: Final = np.uint64((1 << _BYTES_BITS) - 1)
+_MISSING_AT, _BYTES_AT, _THREADS_AT, _PHASE_AT = (np.uint64(n) for n in (1, 21, 43, 63))
+
+_OLD_MISSING: Final = np.uint64(0x7FFFFFFF)
+_OLD_THREADS: Final = np.uint64(0x3FFFFFFF)
+_OLD_ADDED: Final = np.uint64(0x40000000)
+_WORD: Final = np.uint64(32)
+_ONE: Final = np.uint64(1)
+
+
+def arrival(threads: int) -> Callable[[Array, Array], Array]:
+    """What a barrier holds after so many threads came, with bytes that are to come (or less)."""
+    coming = np.uint64(threads)
+
+    def execute(state: Array, expected: Array) -> Array:
+        missing = ((state >> _MISSING_AT) + coming) & _COUNT
+        on_their_way = ((state >> _BYTES_AT) + expected) & _BYTES
+        threads_of_phase = state >> _THREADS_AT & _COUNT
+        complete = (missing == 0) & (on_their_way == 0)
+        missing = np.where(complete, threads_of_phase, missing)
+        phase = state >> _PHASE_AT ^ complete
+        found: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
+        found |= on_their_way << _BYTES_AT | missing << _MISSING_AT
+        return found
+
+    return execute
+
+
+def arrive_before_hopper(state: Array, _: Array) -> Array:
+    """What a barrier holds after a thread came, before compute capability 9.0."""
+    threads = state & _OLD_THREADS
+    high = (state >> _WORD) + _ONE
+    complete = (high & _OLD_MISSING) == 0
+    anew = (high & ~_OLD_MISSING) | (threads + _OLD_ADDED)
+    high = np.where(complete, anew, high) & np.uint64(0xFFFFFFFF)
+    return high << _WORD | (state & np.uint64(0xFFFFFFFF))
+
+
+_ASKS: Final = 8
+"""Times that threads ask again with nobody having come: they may do something between."""
+
+
+@dataclass
+class _MbarrierWaiters:
+    lanes: Array
+    places: Array
+    """Where the upper words of their barriers lie in the shared memory of all blocks."""
+    phases: Array
+    """The phases that they wait for, 0 or 1."""
+    flag: int
+    """The predicate that says whether the phase has ended."""
+
+
+class Mbarriers:
+    """Who waits for a phase of a barrier in shared memory."""
+
+    def __init__(self, shared: PrivateMemory) -> None:
+        self._shared = shared
+        self._waiting: dict[int, _MbarrierWaiters] = {}
+        self._asked = 0
+
+    @property
+    def waiting(self) -> dict[int, Array]:
+        """Threads that wait, as warps by 32, by the address at which they go on."""
+        return {behind: each.lanes for behind, each in self._waiting.items()}
+
+    def has_ended(self, places: Array, phases: Array) -> Array:
+        """Whether phases are over; ``places`` are as in :class:`_MbarrierWaiters`."""
+        found: Array = (self._shared.data.view(np.uint32)[places >> 2] >> np.uint32(31)) != phases
+        return found
+
+    def wait(self, behind: int, lanes: Array, places: Array, phases: Array, *, flag: int) -> None:
+        """Threads, of all warps, that go on once their phase has ended."""
+        there = self._waiting.get(behind)
+        if there is None:
+            self._waiting[behind] = _MbarrierWaiters(lanes, places, phases, flag)
+            return
+        there.places = np.where(lanes, places, there.places)
+        there.phases = np.where(lanes, phases, there.phases)
+        there.lanes = there.lanes | lanes
+
+    def notify_arrival(self) -> None:
+        """Somebody came to a barrier: who waits may ask again."""
+        self._asked = 0
+
+    def released(self, _: Array) -> list[tuple[int, Array]]:
+        """Threads that can go on, with the address at which they do."""
+        found = []
+        for behind, each in list(self._waiting.items()):
+            places = np.where(each.lanes, each.places, 0)
+            going = each.lanes & self.has_ended(places, each.phases)
+            if going.any():
+                found.append((behind, going))
+                each.lanes = each.lanes & ~going
+                if not each.lanes.any():
+                    del self._waiting[behind]
+        return found
+
+    def give_up(self, predicates: dict[int, Array]) -> list[tuple[int, Array]]:
+        """Have all go on that wait, as after some time on a GPU, and be told that it has not ended.
+
+        Nobody, where they have asked again some times and nobody came to any barrier.
+        """
+        if self._asked == _ASKS:
+            return []
+        self._asked += 1
+        found = [(behind, each.lanes) for behind, each in self._waiting.items()]
+        for each in self._waiting.values():
+            predicates[each.flag] = predicates[each.flag] & ~each.lanes
+        self._waiting.clear()
+        return found

@@ -1,0 +1,399 @@
+"""Global, shared, local and constant memory of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from sassim.errors import SassimError
+from sassim.faults import MisalignedError, OutOfBoundsError, UninitializedReadError
+from sassim.interpreter.lanes import fixed
+from sassim.interpreter.slices import SliceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sassim.interpreter.lanes import Array
+
+_FIRST_ADDRESS: Final = 0x7F00_0000_0000
+_GAP: Final = 1 << 21
+"""Between two arrays, so that a wild access meets nothing."""
+_NEGATIVE: Final = 1 << 31
+"""From here on an address of 32 bits is one before the beginning."""
+_ROUNDED_TO: Final = 32
+"""Bytes of the widest access: arrays are stored in a multiple of them."""
+
+
+@dataclass
+class Buffer:
+    """An array in global memory. What it holds is worked out once somebody asks for it."""
+
+    name: str
+    base: int
+    size: int
+    content: Callable[[], Array] | None
+    """Makes what it holds at first; ``None``: zeros."""
+    written: Array | None = None
+    """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
+    changed: bool = False
+    """Whether something was stored since it began."""
+
+    @cached_property
+    def data(self) -> Array:
+        """Its bytes, and some more to a round number."""
+        stored = np.zeros(_rounded(self.size), np.uint8)
+        if self.content is not None:
+            values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
+            if len(values) == len(stored) and values.flags.writeable:
+                return values
+            stored[: self.size] = values
+        return stored
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.base + self.size
+
+
+class GlobalMemory:
+    """The arrays of a launch, each at an address of its own."""
+
+    def __init__(self) -> None:
+        self._buffers: list[Buffer] = []
+        self._next = _FIRST_ADDRESS
+        self._noted: tuple[set[str], dict[str, set[int]]] | None = None
+        """Arrays that were read, and those to which something should have been stored, each with
+        the instructions that did not; ``None``: nobody asks."""
+
+    @property
+    def buffers(self) -> Sequence[Buffer]:
+        """All arrays in the order of their addresses."""
+        return self._buffers
+
+    def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
+        """An array of so many bytes; what ``content`` gives is the memory, ``None``: zeros."""
+        buffer = Buffer(name, self._next, size, content)
+        self._buffers.append(buffer)
+        self._next += -(-(size + _GAP) // _GAP) * _GAP
+        return buffer
+
+    def _split(
+        self, addresses: Array, active: Array | None, size: int
+    ) -> list[tuple[Buffer, Array | None]]:
+        """The arrays that are accessed, each with the lanes that do; ``None``: all."""
+        some = addresses if active is None else addresses[active]
+        if some.size == 0:
+            return []
+        low, high = int(some.min()), int(some.max())
+        for buffer in self._buffers:
+            if buffer.base <= low and high + size <= buffer.end:
+                return [(buffer, active)]
+        found: list[tuple[Buffer, Array | None]] = []
+        everyone = np.ones(addresses.shape, np.bool_) if active is None else active
+        left = everyone.copy()
+        for buffer in self._buffers:
+            inside = (addresses >= buffer.base) & (addresses + size <= buffer.end) & everyone
+            if inside.any():
+                found.append((buffer, inside))
+                left &= ~inside
+        if left.any():
+            raise self._outside(addresses, left, size)
+        return found
+
+    def _outside(self, addresses: Array, lanes: Array, size: int) -> OutOfBoundsError:
+        first = int(addresses[lanes][0])
+        near = min(
+            self._buffers,
+            key=lambda each: max(each.base - first, first + size - each.end),
+            default=None,
+        )
+        what = "leaves global memory"
+        if near is not None:
+            by = near.base - first if first < near.base else first + size - near.end
+            side = "before" if first < near.base else "behind"
+            far = "" if by < _GAP // 2 else ", far away"
+            what = f"is {by} bytes {side} {near.name}{far}"
+        found = addresses[lanes]
+        return OutOfBoundsError(what, np.argwhere(lanes), found, space="global", size=size)
+
+    def check(self, addresses: Array, active: Array | None, size: int) -> None:
+        """Raise :class:`OutOfBoundsError` where an access leaves the arrays, or is not aligned."""
+        if active is not None:
+            addresses = np.broadcast_to(addresses, active.shape)
+        _check_aligned(addresses, active, size, "global")
+        self._split(addresses, active, size)
+
+    def load(self, addresses: Array, active: Array | None, size: int) -> Array:
+        """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
+
+        Lanes that do not take part get anything.
+        """
+        _check_aligned(addresses, active, size, "global")
+        parts = self._split(addresses, active, size)
+        if self._noted is not None:
+            self._noted[0].update(buffer.name for buffer, _ in parts)
+            self._check_noted()
+        if not parts:
+            return _empty(addresses.shape, size)
+        if len(parts) == 1:
+            buffer, lanes = parts[0]
+            return _read(buffer, addresses, lanes, size)
+        result = _empty(addresses.shape, size)
+        for buffer, lanes in parts:
+            got = _read(buffer, addresses, lanes, size)
+            result[lanes] = got[lanes]
+        return result
+
+    def begin_anew(self) -> None:
+        """Have every array hold what it did at first."""
+        for buffer in self._buffers:
+            if buffer.changed:
+                del buffer.data
+                buffer.changed = False
+
+    def note(self, asked: bool) -> None:
+        """See to it that nothing is read from arrays that :meth:`forget` was told of."""
+        self._noted = (set(), {}) if asked else None
+
+    def forget(self, addresses: Array, active: Array | None, size: int, store: int) -> None:
+        """Something was to be stored there, by an instruction of this identity, and was not."""
+        if self._noted is not None:
+            for buffer, _ in self._split(addresses, active, size):
+                self._noted[1].setdefault(buffer.name, set()).add(store)
+            self._check_noted()
+
+    def _check_noted(self) -> None:
+        if self._noted is not None:
+            read, forgotten = self._noted
+            both = read & forgotten.keys()
+            if both:
+                raise SliceError(frozenset().union(*(forgotten[name] for name in both)))
+
+    def store(self, addresses: Array, active: Array | None, values: Array, size: int) -> None:
+        """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
+        _check_aligned(addresses, active, size, "global")
+        for buffer, lanes in self._split(addresses, active, size):
+            at = addresses - buffer.base
+            _put(buffer.data, at, lanes, values, size)
+            buffer.changed = True
+            if buffer.written is not None:
+                _mark(buffer.written, at, lanes, size)
+
+    def text(self, address: int) -> str:
+        """The text that begins at an address and ends with a zero; empty where there is none."""
+        for buffer in self._buffers:
+            if buffer.base <= address < buffer.end:
+                data = buffer.data[address - buffer.base : buffer.size].tobytes()
+                return data.split(b"\0")[0].decode(errors="replace")
+        return ""
+
+
+class PrivateMemory:
+    """Shared memory of blocks, or local memory of threads: one part of one size for each owner.
+
+    ``reserved`` bytes at the beginning of each are not the kernel's. ``space`` is shared or local.
+    """
+
+    def __init__(self, owners: int, size: int, space: str, reserved: int = 0) -> None:
+        self.size = _rounded(size)
+        self.used = size
+        self.space = space
+        self.reserved = reserved
+        self.data = np.zeros(max(_ROUNDED_TO, owners * self.size), np.uint8)
+        self.written: Array | None = None
+        """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
+
+    def _at(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
+        """Offsets in the parts of all owners; :class:`OutOfBoundsError` where one is left."""
+        _check_aligned(addresses, active, size, self.space)
+        wrong = (addresses < self.reserved) | (addresses > self.used - size)
+        if wrong.any():
+            if active is not None:
+                wrong = wrong & active
+            if wrong.any():
+                raise self._outside(addresses, wrong, size)
+        return inside(addresses + owners * self.size, active)
+
+    def _outside(self, addresses: Array, wrong: Array, size: int) -> OutOfBoundsError:
+        every = np.broadcast_to(addresses, wrong.shape)[wrong]
+        first = int(every[0])
+        first -= (first >= _NEGATIVE) << 32
+        if first < self.reserved:
+            what = f"is {self.reserved - first} bytes before {self.space} memory"
+        else:
+            own = self.used - self.reserved
+            behind = first + size - self.used
+            what = f"is {behind} bytes behind the {own} of {self.space} memory"
+        return OutOfBoundsError(what, np.argwhere(wrong), every, space=self.space, size=size)
+
+    def load(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
+        """As :meth:`GlobalMemory.load`; ``owners`` numbers the block or thread of each lane."""
+        at = self._at(addresses, owners, active, size)
+        if self.written is not None:
+            _check_written(self.written, at, addresses, active, size=size, space=self.space)
+        return taken(self.data, at, size)
+
+    def store(
+        self, addresses: Array, owners: Array, active: Array | None, values: Array, size: int
+    ) -> None:
+        """As :meth:`GlobalMemory.store`."""
+        at = self._at(addresses, owners, active, size)
+        at = np.broadcast_to(at, values.shape[:2])
+        _put(self.data, at, active, values, size)
+        if self.written is not None:
+            _mark(self.written, at, active, size)
+
+    def forget(self, addresses: Array, owners: Array, active: Array | None, size: int) -> None:
+        """Something was to be stored there, and was not: what is there may not be read."""
+        at = np.broadcast_to(self._at(addresses, owners, active, size), addresses.shape)
+        if self.written is not None:
+            _mark(self.written, at, active, size, written=False)
+
+
+_SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
+_KINDS: Final[dict[int, Any]] = {
+    1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64), 16: np.dtype(np.complex128),
+}  # fmt: skip
+"""What is copied as one; a number of 128 bits is the only one that NumPy has."""
+
+
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
+
+
+def taken(data: Array, at: Array, size: int) -> Array:
+    """Numbers of so many bytes, at offsets that are multiples of it."""
+    if size > 16:
+        rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
+        return rows
+    found: Array = data.view(_KINDS[size]).take(at >> _SHIFTS[size])
+    return found if size <= 4 else found.view(np.uint32).reshape(*at.shape, size // 4)
+
+
+def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) -> None:
+    places = at >> _SHIFTS[size]
+    if lanes is not None:
+        places, values = places[lanes], values[lanes]
+    if size <= 4:
+        data.view(_KINDS[size])[places] = values
+    else:
+        data.view(np.uint32).reshape(-1, size // 4)[places] = values
+
+
+_WORD: Final = 4
+_WRITTEN: Final[dict[int, Any]] = {
+    1: np.uint8(0xFF),
+    2: np.uint16(0xFFFF),
+    _WORD: np.uint32(0xFFFFFFFF),
+}
+"""What a number of so many bytes, or a word of a longer one, is where each byte was written."""
+
+
+def _read(buffer: Buffer, addresses: Array, active: Array | None, size: int) -> Array:
+    at = inside(addresses - buffer.base, active)
+    if buffer.written is not None:
+        _check_written(buffer.written, at, addresses, active, size=size, space="global")
+    return taken(buffer.data, at, size)
+
+
+def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True) -> None:
+    places = at >> _SHIFTS[size]
+    if lanes is not None:
+        places = places[lanes]
+    unit = min(size, _WORD)
+    mark = _WRITTEN[unit] if written else 0
+    marks.view(_KINDS[unit]).reshape(-1, size // unit)[places] = mark
+
+
+def _check_written(
+    written: Array, at: Array, addresses: Array, active: Array | None, *, size: int, space: str
+) -> None:
+    """Refuse to read what nothing was written to."""
+    wrong = taken(written, at, size) != _WRITTEN[min(size, _WORD)]
+    if not wrong.any():
+        return
+    if size > _WORD:
+        wrong = wrong.any(axis=-1)
+    if active is not None:
+        wrong = wrong & active
+    if wrong.any():
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"reads {size} bytes that nothing was written to"
+        raise UninitializedReadError(what, np.argwhere(wrong), spread, space=space, size=size)
+
+
+def _empty(shape: tuple[int, ...], size: int) -> Array:
+    if size <= 4:
+        return np.zeros(shape, _KINDS[size])
+    return np.zeros((*shape, size // 4), np.uint32)
+
+
+def inside(offsets: Array, active: Array | None) -> Array:
+    """Offsets, and 0 for lanes that take none."""
+    return offsets if active is None else np.where(active, offsets, 0)
+
+
+def _check_aligned(addresses: Array, active: Array | None, size: int, space: str) -> None:
+    if size == 1:
+        return
+    wrong = (addresses & (size - 1)) != 0
+    if not wrong.any():
+        return
+    if active is not None:
+        wrong = wrong & active
+    if wrong.any():
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"is not aligned to its {size} bytes"
+        raise MisalignedError(what, np.argwhere(wrong), spread, space=space, size=size)
+
+
+class ConstantBanks:
+    """The constant banks: parameters and sizes of the launch, ``__constant__`` arrays, tables.
+
+    ``unknown`` are offsets of words of bank 0 that only a driver knows.
+    """
+
+    def __init__(self, banks: Mapping[int, bytes], unknown: frozenset[int]) -> None:
+        self._banks = {
+            bank: np.frombuffer(data + bytes(-len(data) % 4 + 64), np.uint8)
+            for bank, data in banks.items()
+        }
+        self._unknown = unknown
+        self._words: dict[tuple[int, int], Array] = {}
+
+    def word(self, bank: int, offset: int) -> Array:
+        """A word of 4 bytes, as one row and column, never to be written into."""
+        key = bank, offset
+        if key not in self._words:
+            data = self._banks.get(bank)
+            if data is None or offset + 4 > len(data) or (bank == 0 and offset in self._unknown):
+                raise SassimError(
+                    f"the code asks for what is not known without a GPU (c[{bank:#x}][{offset:#x}])"
+                )
+            words = data[offset : offset + 4].copy().view(np.uint32)
+            self._words[key] = fixed(words.reshape(1, 1))
+        return self._words[key]
+
+    def gather(self, bank: int, offsets: Array, size: int, active: Array | None = None) -> Array:
+        """Numbers of 1, 2 or 4 bytes at offsets that differ by lane, as 32 bits."""
+        data = self._banks.get(bank)
+        if data is None:
+            raise SassimError(f"constant bank {bank} is not known")
+        at = offsets.astype(np.int64)
+        wrong = (at < 0) | (at + size > len(data))
+        if active is not None:
+            wrong = wrong & active
+        if wrong.any():
+            spread = np.broadcast_to(at, wrong.shape)
+            what, where = "leaves constant memory", spread[wrong]
+            raise OutOfBoundsError(what, np.argwhere(wrong), where, space="constant", size=size)
+        if bank == 0 and self._unknown and (at < max(self._unknown)).any():
+            for word in np.unique(
+                at & -4 if active is None else np.broadcast_to(at & -4, active.shape)[active]
+            ):
+                self.word(bank, int(word))
+        return taken(data, inside(at, active), size).astype(np.uint32)

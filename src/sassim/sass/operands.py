@@ -1,0 +1,229 @@
+"""Operands of machine instructions, as ``nvdisasm`` prints them.
+
+NVIDIA lists the opcodes (CUDA Binary Utilities, "Instruction Set Reference") and documents neither
+operands nor semantics. What is read here is what its disassembler prints for compute capability 7.5
+to 12.x; an operand that fits nothing is kept as :class:`Other`, and an instruction that needs it
+says so when it is to run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ZERO: Final = -1
+"""The index of the registers RZ and URZ, which read as zero and forget what is written."""
+TRUE: Final = -1
+"""The index of the predicates PT and UPT, which are always true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A 32-bit register: of each thread (``R4``), or of the warp (``UR4``)."""
+
+    index: int
+    uniform: bool = False
+    negative: bool = False
+    absolute: bool = False
+    inverted: bool = False
+    part: str = ""
+    """What is taken of it, such as ``H0_H0``, ``B1`` or ``64``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate register: of each thread (``P0``), or of the warp (``UP0``)."""
+
+    index: int
+    negated: bool = False
+    uniform: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A number in the instruction, as it is printed: what it means depends on the opcode."""
+
+    text: str
+    raw: int | None = None
+    """Its 32 bits where the text does not say them: one that is no number (``+QNAN``)."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole number."""
+        return _WHOLE.fullmatch(self.text) is not None
+
+    @property
+    def bits(self) -> int:
+        """As 32 bits of a whole number."""
+        return int(self.text, 0) & 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A word of a constant bank: ``c[0x0][0x28]``, or ``c[0x3][R4+0x10]``."""
+
+    bank: int
+    offset: int
+    register: Register | None = None
+    negative: bool = False
+    absolute: bool = False
+    inverted: bool = False
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address in memory: the sum of a register, a uniform register and an offset in bytes."""
+
+    register: Register | None
+    uniform: Register | None
+    offset: int
+    scale: int = 1
+    """What the register is multiplied by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the code, by the name that the disassembler gave it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A convergence barrier of the warp (``B0``)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register, such as ``SR_TID.X``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """What is none of the rest."""
+
+    text: str
+
+
+Operand = Register | Predicate | Immediate | Constant | Address | Label | Barrier | Special | Other
+
+_REGISTER: Final = re.compile(r"(?P<uniform>U?)R(?P<index>\d+|Z)(?P<part>(?:\.\w+)*)")
+_PREDICATE: Final = re.compile(r"(?P<negated>!?)(?P<uniform>U?)P(?P<index>\d+|T)")
+_CONSTANT: Final = re.compile(
+    r"c\[(0x[0-9a-f]+)\]\s*\[(?:(U?R\w+)\+?)?(-?0x[0-9a-f]+)?\]((?:\.\w+)*)"
+)
+_MEMORY: Final = re.compile(r"(?:g?desc\[U?R\w+\])?\[([^\]]*)\]((?:\.\w+)*)")
+_LABEL: Final = re.compile(r"`\((.+)\)")
+_BARRIER: Final = re.compile(r"B(\d+)")
+_SPECIAL: Final = re.compile(r"SR_[\w.]+|SRZ")
+_NUMBER: Final = re.compile(r"[+-]?(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|INF|[QS]NAN)")
+_WHOLE: Final = re.compile(r"[+-]?(?:0x[0-9a-f]+|0+|[1-9]\d*)")
+_SCALE: Final = re.compile(r"X(\d+)")
+
+
+@lru_cache(maxsize=4096)
+def operands(text: str) -> tuple[Operand, ...]:
+    """The operands of one instruction, from what stands between its opcode and the semicolon."""
+    return tuple(_operand(each) for each in _separated(text))
+
+
+def _separated(text: str) -> Iterator[str]:
+    """Commas separate operands, those in brackets do not; so do blanks before a label or a sum."""
+    depth, start = 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in ", ":
+            if text[start:at].strip():
+                yield text[start:at].strip()
+            start = at + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+@lru_cache(maxsize=4096)
+def _operand(written: str) -> Operand:
+    if found := _PREDICATE.fullmatch(written):
+        index = TRUE if found["index"] == "T" else int(found["index"])
+        return Predicate(index, bool(found["negated"]), bool(found["uniform"]))
+    return _value(written) or _place(written) or Other(written)
+
+
+def _value(written: str) -> Operand | None:
+    """A register, a constant or a number, with what is done to it before it is used."""
+    if _NUMBER.fullmatch(written):
+        return Immediate(written)
+    text = written.removeprefix("-")
+    negative = text != written
+    plain = text.removeprefix("~")
+    inverted = plain != text
+    absolute = plain.startswith("|")
+    plain = plain.replace("|", "") if absolute else plain
+    if (register := _register(plain)) is not None:
+        return Register(
+            register.index, register.uniform, negative, absolute, inverted, register.part
+        )
+    found = _CONSTANT.fullmatch(plain)
+    if found is None:
+        return None
+    return Constant(
+        bank=int(found[1], 16),
+        offset=0 if found[3] is None else int(found[3], 16),
+        register=None if found[2] is None else _register(found[2]),
+        negative=negative,
+        absolute=absolute,
+        inverted=inverted,
+        part=_part(found[4]),
+    )
+
+
+def _place(written: str) -> Operand | None:
+    """Somewhere in memory or in the code, a barrier, or a special register."""
+    if (found := _MEMORY.fullmatch(written)) and (address := _address(found[1])) is not None:
+        return address
+    if found := _LABEL.fullmatch(written):
+        return Label(found[1])
+    if found := _BARRIER.fullmatch(written):
+        return Barrier(int(found[1]))
+    return Special(written) if _SPECIAL.fullmatch(written) else None
+
+
+def _register(text: str) -> Register | None:
+    found = _REGISTER.fullmatch(text)
+    if found is None:
+        return None
+    index = ZERO if found["index"] == "Z" else int(found["index"])
+    return Register(index, bool(found["uniform"]), part=_part(found["part"]))
+
+
+def _part(suffixes: str) -> str:
+    """What is taken of a register; ``reuse`` says where it is read from, not what."""
+    return ".".join(each for each in suffixes.split(".") if each not in ("", "reuse"))
+
+
+def _address(text: str) -> Address | None:
+    register = uniform = None
+    offset, scale = 0, 1
+    for each in text.replace("+-", "-").replace("-", "+-").split("+"):
+        part = each.strip()
+        found = None if part.startswith("-") else _register(part)
+        if found is not None and found.uniform:
+            uniform = found
+        elif found is not None:
+            register = found
+            if scaled := _SCALE.search(found.part):
+                scale = int(scaled[1])
+        elif _NUMBER.fullmatch(part):
+            offset += int(part, 0)
+        elif part:
+            return None
+    return Address(register, uniform, offset, scale)

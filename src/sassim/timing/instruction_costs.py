@@ -1,0 +1,201 @@
+"""Machine code as the model of time runs it: what each instruction takes, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sassim.counters.transactions import SECTOR
+from sassim.opcodes import MEMORY, find_opcode
+from sassim.sass.cubin import machine_code
+from sassim.sass.listing import INSTRUCTION_BYTES
+from sassim.sass.operands import Immediate
+from sassim.timing.control_bits import PLAIN, controls
+from sassim.timing.pipes import PipeCosts, latencies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sassim.caches import CacheMisses
+    from sassim.counters.counters import AccessCounters
+    from sassim.counters.launch_counters import LaunchCounters
+    from sassim.gpu import GpuModel
+    from sassim.sass.listing import Instruction
+    from sassim.sass.program import BasicBlock
+    from sassim.timing.control_bits import ControlBits
+
+PARTS: Final = 4
+"""Parts of an SM, each with a scheduler and pipes of its own."""
+OF_A_PART: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
+"""Pipes that each part has; others are the SM's."""
+_WORD: Final = 4
+FILLED: Final = 0.4
+"""Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
+in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
+``random-walks-stored-by-path``."""
+SEGMENT: Final = 64
+"""Instructions that are kept or left out together."""
+
+
+class MemoryTiming(NamedTuple):
+    """What an access of a warp takes, on average."""
+
+    kind: str
+    """``load``, ``store``, ``reduction``, ``atomic``: global or local memory; ``shared``;
+    ``constant``."""
+    passes: float
+    """Wavefronts of L1, of shared memory, or of the constant cache."""
+    sectors: float
+    """Sectors that miss L1."""
+    waits: float
+    """Share of its warps that wait for L2."""
+    far: float
+    """Share of these that wait for device memory."""
+    serialized: float
+    """Turns of the L2 slice that is hottest with atomics."""
+    partial: bool = False
+    """Whether sectors are written in part."""
+
+
+class TimedInstruction(NamedTuple):
+    """An instruction of a warp."""
+
+    stall: int
+    waits: tuple[int, ...]
+    result: int | None
+    operands: int | None
+    pipe: int
+    """The place in :data:`OF_A_PART`; negative: none."""
+    cycles: float
+    """Of that pipe, in a part."""
+    adu: float
+    """Cycles of the SM's unit for barriers, constants and special registers."""
+    latency: float
+    """Until the result is there, where it is waited for by a scoreboard."""
+    memory: MemoryTiming | None
+    kind: str
+    """``barrier``, ``exit`` or nothing special."""
+    name: str
+    pending: int = -1
+    """Groups of asynchronous copies that may be under way after it; negative: it waits for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedCode:
+    """All basic blocks of a program by address, in segments."""
+
+    segments: Mapping[int, tuple[tuple[TimedInstruction, ...], ...]]
+    bytes_executed: int
+
+
+def code(counters: LaunchCounters, cubin: bytes, gpu: GpuModel, misses: CacheMisses) -> TimedCode:
+    """Return the costs of the executed basic blocks."""
+    program = counters.launch.program
+    maker = _Maker(counters, PipeCosts(gpu), misses)
+    texts = machine_code(cubin)
+    control_bits = {f.name: controls(texts.get(f.name, b"")) for f in program.functions}
+    timed = {}
+    size = 0
+    for start in counters.block_counters.runs:
+        block = program.blocks[start]
+        ops = [maker.op(i, _said(control_bits, block, i)) for i in block.instructions]
+        size += len(ops) * INSTRUCTION_BYTES
+        timed[start] = tuple(tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT))
+    return TimedCode(timed, size)
+
+
+def _said(
+    control_bits: Mapping[str, tuple[ControlBits, ...]], block: BasicBlock, i: Instruction
+) -> ControlBits:
+    listed = control_bits.get(block.function.name, ())
+    at = i.address // INSTRUCTION_BYTES
+    return listed[at] if at < len(listed) else PLAIN
+
+
+class _Maker:
+    def __init__(self, counters: LaunchCounters, costs: PipeCosts, misses: CacheMisses) -> None:
+        self._costs = costs
+        self._misses = misses
+        self._counters = counters
+        self._accesses: dict[int, list[AccessCounters]] = {}
+        for each in counters.block_counters.accesses.values():
+            self._accesses.setdefault(id(each.instruction), []).append(each)
+
+    def op(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
+        pipe, cycles, adu = -1, 0.0, 0.0
+        for name, cost in self._costs.cycles_by_pipe(i):
+            if name in OF_A_PART and (pipe < 0 or name == "fmaheavy"):
+                pipe, cycles = OF_A_PART.index(name), cost * PARTS
+            elif name == "adu":
+                adu = cost
+        return TimedInstruction(
+            stall=bits.stall,
+            waits=bits.waits,
+            result=bits.result,
+            operands=bits.operands,
+            pipe=pipe,
+            cycles=cycles,
+            adu=adu,
+            latency=0.0 if bits.result is None else _latency(i),
+            memory=self._memory(i),
+            kind={"BAR": "barrier", "EXIT": "exit"}.get(i.opcode, ""),
+            name=i.opcode,
+            pending=_pending(i),
+        )
+
+    def _memory(self, i: Instruction) -> MemoryTiming | None:
+        """What an access takes; a shuffle goes through shared memory, too."""
+        timing = self._accesses.get(id(i), [])
+        if i.opcode == "SHFL":
+            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
+        by_space = {each.space: each for each in timing}
+        for space in ("global", "local"):
+            if space in by_space:
+                return self._far(i, by_space[space], by_space.get("shared"))
+        if "shared" in by_space:
+            each = by_space["shared"]
+            passes = max(_mean(each, "wavefronts"), _mean(each, "alike"))
+            return MemoryTiming("shared", max(1.0, passes), 0.0, 0.0, 0.0, 0.0)
+        if "constant" in by_space:
+            serialized = _mean(by_space["constant"], "addresses")
+            return MemoryTiming("constant", max(1.0, serialized), 0.0, 0.0, 0.0, 0.0)
+        if i.opcode in MEMORY and i.opcode != "LDC":
+            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
+        return None
+
+    def _far(
+        self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None
+    ) -> MemoryTiming:
+        sectors = _mean(each, "sectors")
+        # Words of local memory lie side by side for the threads of a warp, whichever they are.
+        passes = max(1.0, _mean(each, "passes") or each.size / _WORD)
+        if nearby is not None:
+            passes += _mean(nearby, "wavefronts")
+        kind = {"copy": "load", "compare": "atomic"}.get(each.kind, each.kind)
+        missed = self._misses.of(i, each)
+        return MemoryTiming(
+            kind=kind,
+            passes=passes,
+            sectors=sectors * missed.sectors,
+            waits=missed.requests,
+            far=missed.far,
+            serialized=self._misses.serialized if kind in ("atomic", "reduction") else 0.0,
+            partial=_mean(each, "threads") * each.size < FILLED * sectors * SECTOR,
+        )
+
+
+def _mean(each: AccessCounters, count: str) -> float:
+    """A count for one access of a warp."""
+    values = each.counts.get(count)
+    return 0.0 if values is None else float(values.sum()) / max(1.0, each.counts["requests"].sum())
+
+
+def _pending(i: Instruction) -> int:
+    """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
+    if i.opcode != "DEPBAR":
+        return -1
+    return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
+
+
+def _latency(i: Instruction) -> float:
+    return latencies()[find_opcode(i.opcode).latency or "other"]

@@ -1,0 +1,393 @@
+"""Warps of one SM in time: in order within a warp, the warp that is ready first before the others.
+
+Each unit serves its requests one after the other; when it is free next is all that is kept of it.
+So an instruction costs a few operations, whatever it waits for: its warp's scoreboards, its part's
+scheduler and pipe, L1, the SM's share of L2 and of device memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from sassim.opcodes import select_opcodes
+from sassim.timing.instruction_costs import OF_A_PART, PARTS
+from sassim.timing.pipes import latencies
+from sassim.timing.warps import ResidentBlock, ResidentWarp
+
+if TYPE_CHECKING:
+    from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
+    from sassim.timing.segments import WarpSegments
+
+FMA: Final = OF_A_PART.index("fma")
+HEAVY: Final = OF_A_PART.index("fmaheavy")
+XU: Final = OF_A_PART.index("xu")
+_QUEUE: Final = 64.0
+"""Cycles of work that wait at L1 before a warp has to wait with its next access."""
+_ADU_QUEUE: Final = 16.0
+_PIPE_QUEUE: Final = 8.0
+"""The same at the pipe for special functions, which takes instructions from a queue."""
+_L2_QUEUE: Final = 2000.0
+_FAR_QUEUE: Final = 4000.0
+"""The same for stores on their way to L2 and to device memory."""
+_APART: Final = 2
+"""Cycles from one instruction of a warp to its next at least: no kernel of our captures issues more
+than 0.46 instructions a cycle and warp."""
+_FULL_FMA: Final = 1.15
+"""Cycles of the FP32 pipe against its peak: it is busy 84.5 % at most in our captures."""
+_REQUEST: Final = 0.37
+"""Cycles of L1 that a load of global memory takes beside its wavefronts: of loads of 128 bytes L1
+does one in 1.39 cycles (``02_coalesced``), of 512 bytes one in 4.3 (``classifier-features``)."""
+_START: Final = 20.0
+"""Cycles from the end of a block until another one begins in its place."""
+_MODULUS: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class SharedUnitRates:
+    """What one SM gets of the units that all share, per cycle."""
+
+    l2_sectors: float
+    l2_partial_sectors: float
+    dram_sectors: float
+    written_far: float
+    """Share of stored sectors that device memory writes."""
+    atomic_cycles: float
+    """Cycles of one serialized atomic at the hottest sector, all SMs together."""
+    halves: bool
+    """Whether FP32 has two pipes."""
+    code_sectors: float = 0.0
+    """Sectors of code that an SM gets per cycle, where its code does not fit; zero: it does."""
+    code_segments: int = 0
+    """Segments of code that it holds."""
+
+
+@dataclass
+class SmTimes:
+    """What running blocks on an SM took, in cycles."""
+
+    cycles: float = 0.0
+    """Until the last of them ended."""
+    blocks: int = 0
+    whole: float = 1.0
+    """How many times longer it is with all that was left out."""
+    instructions: float = 0.0
+    """With what was left out."""
+    stalls: dict[str, float] = field(default_factory=dict)
+    """Cycles that warps wait, for each reason, with what was left out."""
+    warp_cycles: float = 0.0
+    """Cycles that warps are there, likewise."""
+    ends: list[float] = field(default_factory=list)
+    durations: dict[int, list[float]] = field(default_factory=dict)
+    """Of blocks, by which recorded block they are."""
+
+
+class Multiprocessor:
+    """One SM, as long as it runs blocks of one launch."""
+
+    def __init__(self, steps: WarpSegments, rates: SharedUnitRates) -> None:
+        self._steps = steps
+        self._rates = rates
+        self._times = latencies()
+        self._schedulers = [0.0] * PARTS
+        self._pipes = [[0.0] * len(OF_A_PART) for _ in range(PARTS)]
+        self._l1 = self._l2 = self._far = self._hot = self._adu = self._fetched = 0.0
+        self._code: dict[int, float] = {}
+        """Segments in the instruction cache and since when, the one used last at the end."""
+        self._random = 1
+        self._queue: list[tuple[float, int, ResidentWarp]] = []
+        self._order = 0
+        self._begun = 0
+        self._blocks = 0
+        self._passed = self._meant = self._instructions = 0.0
+        self._stalls: defaultdict[str, float] = defaultdict(float, not_selected=0.0)
+        self._run = SmTimes()
+
+    def run(self, blocks: int, resident: int) -> SmTimes:
+        """Run so many blocks, as many at once as are resident."""
+        self._blocks = blocks
+        for _ in range(min(resident, blocks)):
+            self._begin(0.0)
+        queue = self._queue
+        while queue:
+            now, _, warp = heapq.heappop(queue)
+            ready = self._issue(warp, now)
+            while ready is not None:
+                # The warp that is next anyway need not enter the queue.
+                if queue and ready >= queue[0][0]:
+                    self._order += 1
+                    ready, _, warp = heapq.heappushpop(queue, (ready, self._order, warp))
+                ready = self._issue(warp, ready)
+        run = self._run
+        run.cycles = max(run.ends, default=0.0)
+        run.blocks = blocks
+        run.instructions = self._instructions
+        run.whole = self._meant / self._passed if self._passed else 1.0
+        run.warp_cycles = self._meant
+        run.stalls = dict(self._stalls)
+        return run
+
+    def _push(self, warp: ResidentWarp, at: float) -> None:
+        self._order += 1
+        heapq.heappush(self._queue, (at, self._order, warp))
+
+    def _begin(self, now: float) -> None:
+        """Start the next block."""
+        steps = self._steps
+        number = self._begun % steps.blocks
+        first = number * steps.warps_of_block
+        own = [each for each in steps.warps[first : first + steps.warps_of_block] if each]
+        block = ResidentBlock(number, len(own), now)
+        slot = self._begun * steps.warps_of_block
+        self._begun += 1
+        for n, each in enumerate(own):
+            self._push(ResidentWarp(each, (slot + n) % PARTS, block, now), now)
+
+    def _issue(self, warp: ResidentWarp, now: float) -> float | None:
+        """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
+
+        It runs 100,000 times for a kernel: so it unpacks what it reads.
+        """
+        op, weight = warp.ops[warp.at], warp.weight
+        stall, _, result, operands, pipe, _, adu, latency, memory, kind, name, pending = op
+        stalls, scheduler = self._stalls, warp.scheduler
+        issue = self._schedulers[scheduler]
+        if issue > now:
+            stalls["not_selected"] += (issue - now) * weight
+        else:
+            issue = now
+        self._schedulers[scheduler] = issue + 1.0
+        done = 0.0
+        if pipe >= 0:
+            issue = self._enter_pipe(warp, op, issue, weight)
+        if adu:
+            issue = self._enter_adu(op, issue, weight)
+        if memory is not None:
+            issue, done = self._access(warp, op, memory, issue, weight)
+        elif operands is not None:
+            warp.raise_board(operands, issue + _PIPE_QUEUE)
+        if name == COPY:
+            warp.copied = max(warp.copied, done)
+        elif name == GROUP:
+            done = warp.copied
+            warp.groups.append(done)
+        if result is not None:
+            warp.raise_board(result, done or issue + latency)
+            warp.last = name
+        stalls["selected"] += weight
+        stalls["wait"] += (stall - 1.0) * weight
+        if stall < _APART:
+            # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
+            # 0.89 of 2.37 cycles with two warps a scheduler).
+            stalls["not_selected"] += (_APART - stall) * weight
+            stall = _APART
+        after = issue + stall
+        self._pass(warp, after, weight)
+        self._instructions += weight
+        if pending >= 0:
+            after = self._await_copies(warp, pending, after, weight)
+        if kind == "barrier":
+            self._arrive(warp, after)
+            return None
+        return self._schedule(warp, after)
+
+    def _await_copies(self, warp: ResidentWarp, pending: int, now: float, weight: float) -> float:
+        """When so many groups of a warp's copies are under way at most."""
+        older = len(warp.groups) - pending
+        there = warp.groups[older - 1] if older > 0 else now
+        if there <= now:
+            return now
+        self._stalls["long_scoreboard"] += (there - now) * weight
+        self._pass(warp, there, weight)
+        return there
+
+    def _pass(self, warp: ResidentWarp, until: float, weight: float) -> None:
+        """Count the time of a warp, weighted by what its segment represents."""
+        passed = until - warp.marked
+        self._passed += passed
+        self._meant += passed * weight
+        warp.marked = until
+
+    def _schedule(self, warp: ResidentWarp, now: float) -> float | None:
+        """When the scoreboards are clear that a warp's next instruction waits for; ``None``: none.
+
+        It is that instruction that is issued next.
+        """
+        warp.at += 1
+        if warp.at >= len(warp.ops):
+            if not warp.take_next_step():
+                self._end(warp, now)
+                return None
+            now = self._fetch(warp, warp.ops, now, warp.weight)
+        waits = warp.ops[warp.at].waits
+        if not waits:
+            return now
+        ready, board = now, warp.board
+        for each in waits:
+            ready = max(ready, board[each])
+        if ready > now:
+            far, weight = warp.last in _FAR_LOADS, warp.weight
+            self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
+            self._pass(warp, ready, weight)
+        return ready
+
+    def _fetch(
+        self, warp: ResidentWarp, ops: tuple[TimedInstruction, ...], now: float, weight: float
+    ) -> float:
+        """When code is there; what is not in the instruction cache comes from L2."""
+        rates = self._rates
+        if not rates.code_sectors:
+            return now
+        key = id(ops)
+        there = self._code.pop(key, None)
+        if there is None:
+            begin = max(self._fetched, now)
+            self._fetched = begin + len(ops) / _OPS_OF_A_SECTOR / rates.code_sectors
+            there = self._fetched + self._times["l2"]
+        self._code[key] = there
+        if len(self._code) > rates.code_segments:
+            del self._code[next(iter(self._code))]
+        if there > now:
+            self._stalls["no_instruction"] += (there - now) * weight
+            self._pass(warp, there, weight)
+            return there
+        return now
+
+    def _enter_pipe(
+        self, warp: ResidentWarp, op: TimedInstruction, issue: float, weight: float
+    ) -> float:
+        """When a pipe of the warp's part takes an instruction."""
+        pipes = self._pipes[warp.scheduler]
+        pipe, cycles = op.pipe, op.cycles
+        if pipe == FMA and self._rates.halves:
+            # Either half takes it in twice the cycles of both.
+            pipe = FMA if pipes[FMA] <= pipes[HEAVY] else HEAVY
+            cycles *= 2.0 * _FULL_FMA
+        free = pipes[pipe]
+        queue = _PIPE_QUEUE if pipe == XU else 0.0
+        start = max(free, issue)
+        pipes[pipe] = start + cycles
+        if start - queue > issue:
+            self._stalls["math_pipe_throttle"] += (start - queue - issue) * weight
+            return start - queue
+        return issue
+
+    def _enter_adu(self, op: TimedInstruction, issue: float, weight: float) -> float:
+        start = max(self._adu, issue)
+        cycles = op.adu
+        if op.memory is not None and op.memory.kind == "constant":
+            cycles = max(cycles, op.memory.passes * CONSTANT_CYCLES)
+        self._adu = start + cycles
+        if start - _ADU_QUEUE > issue:
+            self._stalls["mio_throttle"] += (start - _ADU_QUEUE - issue) * weight
+            return start - _ADU_QUEUE
+        return issue
+
+    # Memory.
+
+    def _access(
+        self,
+        warp: ResidentWarp,
+        op: TimedInstruction,
+        memory: MemoryTiming,
+        issue: float,
+        weight: float,
+    ) -> tuple[float, float]:
+        """When an access is issued, and when its result is there."""
+        kind = memory.kind
+        if kind == "constant":
+            return issue, self._adu + op.latency
+        start = max(self._l1, issue + PARTS)
+        self._l1 = start + memory.passes + (_REQUEST if kind == "load" else 0.0)
+        end = start + memory.passes - 1.0
+        late = 0.0
+        if kind == "shared":
+            done = end + (op.latency or self._times["shared"])
+        else:
+            done, late = self._global(memory, start, end, issue)
+        behind = max(self._l1 - issue - _QUEUE, late)
+        if behind > 0.0:
+            self._stalls["mio_throttle" if kind == "shared" else "lg_throttle"] += behind * weight
+            issue += behind
+        if op.operands is not None:
+            warp.raise_board(op.operands, start + memory.passes)
+        return issue, done
+
+    def _global(
+        self, memory: MemoryTiming, start: float, end: float, issue: float
+    ) -> tuple[float, float]:
+        """When an access to global or local memory is done, and how far the queue is behind."""
+        rates, times = self._rates, self._times
+        if memory.kind == "load":
+            done = end + times["l1"]
+            if memory.sectors <= 0.0:
+                return done, 0.0
+            self._l2 = max(self._l2, start) + memory.sectors / rates.l2_sectors
+            there = self._l2 + times["l2"]
+            if memory.far:
+                self._far = max(self._far, start) + memory.sectors * memory.far / rates.dram_sectors
+                if self._happens(memory.far):
+                    there = max(there, self._far + times["dram"])
+            return (max(done, there) if self._happens(memory.waits) else done), 0.0
+        rate = rates.l2_partial_sectors if memory.partial else rates.l2_sectors
+        if memory.kind == "store":
+            self._l2 = max(self._l2, start) + memory.sectors / rate
+            written = memory.sectors * rates.written_far / rates.dram_sectors
+            self._far = max(self._far, start) + written
+            late = max(self._l2 - issue - _L2_QUEUE, self._far - issue - _FAR_QUEUE)
+            return end, late
+        self._l2 = max(self._l2, start) + memory.sectors / rate
+        self._hot = max(self._hot, start) + memory.serialized * rates.atomic_cycles
+        late = self._hot - issue - _L2_QUEUE
+        return max(self._l2, self._hot) + times["l2"], late
+
+    def _happens(self, share: float) -> bool:
+        """Whether something that a share of accesses does is done by this one."""
+        if share >= 1.0:
+            return True
+        self._random = (self._random * 1_103_515_245 + 12_345) % _MODULUS
+        return self._random / _MODULUS < share
+
+    # Blocks.
+
+    def _arrive(self, warp: ResidentWarp, now: float) -> None:
+        """A warp is at a barrier, which those that wait leave when the last has come."""
+        block = warp.block
+        block.waiting.append((warp, now))
+        self._leave_barrier(block)
+
+    def _leave_barrier(self, block: ResidentBlock) -> None:
+        if not block.waiting or len(block.waiting) < block.alive:
+            return
+        free = max(now for _, now in block.waiting) + self._times["barrier"]
+        warps, block.waiting = block.waiting, []
+        for warp, now in warps:
+            self._stalls["barrier"] += (free - now) * warp.weight
+            self._pass(warp, free, warp.weight)
+            ready = self._schedule(warp, free)
+            if ready is not None:
+                self._push(warp, ready)
+
+    def _end(self, warp: ResidentWarp, now: float) -> None:
+        block = warp.block
+        block.alive -= 1
+        if block.alive:
+            self._leave_barrier(block)
+            return
+        self._run.ends.append(now)
+        self._run.durations.setdefault(block.number, []).append(now - block.started)
+        if self._begun < self._blocks:
+            self._begin(now + _START)
+
+
+CODE_SEGMENTS: Final = 128
+"""Segments of code that the instruction cache of an SM holds: 128 KiB."""
+CONSTANT_CYCLES: Final = 2.0
+_OPS_OF_A_SECTOR: Final = 2
+COPY: Final = "LDGSTS"
+GROUP: Final = "LDGDEPBAR"
+_FAR_LOADS: Final = {GROUP} | select_opcodes(
+    lambda row: row.reads in ("global", "local", "generic") and row.writes in ("", row.reads)
+)

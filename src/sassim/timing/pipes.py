@@ -1,0 +1,110 @@
+"""Cycles of an SM's pipes by instruction: ``data/pipes.toml``, and the table of opcodes."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sassim.gpu import WARP_SIZE
+from sassim.opcodes import find_opcode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sassim.gpu import GpuModel
+    from sassim.sass.listing import Instruction
+
+_FILE: Final = Path(__file__).parents[1] / "data" / "pipes.toml"
+_SLOWER: Final = 1.5
+"""Cycles of the tensor pipe for ``mma.sync`` against what its multiply-adds take by ``wgmma``
+(``docs/verdicts.md``, products on tensor cores)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """A pipe, and threads of an instruction that it takes per cycle and SM."""
+
+    name: str
+    lanes: float = 0.0
+    lanes_of: str = ""
+
+
+@cache
+def pipes() -> Mapping[str, Pipe]:
+    """Return all pipes by name."""
+    tables = tomllib.loads(_FILE.read_text("utf-8"))["pipe"]
+    return {each["name"]: Pipe(**each) for each in tables}
+
+
+@cache
+def latencies() -> Mapping[str, float]:
+    """Cycles from issue to result where the code waits for a scoreboard, by what it is."""
+    cycles: dict[str, float] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["latency"]
+    return cycles
+
+
+class PipeCosts:
+    """Cycles of an SM's pipes by instruction, on one architecture."""
+
+    def __init__(self, gpu: GpuModel) -> None:
+        self._gpu = gpu
+        self._lanes = {name: self._lanes_of(pipe) for name, pipe in pipes().items()}
+        self._costs: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, float], ...]] = {}
+
+    def _lanes_of(self, pipe: Pipe) -> float:
+        own = getattr(self._gpu, pipe.lanes_of) if pipe.lanes_of else pipe.lanes
+        # Where FP64 does not run at half the FP32 rate it has two lanes.
+        return float(own or FEW_LANES)
+
+    def cycles_by_pipe(self, i: Instruction) -> tuple[tuple[str, float], ...]:
+        """Return pipes with the cycles of an SM, of all four parts, that an instruction takes."""
+        key = i.opcode, i.modifiers
+        if key not in self._costs:
+            self._costs[key] = tuple(self._compute(i))
+        return self._costs[key]
+
+    def _compute(self, i: Instruction) -> list[tuple[str, float]]:
+        row = find_opcode(i.opcode)
+        if row.cost == "shape":
+            return [("tensor", self._matrices(i))]
+        times = float(row.cost or 1.0)
+        if any(f"twice-if-{each}" in row.flags for each in i.modifiers):
+            times = 2.0
+        return [(name, times * WARP_SIZE / self._lanes[name]) for name in row.pipes]
+
+    def _matrices(self, i: Instruction) -> float:
+        """Cycles of the tensor cores of an SM for one instruction of a warp."""
+        rates = self._gpu.tensor_fmas
+        kind = _precision(i)
+        rate = rates.get(kind) or rates.get("float16") or FEW_LANES
+        return _multiply_adds(i) / rate * _SLOWER
+
+
+FEW_LANES: Final = 2.0
+"""FP64 lanes of an SM where FP64 is there for compatibility alone (CUDA C++ Programming Guide,
+"Throughput of Native Arithmetic Instructions", compute capability 7.5, 8.6, 8.9 and 12.0)."""
+
+
+def _precision(i: Instruction) -> str:
+    if i.opcode == "IMMA":
+        return "int8"
+    if i.opcode == "DMMA":
+        return "float64"
+    if i.opcode == "QMMA":
+        return "float8"
+    if i.has("TF32"):
+        return "tf32"
+    return "bfloat16" if i.has("BF16") else "float16"
+
+
+def _multiply_adds(i: Instruction) -> float:
+    """Of a shape such as 16816: 16 by 8 by 16."""
+    for each in i.modifiers:
+        if each.isdigit() and len(each) in (3, 4, 5):
+            m, n = (16, 8) if each.startswith("16") else (8, 8)
+            k = each[len(f"{m}{n}") :]
+            return float(m * n * int(k or 16))
+    return 2048.0

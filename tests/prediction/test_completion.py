@@ -1,0 +1,240 @@
+"""What small cases of a kernel tell about its launch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelprof.launch.inference.amounts import ceil_div, number, size
+from kernelprof.launch.inference.proposal import propose
+from kernelprof.prediction.completion import complete
+from kernelprof.prediction.length_fit import fitted
+
+LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+@pytest.fixture
+def completed(tmp_path):
+    """Write a source, and complete what is guessed of its kernel."""
+
+    def run(source, **options):
+        path = tmp_path / "kernel.cu"
+        path.write_text(source)
+        proposal = propose(path, **options)
+        complete(proposal, lambda _: None)
+        return proposal
+
+    return run
+
+
+def test_lengths_that_the_source_does_not_tell(completed) -> None:
+    proposal = completed(
+        f"__global__ void f(const float* a, float* b, int n) {{ {LINE}\n"
+        "  int at = 0; for (int k = 0; k < 3; ++k) at += i;\n"
+        "  if (i < n) b[at] = a[i ^ 1]; }"
+    )
+    guesses = proposal.guesses
+    assert guesses.arrays["a"].length == size("n")
+    assert guesses.arrays["b"].length.text == "3 * n - 2"
+    assert guesses.arrays["b"].why == "as far as it reaches in 2 small cases"
+    assert proposal.draft().unfilled == ()
+
+
+def test_indices_are_told_from_values(completed) -> None:
+    source = f"""
+    __global__ void f(const int* where, const int* plain, const float* t, float* y, int n) {{ {LINE}
+      if (i < n) y[i] = t[where[i] ^ 0] + plain[i]; }}
+    """
+    arrays = completed(source).guesses.arrays
+    assert (arrays["where"].limit, arrays["plain"].limit) == (size("n"), None)
+    assert arrays["where"].why_fill.startswith("addresses in t follow from them")
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_how_many_values_are_zero_makes_no_index(completed) -> None:
+    source = f"""
+    __global__ void keep(const int* x, int* y, int* count, int n) {{ {LINE}
+      if (i < n && x[i] > 0) {{ int at = atomicAdd(count, 1); y[at] = x[i]; }} }}
+    """
+    assert completed(source).guesses.arrays["x"].limit is None
+
+
+def test_shared_memory_that_nobody_says_the_size_of(completed) -> None:
+    source = f"""
+    __device__ float* pool() {{ extern __shared__ float room[]; return room; }}
+    __global__ void f(float* y, int n) {{ float* s = pool(); {LINE}
+      s[2 * threadIdx.x] = i; __syncthreads(); if (i < n) y[i] = s[2 * threadIdx.x ^ 2]; }}
+    void go(float* y, int n, size_t bytes) {{ f<<<(n + 127) / 128, 128, bytes>>>(y, n); }}
+    """
+    guesses = completed(source).guesses
+    assert guesses.shared_bytes == number(4 * 255)
+    assert guesses.block == [number(128)]
+
+
+STENCIL = """
+#define IDX(i, j, k) (((i) * ny + (j)) * nz + (k))
+__global__ void seven_points(const float* u, float* v, int nx, int ny, int nz) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = blockIdx.y * blockDim.y + threadIdx.y;
+    int i = blockIdx.z * blockDim.z + threadIdx.z;
+    if (i >= 1 && i < nx - 1 && j >= 1 && j < ny - 1 && k >= 1 && k < nz - 1)
+        v[IDX(i, j, k)] = u[IDX(i - 1, j, k)] + u[IDX(i + 1, j, k)] + u[IDX(i, j - 1, k)]
+                        + u[IDX(i, j + 1, k)] + u[IDX(i, j, k - 1)] + u[IDX(i, j, k + 1)];
+}
+"""
+SPARSE_AT_FIRST = """
+    int at = i >> 17 ? i : i % 1000;
+    for (int k = 0; k < 1; ++k) at ^= 0;
+    if (i < n) y[at] ="""
+
+
+def test_an_interior_that_is_written_is_part_of_the_whole(completed) -> None:
+    guesses = completed(STENCIL).guesses
+    assert not guesses.trouble
+    assert {each.length.text for each in guesses.arrays.values()} == {"nx * ny * nz"}
+
+
+def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(completed) -> None:
+    source = f"""__global__ void f(const float* x, float* y, int n) {{
+        {LINE} {SPARSE_AT_FIRST} x[i]; }}"""
+    guesses = completed(source).guesses
+    assert not guesses.trouble
+    assert guesses.arrays["y"].length == size("n")
+    assert guesses.arrays["y"].why == "as far as it reaches in small cases, and as long as x"
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
+    source = f"__global__ void f(float* y, int n) {{ {LINE} {SPARSE_AT_FIRST} i; }}"
+    proposal = completed(source)
+    assert proposal.guesses.arrays["y"].length is None
+    assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
+    assert proposal.draft().remarks == (
+        "how long y is cannot be told: at larger sizes the kernel reaches more of it than small "
+        "cases say",
+    )
+
+
+HISTOGRAM = """
+__global__ void histogram(const unsigned* data, unsigned* bins, int n, int nbins) {
+    extern __shared__ unsigned local[];
+    __shared__ unsigned total[256];
+    total[threadIdx.x] = 0;
+    for (int b = threadIdx.x; b < nbins; b += blockDim.x) local[b] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&local[data[i]], 1u);
+    __syncthreads();
+    for (int b = threadIdx.x; b < nbins; b += blockDim.x)
+        atomicAdd(&bins[b], local[b] + total[(threadIdx.x + 1) % 256]);
+}
+"""
+
+
+def test_sizes_shrink_until_a_block_has_shared_memory_for_them(completed) -> None:
+    guesses = completed(HISTOGRAM).guesses
+    assert guesses.shared_bytes is not None
+    assert guesses.shared_bytes.text == "4 * nbins"
+    assert guesses.sizes == {"n": 1 << 24, "nbins": 8192}
+    assert guesses.why["sizes.nbins"] == "a block has shared memory for as many"
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_a_case_that_needs_more_shared_memory_than_there_is_gets_smaller(completed) -> None:
+    source = """
+    __device__ float* pool() { extern __shared__ float room[]; return room; }
+    __global__ void reverse(float* d, int n) {
+        float* s = pool();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = d[i];
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) d[i] = s[n - 1 - i];
+    }
+    void go(float* d, int n, size_t bytes) { reverse<<<1, 256, bytes>>>(d, n); }
+    """
+    guesses = completed(source).guesses
+    assert not guesses.trouble
+    assert guesses.shared_bytes is not None
+    assert guesses.shared_bytes.text == "4 * n"
+    assert guesses.sizes == {"n": 8192}
+    assert guesses.check_sizes["n"] <= 8192
+
+
+def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
+    source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
+    (question,) = (text for _, text in completed(source).draft().unfilled)
+    assert question.startswith("# with these values the kernel goes wrong: ")
+    assert "bytes before y" in question
+
+
+def test_what_goes_wrong_is_at_its_line_of_the_file_with_the_specification(completed) -> None:
+    source = f"""__global__ void f(const float* x, float* y, int n) {{ {LINE}
+        if (i < n) {{
+            float a = x[i ^ 4];
+            y[i] = a; }} }}
+    """
+    (remark,) = completed(source).draft().remarks
+    text = completed(source).draft().text
+    (number,) = re.findall(r"kernel\.cu:(\d+)", remark)
+    assert text.splitlines()[int(number) - 1].strip() == "float a = x[i ^ 4];"
+
+
+def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> None:
+    source = f"__global__ void copy_twice(const float* x, float* y, int n) {{ {LINE}\n"
+    source += "  if (i < n) y[i] = 2 * x[i]; }"
+    guesses = completed(source).guesses
+    assert guesses.reference is None
+    assert guesses.why["reference"] == "the result is not that of copy; it is not checked"
+
+
+def test_a_reference_that_does_not_fit_the_arrays_is_taken_back(completed) -> None:
+    source = f"""
+    __global__ void dot(const float4* a, const float* b, float* sum, int n) {{ {LINE}
+        if (i < n) atomicAdd(sum, a[i].x * b[i]); }}
+    """
+    proposal = completed(source)
+    assert proposal.guesses.reference is None
+    assert (proposal.guesses.flops, proposal.guesses.why.get("reference")) == (None, None)
+    assert proposal.draft().remarks == ()
+    assert proposal.guesses.check_sizes["n"] % 32  # and it was tried
+
+
+def test_a_right_reference_stays(completed) -> None:
+    source = f"__global__ void copy_once(const float* x, float* y, int n) {{ {LINE}\n"
+    source += "  if (i < n) y[i] = x[i]; }"
+    assert completed(source).guesses.reference == "copy"
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_another_version_that_differs_is_no_question(completed, tmp_path) -> None:
+    old = tmp_path / "old.cu"
+    old.write_text(f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i] = 1; }}")
+    source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i] = 2; }}"
+    proposal = completed(source, against=old)
+    assert proposal.draft().unfilled == ()
+    assert "differs from old.cu" in proposal.draft().remarks[0]
+
+
+@given(st.integers(1, 12), st.integers(-3, 9), st.integers(2, 40), st.integers(2, 40))
+def test_a_product_that_fits_all_cases(times, more, n, m) -> None:
+    cases = [{"n": n, "m": m}, {"n": 2 * n, "m": m}, {"n": n, "m": 3 * m}]
+    wanted = size("n") * size("m") * number(times) + number(more)
+    ends = [(case, wanted.value(case)) for case in cases]
+    found = fitted(ends, [size("n"), size("m")])
+    assert found is not None
+    assert [found.value(case) for case in cases] == [end for _, end in ends]
+
+
+def test_where_nothing_is_exact_a_plain_product_comes_first() -> None:
+    """63 of a tile of 8 by 8 are nearer to the interior in these cases, and too few in others."""
+    cases = [{"n": 64, "m": 64}, {"n": 64, "m": 32}, {"n": 32, "m": 64}]
+    ends = [(case, (case["n"] - 1) * case["m"] - 1) for case in cases]
+    tiles = [ceil_div(size(name), number(8)) for name in ("n", "m")]
+    assert fitted(ends, [size("n"), size("m"), *tiles]) == size("n") * size("m")
+
+
+def test_nothing_fits_what_no_size_decides() -> None:
+    ends = [({"n": 10}, 1000), ({"n": 20}, 17)]
+    assert fitted(ends, [size("n")]) is None

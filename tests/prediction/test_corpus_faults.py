@@ -1,0 +1,87 @@
+"""Every kernel of the ladders and the corpus is right, and so nothing may be told of it.
+
+Without one barrier some of them race, and that has to be told.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.few import few
+
+from kernelprof.launch.run.trial import LaunchError
+from kernelprof.launch.specification.overrides import LaunchOverrides
+from kernelprof.prediction.binding import bind
+from kernelprof.prediction.checking import watched
+from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.problems import NotRunnableError
+from sassim.faults import RaceError
+from sassim.interpreter.context import NotKnownError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CUDA = Path(__file__).parents[2] / "cuda"
+FILES = sorted(CUDA.rglob("*.cu"))
+PARTS = 8
+
+WITHOUT_BARRIER = {
+    # Removed is the first barrier in the source, or the one of that number.
+    "ladder/12_warp_tile.cu": 0,
+    "ladder/13_double_buffered.cu": -1,
+    "pairs/transpose-wide-padded-tile/before.cu": 0,
+    "pairs/chebyshev-series-in-double/before.cu": 0,
+    "pairs/bought-together-one-warp-blocks/after.cu": -1,
+    "pairs/hash-join-room-for-most-groups/after.cu": 0,
+    "pairs/running-sums-raking-stride/before.cu": -1,
+    "pairs/dgemm-one-output-a-thread/before.cu": -1,
+    "pairs/covariance-product-unsplit/before.cu": 0,
+    "ladder/bf16/03_cp_async_ring.cu": 0,
+}
+TRIED = "pairs/transpose-wide-padded-tile/before.cu"
+BARRIER = re.compile(r"__syncthreads\(\)")
+
+
+def run(source: Path) -> None:
+    """Compile a source and watch it at its check sizes."""
+    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    spec, folder = found.spec, source.parent
+    sizes = spec.resolve(spec.check_sizes)
+    watched(spec, bind(found.code, found.built, sizes, folder, str(source)), source)
+
+
+def runnable(files: list[Path]) -> Iterator[str]:
+    """Run sources; gives what is told of those that can be run."""
+    for file in files:
+        try:
+            run(file)
+        except (NotRunnableError, NotKnownError):
+            continue
+        except LaunchError as error:
+            yield f"{file.relative_to(CUDA)}: {error.what}"
+
+
+@pytest.mark.slow("compiles and runs 300 kernels")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_told_of_a_right_kernel(part: int) -> None:
+    assert list(runnable(FILES[part::PARTS])) == []
+
+
+@pytest.mark.parametrize("name", few(WITHOUT_BARRIER, *TRIED, why="runs a kernel"))
+def test_a_barrier_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
+    source = CUDA / name
+    for each in source.parent.iterdir():
+        if each.is_file():
+            shutil.copy(each, tmp_path)
+    text = source.read_text(encoding="utf-8")
+    place = list(BARRIER.finditer(text))[WITHOUT_BARRIER[name]]
+    copy = tmp_path / source.name
+    copy.write_text(text[: place.start()] + "(void)0" + text[place.end() :], encoding="utf-8")
+    with pytest.raises(LaunchError, match="race for shared memory") as caught:
+        run(copy)
+    assert isinstance(caught.value.__cause__, RaceError)
+    assert re.fullmatch(rf"{re.escape(str(copy))}:\d+", caught.value.where or "")

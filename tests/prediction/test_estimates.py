@@ -1,0 +1,140 @@
+"""Units and waits that are predicted, against what an H200 measured of the same sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.support.captures import PAIRS
+from tests.support.few import few
+
+import kernelprof
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
+from kernelprof.comparison.sides import snapshot
+from kernelprof.model.capture import Origin
+from kernelprof.prediction.estimates import estimate
+
+CUDA = Path(__file__).parents[2] / "cuda"
+
+KERNELS = {
+    "chacha-nonce-search": "integer-throughput",
+    "cauchy-likelihood-log-a-sample": "sfu-throughput",
+    "edit-distance-table-diagonals": "shared-bank-conflicts",
+    "row-norms-thread-per-row": "uncoalesced-global-access",
+    "chebyshev-series-in-double": "fp64-throughput",
+}
+"""Pairs of the corpus whose ``before`` is predicted in a second, and what limits each."""
+
+UNITS = ("issue_slots", "alu_pipe", "fma_pipe", "xu_pipe", "fp64_pipe", "l1_throughput")
+POINTS = 2.5
+"""How far units may be off were the time the measured one."""
+TIMES = 1.25
+"""Factor by which the time may be off."""
+
+
+def value(capture: kernelprof.Capture, name: str) -> float:
+    """A metric of the only launch."""
+    return float(capture.columns[catalogue()[name].ncu[0]].values[0])
+
+
+@pytest.fixture(
+    scope="module",
+    params=few(KERNELS, next(iter(KERNELS)), why="a second to predict, as the first"),
+)
+def pair(request: pytest.FixtureRequest) -> tuple[str, kernelprof.Capture, kernelprof.Capture]:
+    """A name, the prediction of its ``before``, and the capture of it."""
+    name = request.param
+    recorded = PAIRS / name / "before"
+    predicted = kernelprof.predict(CUDA / "pairs" / name / "before.cu")
+    return name, predicted, kernelprof.read(recorded)
+
+
+def test_work_and_time_are_the_measured(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, measured = pair
+    longer = value(predicted, "sm_cycles_elapsed") / value(measured, "sm_cycles_elapsed")
+    assert 1 / TIMES < longer < TIMES
+    for name in UNITS:
+        busy = value(predicted, name) * longer
+        assert busy == pytest.approx(value(measured, name), abs=POINTS), name
+
+
+def test_what_warps_wait_for_adds_up(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    """To the time between two instructions of a warp, which follows from how many there are."""
+    _, predicted, _ = pair
+    cycles = value(predicted, "warp_cycles_per_instruction")
+    waits = sum(value(predicted, f"stall_{name}") for name in STALLS)
+    assert waits == pytest.approx(cycles, rel=0.01)
+    issued = value(predicted, "issue_slots_active") / 100
+    assert value(predicted, "active_warps") == pytest.approx(cycles * issued, rel=0.01)
+
+
+def test_verdict_is_the_measured(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    name, predicted, measured = pair
+    (said,) = predicted.diagnose().kernels
+    (known,) = measured.diagnose().kernels
+    assert said.verdict.bottleneck == known.verdict.bottleneck == KERNELS[name]
+    assert said.verdict.status is known.verdict.status
+    sources = {each.source for each in said.verdict.evidence}
+    assert sources <= {Origin.PREDICTED, Origin.COMPILER, Origin.DERIVED}
+
+
+def test_intervals_hold_the_values(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, measured = pair
+    assert predicted.prediction is not None
+    known = predicted.prediction.intervals
+    assert {"duration", "issue_slots", "stall_long_scoreboard", "dram_throughput"} <= known.keys()
+    held = []
+    for name, (low, high) in known.items():
+        assert low <= value(predicted, name) <= high, name
+        if catalogue()[name].ncu[0] in measured.columns:
+            held.append(low <= value(measured, name) <= high)
+    assert len(held) > 30
+    assert sum(held) >= 0.9 * len(held)
+
+
+def test_no_time_of_a_prediction_is_compared(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, _ = pair
+    (kernel,) = snapshot(predicted, None, None, predicted.prediction).kernels
+    assert kernel.total_ns is None
+    assert kernel.times_ns == ()
+    assert not {"duration", "issue_slots", "l1_throughput"} & kernel.metrics.keys()
+    assert kernel.metrics["instructions"] > 0
+
+
+@pytest.mark.slow("two predictions of a second")
+def test_a_verdict_that_hangs_on_waits_is_never_sure() -> None:
+    source = CUDA / "pairs" / "cooling-rods-solved-from-one-end" / "before.cu"
+    (kernel,) = kernelprof.predict(source).diagnose().kernels
+    verdict = kernel.verdict
+    assert verdict.confidence is not kernelprof.Confidence.HIGH
+    assert OPEN_IN_A_CASE in verdict.notes
+    assert verdict.missing == ()
+    assert verdict.command == f"kernelprof diagnose {source} --preset full"
+
+
+@pytest.mark.slow("two predictions of a second")
+def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
+    source = CUDA / "pairs" / "row-norms-thread-per-row" / "before.cu"
+    for arch, confidence in (("sm_90", "high"), ("sm_80", "medium")):
+        (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
+        assert kernel.verdict.bottleneck == "uncoalesced-global-access"
+        assert kernel.verdict.confidence.value == confidence
+
+
+def test_what_the_model_of_time_does_not_have_gets_no_time() -> None:
+    waits = SimpleNamespace(opcode="SYNCS")
+    counted = SimpleNamespace(executed=lambda: iter([(waits, None, None)]))
+    assert estimate(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]

@@ -1,0 +1,44 @@
+"""Kernels of the ladders and the corpus: what is left out and assumed changes no count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelprof.launch.specification.overrides import LaunchOverrides
+from kernelprof.prediction.binding import bind
+from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.problems import NotRunnableError
+from sassim.counters.counters import BlockCounters
+from sassim.counters.launch_counters import count
+from sassim.interpreter.interpreter import Interpreter
+from sassim.loops.backward_slice import slice_program
+
+KERNELS = Path(__file__).parents[3] / "cuda"
+EACH = 12
+"""Of the corpus one in so many is taken."""
+SOURCES = [*sorted(KERNELS.glob("ladder/**/*.cu")), *sorted(KERNELS.glob("pairs/*/*.cu"))[::EACH]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
+    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    at, folder = found.spec.resolve(found.spec.check_sizes), source.parent
+    try:
+        some, every = (bind(found.code, found.built, at, folder, "here") for _ in range(2))
+    except NotRunnableError as error:
+        pytest.skip(error.what)
+    counted = count(some.launch, slice_program(found.code), seconds=0.0)
+    block_counters = BlockCounters()
+    Interpreter(every.launch, counted.sample.blocks, block_counters).run()
+    assert counted.block_counters.accesses.keys() == block_counters.accesses.keys()
+    for key, accesses in block_counters.accesses.items():
+        for name, values in accesses.counts.items():
+            assert np.array_equal(values, counted.block_counters.accesses[key].counts[name]), key
+    assert counted.block_counters.runs.keys() == block_counters.runs.keys()
+    for start, run in block_counters.runs.items():
+        assert np.array_equal(run.warps, counted.block_counters.runs[start].warps), hex(start)
+        assert np.array_equal(run.threads, counted.block_counters.runs[start].threads), hex(start)

@@ -1,0 +1,122 @@
+"""Sectors and wavefronts of addresses; figures are those of counters in captures of an H200."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sassim.counters.transactions import (
+    atomic_wavefronts,
+    distinct_lines,
+    ideal_sectors,
+    most_alike,
+    sectors,
+    shared_wavefronts,
+)
+
+LANE = np.arange(32, dtype=np.int64)[None, :]
+BASE = 0x7F00_0000_0000
+
+
+def _wavefronts(addresses: np.ndarray, size: int, taking: np.ndarray | None = None):
+    found, ideal = shared_wavefronts(addresses, taking, size)
+    return found.tolist(), ideal.tolist()
+
+
+@pytest.mark.parametrize(
+    ("stride", "size", "wanted", "ideal"),
+    [
+        (4, 4, 4, 4),
+        (16, 16, 16, 16),
+        (64, 4, 32, 4),
+        (8, 4, 8, 4),
+        (0, 4, 1, 1),
+        (0, 16, 1, 1),
+        (1, 1, 1, 1),
+    ],
+)
+def test_sectors_of_a_stride(stride: int, size: int, wanted: int, ideal: int) -> None:
+    addresses = BASE + LANE * stride
+    assert sectors(addresses, None).tolist() == [wanted]
+    assert ideal_sectors(addresses, None, size).tolist() == [ideal]
+
+
+def test_an_access_that_does_not_begin_at_a_sector_takes_one_more() -> None:
+    assert sectors(BASE + 4 + LANE * 4, None).tolist() == [5]
+    assert distinct_lines(BASE + 4 + LANE * 4, None).tolist() == [2]
+
+
+def test_lanes_that_take_no_part_count_nothing() -> None:
+    addresses = BASE + LANE * 32
+    taking = np.zeros((1, 32), np.bool_)
+    assert sectors(addresses, taking).tolist() == [0]
+    taking[0, [3, 17, 30]] = True
+    assert sectors(addresses, taking).tolist() == [3]
+    assert ideal_sectors(addresses, taking, 4).tolist() == [1]
+
+
+@given(
+    st.lists(st.integers(0, 4095), min_size=32, max_size=32),
+    st.lists(st.booleans(), min_size=32, max_size=32),
+)
+def test_sectors_are_the_distinct_ones_of_the_lanes_that_take_part(offsets, some) -> None:
+    addresses = BASE + np.array([offsets], np.int64) * 4
+    taking = np.array([some])
+    chosen = {a >> 5 for a, t in zip(addresses[0].tolist(), some, strict=True) if t}
+    assert sectors(addresses, taking).tolist() == [len(chosen)]
+    lines = {a >> 2 for a in chosen}
+    assert distinct_lines(addresses, taking).tolist() == [len(lines)]
+
+
+@pytest.mark.parametrize(
+    ("stride", "size", "found", "ideal"),
+    [
+        (4, 4, 1, 1),
+        (8, 4, 2, 1),
+        (128, 4, 32, 1),
+        (0, 4, 1, 1),
+        (8, 8, 2, 2),
+        (16, 16, 4, 4),
+        (0, 8, 1, 1),
+        (0, 16, 2, 2),  # B of `ladder/03`: all of a warp read one float4, and it counts as two
+        (32, 16, 8, 4),
+    ],
+)
+def test_wavefronts_of_a_stride(stride: int, size: int, found: int, ideal: int) -> None:
+    assert _wavefronts(LANE * stride, size) == ([found], [ideal])
+    both = np.concatenate([LANE * stride, LANE * stride + 128])
+    assert _wavefronts(both, size) == ([found] * 2, [ideal] * 2)
+
+
+def test_neighbours_that_read_the_same_halve_the_passes() -> None:
+    pairs = (LANE // 2) * 16
+    assert _wavefronts(pairs, 16) == ([2], [2])
+    every_second = ((LANE // 4) * 2 + LANE % 2) * 16
+    assert _wavefronts(every_second, 16) == ([2], [2])
+    assert _wavefronts((LANE // 2) * 8, 8) == ([1], [1])
+
+
+@pytest.mark.parametrize(("threads", "found"), [(32, 2), (17, 2), (16, 1), (1, 1)])
+def test_parts_are_made_of_the_threads_that_take_part(threads: int, found: int) -> None:
+    """Before of `additive-synthesis-mixed-voices`: float4 for all, half of the warp at random."""
+    taking = np.zeros((1, 32), np.bool_)
+    taking[0, np.random.default_rng(threads).permutation(32)[:threads]] = True
+    assert _wavefronts(LANE * 0, 16, taking) == ([found], [found])
+
+
+def test_atomics_at_one_bank_go_one_after_the_other() -> None:
+    everyone = np.ones((1, 32), np.bool_)
+    assert [each.tolist() for each in atomic_wavefronts(LANE * 0, everyone)] == [[32], [1]]
+    assert [each.tolist() for each in atomic_wavefronts(LANE * 4, everyone)] == [[1], [1]]
+    half = LANE < 16
+    assert [each.tolist() for each in atomic_wavefronts(LANE % 4 * 128, half)] == [[16], [1]]
+
+
+@given(st.lists(st.integers(0, 5), min_size=32, max_size=32), st.integers(0, 2**32 - 1))
+def test_the_most_lanes_at_one_address(values, mask) -> None:
+    taking = (np.array([mask]) >> np.arange(32) & 1).astype(bool)[None, :]
+    chosen = [v for v, t in zip(values, taking[0], strict=True) if t]
+    most = max((chosen.count(each) for each in chosen), default=0)
+    assert most_alike(np.array([values], np.int64), taking).tolist() == [most]

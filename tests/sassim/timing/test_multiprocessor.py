@@ -1,0 +1,88 @@
+"""One SM with a few instructions whose times are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
+from sassim.timing.multiprocessor import COPY, GROUP, Multiprocessor, SharedUnitRates, SmTimes
+from sassim.timing.pipes import latencies
+from sassim.timing.segments import WarpSegments
+
+PLENTY = SharedUnitRates(
+    l2_sectors=2.0,
+    l2_partial_sectors=2.0,
+    dram_sectors=2.0,
+    written_far=0.0,
+    atomic_cycles=1.0,
+    halves=True,
+)
+FAR = MemoryTiming("load", passes=1.0, sectors=4.0, waits=1.0, far=0.0, serialized=0.0)
+L2 = latencies()["l2"]
+
+
+def op(
+    name: str, *, stall: int = 2, kind: str = "", memory: MemoryTiming | None = None, **more: int
+) -> TimedInstruction:
+    return TimedInstruction(
+        stall=stall,
+        waits=(),
+        result=more.get("result"),
+        operands=None,
+        pipe=-1,
+        cycles=0.0,
+        adu=0.0,
+        latency=0.0,
+        memory=memory,
+        kind=kind,
+        name=name,
+        pending=more.get("pending", -1),
+    )
+
+
+def run(*warps: tuple[TimedInstruction, ...], weight: float = 1.0) -> SmTimes:
+    """One block, each of whose warps carries out its instructions."""
+    steps = WarpSegments(
+        warps=tuple(((ops, weight),) for ops in warps),
+        warps_of_block=len(warps),
+        share_run=1.0,
+        instructions=sum(map(len, warps)),
+    )
+    return Multiprocessor(steps, PLENTY).run(1, 1)
+
+
+def test_a_warp_waits_as_long_as_its_code_says() -> None:
+    found = run((op("FADD", stall=7), op("FADD", stall=5), op("EXIT", stall=5)))
+    assert found.cycles == 17.0
+    assert found.instructions == 3.0
+    assert found.stalls["wait"] == 14.0
+
+
+def test_what_is_left_out_counts_by_its_weight() -> None:
+    once, often = (run((op("FADD", stall=4), op("EXIT")), weight=each) for each in (1.0, 10.0))
+    assert often.cycles == once.cycles
+    assert often.instructions == 10 * once.instructions
+    assert often.whole == 10.0
+
+
+def test_no_warp_leaves_a_barrier_before_the_last_has_come() -> None:
+    late = tuple(op("FADD", stall=10) for _ in range(20))
+    found = run((op("BAR", kind="barrier"), op("EXIT")), (*late, op("BAR", kind="barrier")))
+    assert found.cycles > 200.0
+    assert found.stalls["barrier"] > 195.0
+
+
+def test_copies_are_waited_for_by_groups() -> None:
+    copy = (op(COPY, memory=FAR), op(GROUP, result=0))
+    all_of_them = run((*copy, op("DEPBAR", pending=0), op("EXIT")))
+    assert L2 < all_of_them.cycles < L2 + 50.0
+    assert all_of_them.stalls["long_scoreboard"] > L2 - 20.0
+    one_under_way = run((*copy, op("DEPBAR", pending=1), op("EXIT")))
+    assert one_under_way.cycles < 20.0
+
+
+def test_steps_in_another_order_are_those_of_the_same_blocks() -> None:
+    ops = [((op(name),), 1.0) for name in "ABCDEF"]
+    steps = WarpSegments(tuple((each,) for each in ops), 2, 1.0, 6.0)
+    names = [warp[0][0][0].name for warp in steps.ordered(np.array([2, 0, 1])).warps]
+    assert names == ["E", "F", "A", "B", "C", "D"]
