@@ -28,11 +28,13 @@ def series(report: Report) -> Path:
     return report(SERIES)
 
 
-def shown(page: Page) -> str:
-    """The one kernel that is open."""
-    (card,) = page.locator("main > section.kernel:visible").all()
-    card.locator(".hero").wait_for()
-    return str(card.get_attribute("id"))
+def wait_for_kernel(page: Page, fragment: str) -> None:
+    """Wait until this kernel is open, and no other: the page opens it after the address changed."""
+    page.locator(f"#{fragment} .hero").wait_for()
+    opened = page.locator("main > section.kernel:visible").evaluate_all(
+        "cards => cards.map((card) => card.id)"
+    )
+    assert opened == [fragment]
 
 
 def test_areas_are_as_large_as_shares(series: Path, open_page: OpenPage):
@@ -70,7 +72,7 @@ def test_kernels_stand_together_by_their_range(report: Report, open_page: OpenPa
 def test_a_kernel_opens_beside_the_list(series: Path, open_page: OpenPage):
     page = open_page(series)
     page.locator(".treemap a").nth(2).click()
-    assert shown(page) == "kernel-3"
+    wait_for_kernel(page, "kernel-3")
     place, list_of = (page.locator(each).bounding_box() for each in ("#kernel-3", "#kernels"))
     assert place is not None
     assert list_of is not None
@@ -86,17 +88,16 @@ def test_keys_and_buttons_go_through_the_list_as_it_is(series: Path, open_page: 
     page = open_page(series)
     page.click("#kernels th button:text-is('kernel')")
     page.locator("#kernels tbody a").first.click()
-    assert shown(page) == "kernel-8"  # atomic_hot
+    wait_for_kernel(page, "kernel-8")  # atomic_hot
     page.keyboard.press("ArrowRight")
-    page.wait_for_url("**#kernel-14")
-    assert shown(page) == "kernel-14"  # bank_conflict
+    wait_for_kernel(page, "kernel-14")  # bank_conflict
     page.click(".steps button:text-is('Next')")
-    page.wait_for_url("**#kernel-24")
+    wait_for_kernel(page, "kernel-24")
     page.click(".steps button:text-is('Previous')")
-    page.wait_for_url("**#kernel-14")
+    wait_for_kernel(page, "kernel-14")
     assert page.locator(".steps .place").inner_text() == "2 of 26"
     page.go_back()
-    page.wait_for_url("**#kernel-24")
+    wait_for_kernel(page, "kernel-24")
     page.keyboard.press("Escape")
     page.wait_for_url("**#kernels")
     page.locator("main > section.kernel:visible").wait_for(state="hidden")
@@ -116,11 +117,11 @@ def test_on_a_phone_a_kernel_stands_in_place_of_the_list(series: Path, open_page
         == '"launches"'
     )
     rows.first.locator("a").first.click()
-    assert shown(page) == "kernel-1"
+    wait_for_kernel(page, "kernel-1")
     assert not page.locator("#kernels").is_visible()
     assert not has_horizontal_scroll(page)
     page.click(".steps a")
-    assert page.locator("#kernels").is_visible()
+    page.locator("#kernels").wait_for()
 
 
 @pytest.mark.parametrize("dark", DARK_FIRST)
@@ -130,6 +131,6 @@ def test_the_accessibility_checker_finds_nothing(
     page = open_page(series, dark=dark)
     assert axe_violations(page) == []
     page.locator(".treemap a").first.click()
-    shown(page)
+    page.locator("main > section.kernel:visible .hero").wait_for()
     assert undrawn_charts(page) == []
     assert axe_violations(page) == []
