@@ -17,7 +17,7 @@ from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
 from kernelprof.launch.processes import Interrupts
-from kernelprof.model.capture import SourceLine
+from kernelprof.model.capture import SampledLine
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import read_lines
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parents[1] / "captures" / "source_page"
 FIXTURE = "/project/tests/kernels/fixture.cu"
 LINES = (
-    SourceLine("k.cu", "k(int)", 7, 13),
-    SourceLine('/a/"b", c.cuh', "void m<1, 2>(é)", 1042, 1_386_212),
-    SourceLine("k.cu", "k(int)", 8, 0),
+    SampledLine("k.cu", "k(int)", 7, 13),
+    SampledLine('/a/"b", c.cuh', "void m<1, 2>(é)", 1042, 1_386_212),
+    SampledLine("k.cu", "k(int)", 8, 0),
 )
 RUN = RunFacts(
     command=("ncu", "./app"),
@@ -59,7 +59,7 @@ def _packed(text: bytes) -> bytes:
     return gzip.compress(text, mtime=0)
 
 
-def _stored(folder: Path, *parts: tuple[SourceLine, ...] | None) -> Manifest:
+def _stored(folder: Path, *parts: tuple[SampledLine, ...] | None) -> Manifest:
     """A directory with the lines of several runs."""
     runs = []
     with draft(folder) as stage:
@@ -86,7 +86,7 @@ def test_lines_of_several_runs_are_added_up(tmp_path: Path) -> None:
     manifest = _stored(tmp_path / "out", LINES[:1], None, (*LINES[1:2], *LINES[:1]))
     assert [run.lines for run in manifest.runs] == ["lines.csv.gz", None, "lines.2.csv.gz"]
     assert read_lines(tmp_path / "out", manifest) == (
-        SourceLine("k.cu", "k(int)", 7, 26),
+        SampledLine("k.cu", "k(int)", 7, 26),
         LINES[1],
     )
 
@@ -154,7 +154,7 @@ def ncu(tmp_path: Path) -> Path:
     return path
 
 
-def _export(ncu: Path) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+def _export(ncu: Path) -> tuple[tuple[SampledLine, ...], tuple[SampledCode, ...]]:
     report = ncu.with_name("capture.1.ncu-rep")
     with Interrupts() as interrupts:
         return collection.export_lines(
@@ -169,7 +169,7 @@ def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) ->
         ("strided(const float *, float *, int, int)", "fixture.cu", 3867),
         ("rounds(float *, int)", "fixture.cu", 4971),
     ]
-    assert found[0] == SourceLine("fixture.cu", "scale(float *, float, int)", 13, 20)
+    assert found[0] == SampledLine("fixture.cu", "scale(float *, float, int)", 13, 20)
     assert len(found) == 14
     assert (tmp_path / "asked").read_text(encoding="utf-8").split() == [
         "--import",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.prediction import Access, Amount, LineWork, Predicted
+from kernelprof.model.prediction import Amount, LineWork, Predicted, PredictedAccess
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Snapshot
 
 FILE = "k.cu"
@@ -44,9 +44,9 @@ def access(
     space: str = "global",
     kind: str = "load",
     file: str = FILE,
-) -> Access:
+) -> PredictedAccess:
     """What a line asks for; the ideal is 10 of either."""
-    return Access(
+    return PredictedAccess(
         file=file,
         line=line,
         space=space,
@@ -62,7 +62,7 @@ def access(
 
 def predicted(
     text: tuple[str, ...],
-    *accesses: Access,
+    *accesses: PredictedAccess,
     lines: tuple[LineWork, ...] = (),
     arch: str = "sm_90",
     code: str = "a",

@@ -14,7 +14,7 @@ from tests.html.support import DARK_FIRST, has_horizontal_scroll, screenshot
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.collect.run import lines_to_csv
 from kernelprof.collect.store import CaptureDraft
-from kernelprof.model.capture import SourceLine
+from kernelprof.model.capture import SampledLine
 from kernelprof.model.records import to_json
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -44,7 +44,7 @@ def _capture(folder: Path, text: str, samples: dict[int, int]) -> Path:
     manifest = read_manifest(folder)
     assert manifest.source is not None
     path = manifest.source.path
-    data = lines_to_csv(SourceLine(path, "sgemm_shared_tile", *each) for each in samples.items())
+    data = lines_to_csv(SampledLine(path, "sgemm_shared_tile", *each) for each in samples.items())
     name, digest = CaptureDraft(folder, folder, replaces=False).store("lines", 0, data)
     run = replace(manifest.runs[0], lines=name, lines_sha256=digest)
     source = replace(manifest.source, sha256=hashlib.sha256(text.encode()).hexdigest())

@@ -11,8 +11,8 @@ import pytest
 
 from kernelprof.model.sampled import (
     Counts,
-    Instruction,
     SampledCode,
+    SampledInstruction,
     from_bytes,
     to_bytes,
     together,
@@ -23,11 +23,13 @@ LINES = Path(__file__).parents[1] / "captures" / "h200_lines"
 CODE = SampledCode(
     "k(int)",
     (
-        Instruction(
+        SampledInstruction(
             0, "LDC R1, c[0x0][0x28]", (SourceLocation("k.cu", 3),), Counts(5, {"wait": 4})
         ),
-        Instruction(16, "EXIT", (), Counts(2, {"selected": 2}, executed=8, sectors=0)),
-        Instruction(32, "NOP", (SourceLocation("k.cu", 3), SourceLocation("h.cuh", 9)), Counts()),
+        SampledInstruction(16, "EXIT", (), Counts(2, {"selected": 2}, executed=8, sectors=0)),
+        SampledInstruction(
+            32, "NOP", (SourceLocation("k.cu", 3), SourceLocation("h.cuh", 9)), Counts()
+        ),
     ),
     {SourceLocation("k.cu", 3): 'extern "C" é', SourceLocation("h.cuh", 9): "}"},
 )

@@ -6,7 +6,7 @@ import pytest
 from tests.comparison.predicted import SPECIFICATION, access, amount, predicted
 
 from kernelprof.model.manifest import SourceFacts
-from kernelprof.model.prediction import Access, PredictionFacts
+from kernelprof.model.prediction import PredictedAccess, PredictionFacts
 from kernelprof.report.document import Document
 from kernelprof.report.documents import prediction
 from kernelprof.report.documents.prediction import NeedlessTraffic, accesses
@@ -15,7 +15,7 @@ from kernelprof.report.writers import Screen, terminal
 TEXT = "one\n\n  third = a[i];\n  b[3 * i] = third;\n"
 
 
-def facts(*found: Access) -> PredictionFacts:
+def facts(*found: PredictedAccess) -> PredictionFacts:
     return PredictionFacts(predicted((), *found), SourceFacts("k.cu", "0" * 64, SPECIFICATION))
 
 
@@ -62,14 +62,14 @@ def test_all_of_local_memory_is_needless() -> None:
         (access(3, wavefronts=36, requests=16, space="shared"), "2.25 wavefronts"),
     ],
 )
-def test_what_a_request_takes(each: Access, text: str) -> None:
+def test_what_a_request_takes(each: PredictedAccess, text: str) -> None:
     (found,) = accesses(facts(each))
     assert found.text == text
 
 
 def test_what_asks_for_nothing_and_constants_are_left_out() -> None:
     unasked = access(3, sectors=0, requests=0)
-    constant = Access("k.cu", 4, "constant", "load", 4, 1, amount(8))
+    constant = PredictedAccess("k.cu", 4, "constant", "load", 4, 1, amount(8))
     assert accesses(facts(unasked, constant)) == []
     assert accesses(None) == []
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.source import LaunchHashes
     from kernelprof.launch.specification.spec import LaunchSpec
-    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.capture import Capture, SampledLine
     from kernelprof.model.manifest import Manifest, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
@@ -37,7 +37,7 @@ class RecordedCapture:
 
     manifest: Manifest
     capture: Capture
-    lines: tuple[SourceLine, ...] | None = None
+    lines: tuple[SampledLine, ...] | None = None
 
 
 class NoRecordError(Exception):

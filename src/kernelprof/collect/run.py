@@ -32,7 +32,7 @@ from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
-from kernelprof.model.capture import DEVICE_NAME, SourceLine, summed
+from kernelprof.model.capture import DEVICE_NAME, SampledLine, summed
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
 from kernelprof.model.survey import Replay
@@ -79,7 +79,7 @@ def names_for(
 
 def export_lines(
     ncu: str, report: Path, interrupts: Interrupts, name: Callable[[str], str]
-) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+) -> tuple[tuple[SampledLine, ...], tuple[SampledCode, ...]]:
     """Export the samples of a report by source line and by instruction.
 
     Raises :class:`NoLinesError` for every failure: a capture is worth keeping without them.
@@ -103,7 +103,7 @@ def export_lines(
 
 def _print_page(
     ncu: str, report: Path, page: Path, interrupts: Interrupts, what: str
-) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+) -> tuple[tuple[SampledLine, ...], tuple[SampledCode, ...]]:
     from kernelprof.sources.ncu.instructions import read_instructions
     from kernelprof.sources.ncu_report import LARGEST_PAGE, read_source_page
 
@@ -121,7 +121,7 @@ def _print_page(
         return sampled_lines, tuple(sampled)
 
 
-def lines_to_csv(lines: Iterable[SourceLine]) -> bytes:
+def lines_to_csv(lines: Iterable[SampledLine]) -> bytes:
     """Lines as their file holds them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -166,7 +166,7 @@ class Session:
     progress: Progress = field(default_factory=Progress)
     name_file: Callable[[str], str] = same_name
     runs: list[RunFacts] = field(default_factory=list)
-    lines: tuple[SourceLine, ...] | None = None
+    lines: tuple[SampledLine, ...] | None = None
     code: tuple[SampledCode, ...] = ()
     _first: Capture | None = None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.survey.measure import Surveyed
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.run.prepare import PreparedKernel
-    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.capture import Capture, SampledLine
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import Manifest
 
@@ -44,7 +44,7 @@ class ProfileResult:
     manifest: Manifest
     drill_down: DrillDown | None = None
     recorded: bool = False
-    lines: tuple[SourceLine, ...] | None = None
+    lines: tuple[SampledLine, ...] | None = None
     diagnosis: Diagnosis | None = None
 
 

@@ -230,7 +230,7 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLine:
+class SampledLine:
     """One line of one file in one kernel, and the samples of warps at its instructions."""
 
     file: str
@@ -239,7 +239,7 @@ class SourceLine:
     samples: int
 
 
-def summed(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
+def summed(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
     """One entry for each file, kernel and line, in the order in which they came.
 
     A kernel that was launched twice has each of its lines twice.
@@ -248,10 +248,10 @@ def summed(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
     for each in lines:
         key = (each.file, each.function, each.line)
         samples_of[key] = samples_of.get(key, 0) + each.samples
-    return tuple(SourceLine(*key, samples) for key, samples in samples_of.items())
+    return tuple(SampledLine(*key, samples) for key, samples in samples_of.items())
 
 
-def shares(lines: Iterable[SourceLine], file: str) -> dict[str, dict[int, float]]:
+def shares(lines: Iterable[SampledLine], file: str) -> dict[str, dict[int, float]]:
     """By kernel: lines of one file with their share of all samples of that kernel.
 
     Samples in other files count in the whole. A line without a sample is left out.

@@ -26,7 +26,7 @@ class Amount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class PredictedAccess:
     """What accesses of one kind, width and pattern at one source line ask of memory in a launch.
 
     ``space`` is ``global``, ``shared``, ``local`` or ``constant``, ``kind`` ``load``, ``store``,
@@ -105,7 +105,7 @@ class Predicted:
     file: str = ""
     """The source, as accesses name it."""
     text: tuple[str, ...] = ()
-    accesses: tuple[Access, ...] = ()
+    accesses: tuple[PredictedAccess, ...] = ()
     """Those first that move the most."""
     lines: tuple[LineWork, ...] = ()
     mistake: Mistake | None = None

@@ -76,7 +76,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class SampledInstruction:
     """A machine instruction.
 
     ``offset`` is in bytes from the first of its function, and so are the targets of branches in
@@ -99,7 +99,7 @@ class SampledCode:
     """
 
     function: str
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[SampledInstruction, ...]
     source: Mapping[SourceLocation, str] = field(default_factory=dict)
     whole: str = ""
 
@@ -220,7 +220,7 @@ def _code(
 ) -> SampledCode:
     counters = {name: dict(pairs) for name, pairs in stored.counters.items() if name in COUNTERS}
     instructions = tuple(
-        Instruction(
+        SampledInstruction(
             offset,
             text,
             tuple(locations[number] for number in numbers),

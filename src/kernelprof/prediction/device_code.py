@@ -105,7 +105,7 @@ class DeviceCode:
 
 
 @dataclass(slots=True)
-class _File:
+class _SourceFile:
     data: bytes
     folder: Path
     root: Node
@@ -149,9 +149,9 @@ def device_code(
     )
 
 
-def _read(source: str, search: Search) -> dict[Path | None, _File]:
+def _read(source: str, search: Search) -> dict[Path | None, _SourceFile]:
     """The source, under ``None``, and the user's own files that it includes."""
-    found: dict[Path | None, _File] = {}
+    found: dict[Path | None, _SourceFile] = {}
     pending: deque[tuple[Path | None, str]] = deque([(None, source)])
     seen: set[Path] = set()
     size = 0
@@ -160,7 +160,7 @@ def _read(source: str, search: Search) -> dict[Path | None, _File]:
         text = text.removeprefix("\ufeff")
         folder = search.home if path is None else path.parent
         root = syntax.parse(text)
-        read = found[path] = _File(text.encode(), folder, root, parse_signatures(text, root))
+        read = found[path] = _SourceFile(text.encode(), folder, root, parse_signatures(text, root))
         for node, name in _includes(read.root):
             file = search.find(name, folder)
             if file is None or not search.is_own(file):
@@ -232,7 +232,7 @@ class _Writer:
         self.missing: list[str] = []
         self.spared = False
 
-    def text(self, file: _File, kept: frozenset[int]) -> str:
+    def text(self, file: _SourceFile, kept: frozenset[int]) -> str:
         """What is compiled of a file."""
         data = bytearray(file.data)
         if _OF_STD.search(file.data) and not self._wanted("std"):
@@ -261,7 +261,7 @@ class _Writer:
     def _wanted(self, name: str) -> bool:
         return not self._spare or name in self._used
 
-    def _include(self, file: _File, node: Node, name: str) -> str | None:
+    def _include(self, file: _SourceFile, node: Node, name: str) -> str | None:
         """What an include becomes; ``None`` if it stays."""
         own = file.included.get(node.start_byte)
         if own is not None:

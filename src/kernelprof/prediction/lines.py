@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.model.prediction import Access, Amount, LineWork
+from kernelprof.model.prediction import Amount, LineWork, PredictedAccess
 from sassim.counters.counters import BULK
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ UNKNOWN: tuple[str, int] = ("", 0)
 class ByLine:
     """What the lines of a kernel ask of memory, and what they execute."""
 
-    accesses: tuple[Access, ...]
+    accesses: tuple[PredictedAccess, ...]
     """Those first that move the most."""
     work: tuple[LineWork, ...]
 
@@ -64,7 +64,7 @@ class SourcePaths:
         return file if inside.startswith("..") else str(self._source.parent / inside)
 
 
-def _accesses(counted: LaunchCounters, places: SourcePaths) -> tuple[Access, ...]:
+def _accesses(counted: LaunchCounters, places: SourcePaths) -> tuple[PredictedAccess, ...]:
     """What each line asks of memory, by kind, width and pattern; the most moving first."""
     groups: dict[tuple[Key, Pattern], list[AccessCounters]] = defaultdict(list)
     for each in counted.block_counters.accesses.values():
@@ -74,7 +74,7 @@ def _accesses(counted: LaunchCounters, places: SourcePaths) -> tuple[Access, ...
         key = file, line, each.space, each.kind, each.size
         groups[key, _pattern(counted, each)].append(each)
     found = [
-        Access(
+        PredictedAccess(
             *key,
             instructions=len(group),
             requests=_amount(counted, group, "requests") or Amount(0, 0, 0),
@@ -102,7 +102,7 @@ def _pattern(counted: LaunchCounters, each: AccessCounters) -> Pattern:
     return first, second
 
 
-def _order(each: Access) -> tuple[float, str, int]:
+def _order(each: PredictedAccess) -> tuple[float, str, int]:
     moved = each.moved
     return (-moved.value if moved else 0.0, each.file, each.line)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.model.prediction import Access, Amount, Predicted
+    from kernelprof.model.prediction import Amount, Predicted, PredictedAccess
     from kernelprof.sources.source import Contents
 
 Result = TypeVar("Result")
@@ -320,7 +320,7 @@ def _prediction_json(counted: Predicted) -> PredictionJson:
     )
 
 
-def _access_json(access: Access) -> AccessJson:
+def _access_json(access: PredictedAccess) -> AccessJson:
     return AccessJson(
         file=access.file or None,
         line=access.line or None,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof import files
 from kernelprof.errors import InputError
-from kernelprof.model.capture import SourceLine, summed
+from kernelprof.model.capture import SampledLine, summed
 from kernelprof.model.inferred import sentences
 from kernelprof.model.sampled import from_bytes, together
 from kernelprof.resources import data_folder
@@ -164,14 +164,14 @@ def damaged(what: str, path: Path) -> InputError:
     )
 
 
-def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
+def lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
     """Lines out of their file; :class:`ValueError` where it is none."""
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
             raise ValueError("it begins with another header")
         lines = tuple(
-            SourceLine(file, function, _whole(line), _whole(samples))
+            SampledLine(file, function, _whole(line), _whole(samples))
             for file, function, line, samples in islice(rows, _MOST_LINES + 1)
         )
     except csv.Error as error:
@@ -188,7 +188,7 @@ def _whole(cell: str) -> int:
     return count
 
 
-def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
+def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] | None:
     """The samples by source line of all runs of a capture directory; ``None`` where it has none.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
@@ -196,7 +196,7 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
     files_of_lines = [
         (run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None
     ]
-    lines: list[SourceLine] = []
+    lines: list[SampledLine] = []
     for name, digest in files_of_lines:
         lines += _read(directory, name, digest, _MOST_LINES_BYTES, lines_from_csv)
     return summed(lines) if files_of_lines else None
@@ -259,7 +259,7 @@ def contents(target: str) -> Contents:
 
 
 def contents_of(
-    folder: Path, manifest: Manifest | None, lines: tuple[SourceLine, ...] | None
+    folder: Path, manifest: Manifest | None, lines: tuple[SampledLine, ...] | None
 ) -> Contents:
     """What is beside the counters of a capture that was kept at, or measured of, a place."""
     source = None if manifest is None else manifest.source

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
-from kernelprof.model.capture import SourceLine, summed
+from kernelprof.model.capture import SampledLine, summed
 from kernelprof.model.sampled import STALLS, Counts, SampledCode, together
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources.ncu.cells import split_cells
@@ -239,7 +239,7 @@ def _cell(package: Any, metric: Any) -> str:
     return repr(value) if math.isfinite(value) else ""
 
 
-def read_source_page(page: Iterable[str]) -> tuple[SourceLine, ...]:
+def read_source_page(page: Iterable[str]) -> tuple[SampledLine, ...]:
     """The source lines of a page with their samples, from its lines of text; a pure function.
 
     Empty where no kernel has line information, or where no samples were collected.
@@ -247,7 +247,7 @@ def read_source_page(page: Iterable[str]) -> tuple[SourceLine, ...]:
     return summed(_source_rows(page))
 
 
-def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
+def _source_rows(page: Iterable[str]) -> Iterator[SampledLine]:
     file = function = ""
     column: int | None = None
     for text in page:
@@ -267,7 +267,7 @@ def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
         elif column is not None and -column <= len(cells):
             line, samples = whole(cells[0]), whole(cells[column])
             if line is not None and samples is not None:
-                yield SourceLine(file, function, line, samples)
+                yield SampledLine(file, function, line, samples)
 
 
 _INSTRUCTION_BYTES: Final = 16

@@ -19,7 +19,7 @@ from kernelprof import files
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.capture import Capture, SampledLine
     from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
     from kernelprof.model.survey import Survey
@@ -109,7 +109,7 @@ class Contents:
 
     folder: Path
     manifest: Manifest | None = None
-    lines: tuple[SourceLine, ...] | None = None
+    lines: tuple[SampledLine, ...] | None = None
     source_text: str | None = None
     prediction: PredictionFacts | None = None
     survey: Survey | None = None

@@ -15,8 +15,8 @@ from kernelprof.analysis.stalls.blame import BLAMED, StallAnalysis
 from kernelprof.model.sampled import (
     STALLS,
     Counts,
-    Instruction,
     SampledCode,
+    SampledInstruction,
     SourceLocation,
     from_bytes,
 )
@@ -31,7 +31,7 @@ FILE = "k.cu"
 def code(*rows: tuple[int, str, Counts] | tuple[int, str], whole: str = "") -> SampledCode:
     """A kernel ``k``: each row is a line, the instruction's text, and what was counted at it."""
     instructions = tuple(
-        Instruction(
+        SampledInstruction(
             16 * number,
             row[1],
             (SourceLocation(FILE, row[0]),),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.stalls.blame import Weights
     from kernelprof.model.diagnosis import KernelDiagnosis
-    from kernelprof.model.sampled import Instruction, SampledCode
+    from kernelprof.model.sampled import SampledCode, SampledInstruction
     from kernelprof.model.waiting import SourceLocation
 
 MOST_LINES: Final = 5
@@ -89,7 +89,7 @@ class LineBlame:
         places = self._called_from(number).places
         return places[0] if places else None
 
-    def _called_from(self, number: int) -> Instruction:
+    def _called_from(self, number: int) -> SampledInstruction:
         caller = self._analysis.flow.callers[number]
         return self.code.instructions[number if caller is None else caller]
 

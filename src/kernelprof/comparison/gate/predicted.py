@@ -35,11 +35,11 @@ from kernelprof.model.waiting import SourceLocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kernelprof.model.prediction import Access, Amount, LineWork, Predicted
+    from kernelprof.model.prediction import Amount, LineWork, Predicted, PredictedAccess
 
     Where = tuple[str, int]
     Counts = Mapping[Where, float]
-    OfAccess = Callable[[Access], float]
+    OfAccess = Callable[[PredictedAccess], float]
     from kernelprof.comparison.gate.policy import Limits
     from kernelprof.model.comparison import CounterChange, KernelComparison
     from kernelprof.model.snapshot import KernelSnapshot
@@ -174,19 +174,19 @@ def _by_line(value: Callable[[LineWork], float]) -> Callable[[Predicted], Counts
     return lambda side: {(each.file, each.line): value(each) for each in side.lines}
 
 
-def _sectors(each: Access) -> float:
+def _sectors(each: PredictedAccess) -> float:
     return _value(each.sectors)
 
 
-def _wavefronts(each: Access) -> float:
+def _wavefronts(each: PredictedAccess) -> float:
     return _value(each.wavefronts)
 
 
-def _conflicts(each: Access) -> float:
+def _conflicts(each: PredictedAccess) -> float:
     return _value(each.wavefronts) - _value(each.ideal)
 
 
-def _requests(each: Access) -> float:
+def _requests(each: PredictedAccess) -> float:
     return each.requests.value
 
 

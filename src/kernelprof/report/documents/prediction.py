@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.analysis.rules import Threshold
-    from kernelprof.model.prediction import Access, Predicted, PredictionFacts
+    from kernelprof.model.prediction import Predicted, PredictedAccess, PredictionFacts
     from kernelprof.report.document import Block
 
 GLOBAL: Final = "global"
@@ -62,7 +62,7 @@ class Moved:
     ``ideal`` is ``None`` where adjacent addresses are no measure.
     """
 
-    access: Access
+    access: PredictedAccess
     a_request: float
     ideal: float | None
     bottleneck: str
@@ -89,14 +89,14 @@ def accesses(prediction: PredictionFacts | None) -> list[Moved]:
     )
 
 
-def _totals(accesses: Iterable[Access]) -> dict[bool, float]:
+def _totals(accesses: Iterable[PredictedAccess]) -> dict[bool, float]:
     totals: dict[bool, float] = defaultdict(float)
     for each in accesses:
         totals[each.space == SHARED] += each.moved.value if each.moved else 0.0
     return totals
 
 
-def _moved(each: Access, totals: dict[bool, float]) -> Moved:
+def _moved(each: PredictedAccess, totals: dict[bool, float]) -> Moved:
     bottleneck, notable = _RULES[each.space]
     moved = each.moved.value if each.moved else 0.0
     whole = totals[each.space == SHARED]
@@ -109,7 +109,7 @@ def _moved(each: Access, totals: dict[bool, float]) -> Moved:
     return Moved(each, moved / each.requests.value, ideal, bottleneck, waste)
 
 
-def _needless(each: Access) -> float:
+def _needless(each: PredictedAccess) -> float:
     return (each.needless or 0.0) * (each.moved.value if each.moved else 0.0)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.model.sampled import Counts, Instruction, SampledCode
+    from kernelprof.model.sampled import Counts, SampledCode, SampledInstruction
     from kernelprof.report.document import Block, Text
 
 MOST_INSTRUCTIONS: Final = 1000
@@ -212,7 +212,7 @@ def _shown_indices(machine: MachineListing) -> frozenset[int]:
     return frozenset(indices[: machine.most])
 
 
-def _line(machine: MachineListing, each: Instruction) -> MachineLine:
+def _line(machine: MachineListing, each: SampledInstruction) -> MachineLine:
     place = each.places[0] if each.places else None
     line, at = 0, ""
     if place is not None and place.file == machine.file:
@@ -250,16 +250,16 @@ PATHS: Final = (
 )
 
 
-def by_line(code: SampledCode, file: str) -> dict[int, list[Instruction]]:
+def by_line(code: SampledCode, file: str) -> dict[int, list[SampledInstruction]]:
     """The instructions of each line of a file."""
-    result: dict[int, list[Instruction]] = defaultdict(list)
+    result: dict[int, list[SampledInstruction]] = defaultdict(list)
     for each in code.instructions:
         if each.places and each.places[0].file == file:
             result[each.places[0].line].append(each)
     return dict(result)
 
 
-def traffic(instructions: Iterable[Instruction]) -> str:
+def traffic(instructions: Iterable[SampledInstruction]) -> str:
     """What accesses take for a request, and in brackets the ideal where that is less.
 
     Where the report does not say how often they were carried out, all their bytes.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.sampled import (
     STALLS,
     Counts,
-    Instruction,
     SampledCode,
+    SampledInstruction,
     together,
 )
 from kernelprof.model.waiting import SourceLocation
@@ -154,7 +154,7 @@ class ReadLaunch:
                 # Where code of a header was inlined is said at some of its instructions only.
                 places = [*called.get(places[0], ()), *places]
             shown = _TARGET.sub(inside, _LABEL.sub("", text))[:_LARGEST_TEXT]
-            instructions.append(Instruction(address - first, shown, tuple(places), counts))
+            instructions.append(SampledInstruction(address - first, shown, tuple(places), counts))
         used = {location for each in instructions for location in each.places}
         source = {
             location: text for location, text in self.source.items() if location in used and text
