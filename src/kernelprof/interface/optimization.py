@@ -13,9 +13,10 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from kernelprof import files, proposals
+from kernelprof.comparison.words import reason as summarize
 from kernelprof.errors import (
     ExitCode,
     InputError,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis, PathLike
 
     Policy = PathLike | Mapping[str, Any] | None
+    Say = Callable[[str], object]
+    Judged = tuple[Attempt, Diagnosis]
 
 ROUNDS: Final = 5
 COMMAND_LIMIT_S: Final = 600.0
@@ -83,39 +86,6 @@ class Refused(Exception):  # noqa: N818 (of a proposal, and no failure of ours)
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalJudgement:
-    """What the gate says of a proposal, and what follows from it."""
-
-    decision: Decision
-    reason: str
-    result: GateResult
-    diagnosis: Diagnosis
-    ratio: float | None = None
-
-
-class Judge(Protocol):
-    """Holds sources against each other."""
-
-    @property
-    def basis(self) -> Basis:
-        """What decides."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What qualifies all of it."""
-        ...
-
-    def diagnose_original(self, source: Path) -> Diagnosis:
-        """What limits the original."""
-        ...
-
-    def judge(self, before: Path, after: Path) -> ProposalJudgement:
-        """Whether the second is better. Raises what a wrong kernel raises."""
-        ...
-
-
 class PredictedJudge:
     """By what machine code counts, without a GPU."""
 
@@ -131,12 +101,13 @@ class PredictedJudge:
 
     def diagnose_original(self, source: Path) -> Diagnosis:
         capture = self._predict(source)
-        self._writes_all = not _unwritten_outputs(capture, source)
+        self._writes_all = not _explain_missing_output(capture, source)
         return capture.diagnose()
 
-    def judge(self, before: Path, after: Path) -> ProposalJudgement:
+    def judge(self, before: Path, after: Path) -> Judged:
+        """Whether the second is better. Raises what a wrong kernel raises."""
         sides = self._predict(before), self._predict(after)
-        if self._writes_all and (few := _unwritten_outputs(sides[1], after)):
+        if self._writes_all and (few := _explain_missing_output(sides[1], after)):
             raise Refused(Decision.WRONG, few)
         result = gate(*sides, policy=self._policy, rename=_rename(*sides))
         (kernel,) = result.kernels
@@ -146,10 +117,9 @@ class PredictedJudge:
             # What is counted must not be the same: that is no improvement.
             better = Code.COUNTER_BETTER in codes and not kernel.kernel.same_code
             decision = Decision.KEPT if better else Decision.NOT_BETTER
-        reason = _why(result)
-        if decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS:
-            reason = "it counts nothing less"
-        return ProposalJudgement(decision, reason, result, sides[1].diagnose())
+        unchanged = decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS
+        reason = "it counts nothing less" if unchanged else summarize(result)
+        return _judged(decision, reason, result, sides[1])
 
     def _predict(self, source: Path) -> Capture:
         text = source.read_bytes()
@@ -193,7 +163,7 @@ class MeasuredJudge:
             self._checks_measured_sizes = self._may_be_checked(source)
         return _capture_of(source, measured).diagnose()
 
-    def judge(self, before: Path, after: Path) -> ProposalJudgement:
+    def judge(self, before: Path, after: Path) -> Judged:
         from kernelprof.comparison import pairs, sides
         from kernelprof.comparison.compare import compare
         from kernelprof.comparison.gate.judge import judge as judge_change
@@ -217,15 +187,13 @@ class MeasuredJudge:
         result = judge_change(compare(*both, names), load_policy(self._policy))
         (kernel,) = result.kernels
         change = kernel.kernel.time
-        decision, reason = _declined(result), _why(result)
+        decision, reason = _declined(result), summarize(result)
         if decision is None:
             faster = change.outcome is TimeOutcome.FASTER
             decision = Decision.KEPT if faster else Decision.NOT_BETTER
             if not faster:
                 reason = f"its time: {change.outcome.value}"
-        return ProposalJudgement(
-            decision, reason, result, captures[after].diagnose(), _number(change.ratio)
-        )
+        return _judged(decision, reason, result, captures[after], change.ratio)
 
     def _may_be_checked(self, source: Path) -> bool:
         try:
@@ -240,7 +208,6 @@ class MeasuredJudge:
         from kernelprof.launch.run.prepare import prepare
         from kernelprof.launch.source import read_source, sidecar
         from kernelprof.launch.specification.overrides import LaunchOverrides
-        from kernelprof.launch.specification.reader import load_spec
         from kernelprof.proposals import check_at_measured_sizes
 
         spec, text = load_spec(source), read_source(source)
@@ -274,14 +241,13 @@ def _capture_of(source: Path, measured: ProfileResult) -> Capture:
     return as_result(Capture, measured.capture, contents=contents, recorded=measured.recorded)
 
 
-def _unwritten_outputs(capture: Capture, source: Path) -> str:
+def _explain_missing_output(capture: Capture, source: Path) -> str:
     """Why a kernel cannot have written all of its outputs at the measured sizes; empty: it can.
 
     The result is compared at the sizes of the check, and a kernel may return early at others. Each
     store writes the bytes of its threads at most. An output with a ``fill`` need not be written.
     """
     from kernelprof.launch.specification.elements import element_bytes
-    from kernelprof.launch.specification.reader import load_spec
     from kernelprof.launch.specification.spec import ResolvedArray
 
     prediction = capture.prediction
@@ -311,10 +277,24 @@ def _declined(result: GateResult) -> Decision | None:
     return Decision.NOT_BETTER if regression else Decision.UNDECIDED
 
 
-def _why(result: GateResult) -> str:
-    from kernelprof.comparison.words import reason
-
-    return reason(result)
+def _judged(
+    decision: Decision,
+    reason: str,
+    result: GateResult,
+    after: Capture,
+    ratio: float | None = None,
+) -> Judged:
+    diagnosis = after.diagnose()
+    attempt = Attempt(
+        0,
+        decision,
+        reason,
+        0.0,
+        gate=result.outcome,
+        ratio=None if ratio is None else float(ratio),
+        verdict=diagnosis.kernels[0].verdict,
+    )
+    return attempt, diagnosis
 
 
 def _rename(before: Capture, after: Capture) -> list[str]:
@@ -322,27 +302,16 @@ def _rename(before: Capture, after: Capture) -> list[str]:
     return [] if old == new else [f"{old}={new}"]
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
-
-
 @dataclass(frozen=True, slots=True)
 class Tried(Shown, Optimization):
     """What was tried for a kernel, and the best source of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    rounds: int
-    budget: float | None
-    command_s: float
 
 
 def optimize(
     source: PathLike,
     command: str,
     *,
-    remark: Callable[[str], object] = lambda _: None,
+    remark: Say = lambda _: None,
     interrupted: Callable[[Tried], object] = lambda _: None,
     progress: Progress | None = None,
     **options: Unpack[OptimizationOptions],
@@ -365,15 +334,23 @@ def optimize(
     if rounds < 1:
         raise UsageError(f"{rounds} rounds propose nothing", hint="ask for one at least")
     words = proposals.split_command(command)
-    judge: Judge = MeasuredJudge(options.get("policy"), progress)
+    judge: PredictedJudge | MeasuredJudge = MeasuredJudge(options.get("policy"), progress)
     if arch is not None or options.get("predict"):
         judge = PredictedJudge(arch, options.get("policy"), progress)
-    original = read_original(Path(source))
     with ExitStack() as folders:
-        loop = _Loop(Path(source), original, judge, words, folders=folders, remark=remark)
-        command_s = options.get("command_limit", COMMAND_LIMIT_S)
-        limits = _Limits(rounds, options.get("budget"), command_s)
-        return loop.run(limits, command, interrupted)
+        loop = _Loop(
+            source=Path(source),
+            original=read_original(Path(source)),
+            judge=judge,
+            command=command,
+            words=words,
+            rounds=rounds,
+            budget=options.get("budget"),
+            command_limit=options.get("command_limit", COMMAND_LIMIT_S),
+            folders=folders,
+            remark=remark,
+        )
+        return loop.run(interrupted)
 
 
 def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> Tried:
@@ -394,117 +371,125 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
     return as_result(Tried, tried, applied=bool(tried.kept))
 
 
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """``text`` is what was proposed, if it was judged, and ``diagnosis`` what limits that."""
+
+    attempt: Attempt
+    text: str = ""
+    diagnosis: Diagnosis | None = None
+
+
+@dataclass
 class _Loop:
-    def __init__(
-        self,
-        source: Path,
-        original: Original,
-        judge: Judge,
-        words: Sequence[str],
-        *,
-        folders: ExitStack,
-        remark: Callable[[str], object],
-    ) -> None:
-        self._source = source
-        self._original = original
-        self._judge = judge
-        self._words = words
-        self._folders = folders
-        self._remark = remark
+    source: Path
+    original: Original
+    judge: PredictedJudge | MeasuredJudge
+    command: str
+    words: Sequence[str]
+    rounds: int
+    budget: float | None
+    command_limit: float
+    folders: ExitStack
+    remark: Say
+
+    def __post_init__(self) -> None:
         self._rounds_done: list[_Round] = []
-        self._texts = {original.text: 0}
+        self._texts = {self.original.text: 0}
         self._begun = time.monotonic()
 
-    def run(self, limits: _Limits, command: str, interrupted: Callable[[Tried], object]) -> Tried:
+    def run(self, interrupted: Callable[[Tried], object]) -> Tried:
         """Ask for proposals until there is a reason to end."""
-        first = self._judge.diagnose_original(self._fresh("original", self._original.text))
+        first = self.judge.diagnose_original(self._fresh("original", self.original.text))
         try:
-            ended = self._ask_for_rounds(limits, first)
+            ended = self._ask_for_rounds(first)
         except (KeyboardInterrupt, Terminated):
-            interrupted(self._result(Ended.INTERRUPTED, limits, command, first))
+            interrupted(self._result(Ended.INTERRUPTED, first))
             raise
-        return self._result(ended, limits, command, first)
+        return self._result(ended, first)
 
-    def _ask_for_rounds(self, limits: _Limits, first: Diagnosis) -> Ended:
-        for number in range(1, limits.rounds + 1):
-            best = self._best()
-            diagnosis = best.diagnosis if best else first
+    def _ask_for_rounds(self, first: Diagnosis) -> Ended:
+        for number in range(1, self.rounds + 1):
+            diagnosis = self._best_diagnosis(first)
             if diagnosis.kernels[0].verdict.status is Status.AT_LIMIT:
                 return Ended.AT_LIMIT
-            left = math.inf if limits.budget is None else limits.budget - self._seconds()
+            left = math.inf if self.budget is None else self.budget - self._seconds()
             if left <= 0:
                 return Ended.BUDGET
-            brief = render(replace(diagnosis, origin=str(self._source)), BRIEF)
-            done = self._attempt(number, brief, min(left, limits.command_s))
+            brief = render(replace(diagnosis, origin=str(self.source)), BRIEF)
+            done = self._attempt(number, brief, min(left, self.command_limit))
             self._rounds_done.append(done)
             attempt = done.attempt
-            self._remark(f"round {number}: {attempt.decision.value}: {attempt.reason}")
+            self.remark(f"round {number}: {attempt.decision.value}: {attempt.reason}")
             if attempt.decision is Decision.NOTHING:
                 return Ended.NOTHING
-            if self._original.changed_files():
+            if self.original.changed_files():
                 return Ended.TAMPERED
         return Ended.ROUNDS
 
-    def _result(self, ended: Ended, limits: _Limits, command: str, first: Diagnosis) -> Tried:
-        best, text = self._best(), self._text()
-        reached = {Ended.ROUNDS: float(limits.rounds), Ended.BUDGET: limits.budget}
+    def _result(self, ended: Ended, first: Diagnosis) -> Tried:
+        reached = {Ended.ROUNDS: float(self.rounds), Ended.BUDGET: self.budget}
         checked = ended in {Ended.TAMPERED, Ended.INTERRUPTED}
-        changed = self._original.changed_files() if checked else ()
+        changed = self.original.changed_files() if checked else ()
         return Tried(
-            source=str(self._source),
-            command=command,
-            basis=self._judge.basis,
+            source=str(self.source),
+            command=self.command,
+            basis=self.judge.basis,
             ended=ended,
             attempts=self._attempts(),
             first=first.kernels[0].verdict,
-            last=(best.diagnosis if best else first).kernels[0].verdict,
-            text=text,
-            original=self._original.text,
-            diff=_diff(self._original.text, text, self._source.name),
+            last=self._best_diagnosis(first).kernels[0].verdict,
+            text=self._text(),
+            original=self.original.text,
+            diff=_diff(self.original.text, self._text(), self.source.name),
             seconds=self._seconds(),
             limit=reached.get(ended),
-            notes=self._judge.notes,
+            notes=self.judge.notes,
             changed=changed,
             saved=self._saved() if changed else "",
         )
 
     def _attempt(self, number: int, brief: str, time_limit: float) -> _Round:
         begun = time.monotonic()
-        printed, judged = "", None
+        printed, done = "", None
         try:
             folder = self._folder() / f"round-{number}"
-            file = self._original.write(folder / "work", self._text())
+            file = self.original.write(folder / "work", self._text())
             given = folder / "brief.txt"
             request = proposals.format_brief(brief, self._attempts(), file.name, self._text())
             given.write_text(request, encoding="utf-8")
             with processes.Interrupts() as interrupts:
                 ended = proposals.run_command(
-                    self._words, file, given, number, interrupts=interrupts, time_limit=time_limit
+                    self.words, file, given, number, interrupts=interrupts, time_limit=time_limit
                 )
             printed = proposals.last_printed(ended)
             if ended.code != 0:
                 raise Refused(Decision.FAILED, f"the command ended with exit code {ended.code}")
-            judged = self._decided(number, self._proposed(file, folder / "work"))
-            attempt = judged.attempt
+            done = self._decided(number, self._proposed(file, folder / "work"))
         except Refused as error:
-            attempt = Attempt(number, error.decision, error.reason, 0.0)
+            decision, reason = error.decision, error.reason
         except processes.TimeLimitError:
+            decision = Decision.FAILED
             reason = f"the command was still running after {time_limit:.0f} s and was ended"
-            attempt = Attempt(number, Decision.FAILED, reason, 0.0)
         except MissingToolError as error:
             if not self._rounds_done:
                 raise
-            attempt = Attempt(number, Decision.FAILED, error.what, 0.0)
+            decision, reason = Decision.FAILED, error.what
         except OSError as error:
+            decision = Decision.FAILED
             reason = f"its files cannot be read or written: {error.strerror or error}"
-            attempt = Attempt(number, Decision.FAILED, reason, 0.0)
-        diff = _diff(self._text(), judged.text, self._original.path.name) if judged else ""
-        attempt = replace(attempt, seconds=time.monotonic() - begun, diff=diff, printed=printed)
-        return _Round(attempt, judged if attempt.decision is Decision.KEPT else None)
+        if done is None:
+            done = _Round(Attempt(number, decision, reason, 0.0))
+            diff = ""
+        else:
+            diff = _diff(self._text(), done.text, self.original.path.name)
+        seconds = time.monotonic() - begun
+        attempt = replace(done.attempt, number=number, seconds=seconds, diff=diff, printed=printed)
+        return replace(done, attempt=attempt)
 
     def _proposed(self, file: Path, folder: Path) -> str:
         """The text that the command left. Raises :class:`Refused` where it is not to be judged."""
-        if changed := self._original.changed_files():
+        if changed := self.original.changed_files():
             changed_names = ", ".join(changed)
             raise Refused(
                 Decision.REFUSED, f"files outside of its folder are others now: {changed_names}"
@@ -519,7 +504,7 @@ class _Loop:
             raise Refused(Decision.NOT_BETTER, _again(self._texts[text]))
         return text
 
-    def _decided(self, number: int, text: str) -> _JudgedSource:
+    def _decided(self, number: int, text: str) -> _Round:
         """What becomes of a proposal: of copies that no command has seen."""
         self._texts[text] = number
         before = self._fresh("best", self._text())
@@ -528,39 +513,30 @@ class _Loop:
             spec = load_spec(after)
         except KernelprofError as error:
             raise Refused(Decision.WRONG, _in_line(error, after)) from error
-        if keys := changed_keys(self._original.spec, spec):
+        if keys := changed_keys(self.original.spec, spec):
             reason = f"it changes what it is judged by: {', '.join(keys)}"
             raise Refused(Decision.REFUSED, reason)
         try:
-            judgement = self._judge.judge(before, after)
+            attempt, diagnosis = self.judge.judge(before, after)
         except KernelprofError as error:
             lacking = error.exit_code is ExitCode.ENVIRONMENT
             what = Decision.UNDECIDED if lacking else Decision.WRONG
             raise Refused(what, _in_line(error, after)) from error
-        attempt = Attempt(
-            number,
-            judgement.decision,
-            judgement.reason,
-            0.0,
-            gate=judgement.result.outcome,
-            ratio=judgement.ratio,
-            verdict=judgement.diagnosis.kernels[0].verdict,
-        )
-        return _JudgedSource(attempt, text, judgement.diagnosis)
+        return _Round(attempt, text, diagnosis)
 
     def _fresh(self, name: str, text: str) -> Path:
-        return self._original.write(self._folder() / name, text)
+        return self.original.write(self._folder() / name, text)
 
     def _folder(self) -> Path:
         """A new folder, whose name no command has known while it ran."""
         made = tempfile.TemporaryDirectory(prefix="kernelprof-", ignore_cleanup_errors=True)
-        return Path(self._folders.enter_context(made)).resolve()
+        return Path(self.folders.enter_context(made)).resolve()
 
     def _saved(self) -> str:
         """A folder that stays, with the files as they were; empty where none can be written."""
         try:
             folder = Path(tempfile.mkdtemp(prefix="kernelprof-original-")) / "files"
-            self._original.write(folder, self._original.text)
+            self.original.write(folder, self.original.text)
         except OSError:
             return ""
         return str(folder)
@@ -568,28 +544,20 @@ class _Loop:
     def _attempts(self) -> tuple[Attempt, ...]:
         return tuple(each.attempt for each in self._rounds_done)
 
-    def _best(self) -> _JudgedSource | None:
-        return next((each.kept for each in reversed(self._rounds_done) if each.kept), None)
+    def _best(self) -> _Round | None:
+        rounds = reversed(self._rounds_done)
+        return next((each for each in rounds if each.attempt.decision is Decision.KEPT), None)
+
+    def _best_diagnosis(self, first: Diagnosis) -> Diagnosis:
+        best = self._best()
+        return first if best is None or best.diagnosis is None else best.diagnosis
 
     def _text(self) -> str:
         best = self._best()
-        return best.text if best else self._original.text
+        return best.text if best else self.original.text
 
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
-
-
-@dataclass(frozen=True, slots=True)
-class _JudgedSource:
-    attempt: Attempt
-    text: str
-    diagnosis: Diagnosis
-
-
-@dataclass(frozen=True, slots=True)
-class _Round:
-    attempt: Attempt
-    kept: _JudgedSource | None
 
 
 def _again(number: int) -> str:
