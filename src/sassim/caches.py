@@ -31,10 +31,10 @@ _SMALL_LOCAL: Final = 0.05
 """Share of local memory's sectors that miss L1 where all of it fits: what is touched first."""
 _ALONE: Final = 4
 """Sectors of a request that miss or hit apart from each other, at most."""
-_KEPT_WRITES: Final = 16 << 20
+_L2_DIRTY_BYTES: Final = 16 << 20
 """Bytes of what was written last that L2 of an H200 still holds when a kernel ends: 9 to 25 MB in
 its captures."""
-_NOT_BESIDE: Final = 0.8
+_READ_APART: Final = 0.8
 """Part of the sectors that several blocks read of which the reads lie far apart in time."""
 _ATOMIC_SECTORS: Final = 1.5
 """Sectors of L2 that an atomic takes for each thread at one address (our captures)."""
@@ -94,8 +94,8 @@ class CacheMisses:
     hottest: SectorEstimate
     """Turns of the hottest sector in the whole launch."""
 
-    def of(self, i: Instruction, each: AccessCounters) -> MissShares:
-        """What one instruction's accesses miss."""
+    def shares_of(self, i: Instruction, each: AccessCounters) -> MissShares:
+        """Return what one instruction's accesses miss."""
         if each.kind not in ("load", "copy"):
             return MissShares(1.0, 1.0, 0.0)
         share = self.local if each.space == "local" else self.by_instruction.get(id(i), 1.0)
@@ -229,14 +229,14 @@ def _device_memory(
         high = max(high, loaded.high)
         again = value * _read_again(counters, gpu, residency)
         # What other blocks read before is gone, unless they run side by side.
-        gone = max(0.0, 1.0 - held / (value * SECTOR)) * _NOT_BESIDE if value else 0.0
+        gone = max(0.0, 1.0 - held / (value * SECTOR)) * _READ_APART if value else 0.0
         value = min(max(value, again, value + (loaded.value - value) * gone), high)
-    kept = min(writes.value, _KEPT_WRITES / SECTOR)
+    cached = min(writes.value, _L2_DIRTY_BYTES / SECTOR)
     least = max(0.0, writes.low - gpu.l2_bytes / SECTOR)
     most = max(writes.high, stored.high if all_bytes > gpu.l2_bytes else 0.0)
     return (
         SectorEstimate(value, min(reads.low, value), high),
-        SectorEstimate(writes.value - kept, min(least, writes.value - kept), most),
+        SectorEstimate(writes.value - cached, min(least, writes.value - cached), most),
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Dim3 = tuple[int, int, int]
 
-_NAMED: Final = 8
+_MOST_THREADS: Final = 8
 """Threads that an error names at most."""
 _KINDS: Final = {"LD": "a load", "ST": "a store", "AT": "an atomic", "RE": "an atomic"}
 FOR_PHASE: Final = "for a phase of an mbarrier"
@@ -61,7 +61,7 @@ class FaultError(SassimError):
     def happened(self, instruction: Instruction, places: Sequence[ThreadId]) -> None:
         """Say at which instruction, and to which threads."""
         self.instruction = instruction
-        self.places = tuple(places[:_NAMED])
+        self.places = tuple(places[:_MOST_THREADS])
         self.what = self.sentence()
         self.args = (self.what,)
         if instruction.line is not None:

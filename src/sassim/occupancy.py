@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _REGISTERS: Final = 65_536
 """32-bit registers of an SM."""
-_REGISTER_PIECE: Final = 256
-_SHARED_PIECE: Final = 128
+_REGISTER_UNIT: Final = 256
+_SHARED_UNIT: Final = 128
 _SYSTEM_SHARED_BYTES: Final = 1024
 """What the system takes of a block's shared memory since compute capability 8.0."""
 
@@ -51,9 +51,9 @@ class Occupancy:
 def occupancy(room: SmLimits, *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
     """The blocks that fit, of so many threads; ``shared_bytes`` with what the system takes."""
     warps = -(-threads // WARP_SIZE)
-    of_warp = -(-registers * WARP_SIZE // _REGISTER_PIECE) * _REGISTER_PIECE
+    of_warp = -(-registers * WARP_SIZE // _REGISTER_UNIT) * _REGISTER_UNIT
     fit = _REGISTERS // of_warp // SCHEDULERS * SCHEDULERS
-    shared = -(-shared_bytes // _SHARED_PIECE) * _SHARED_PIECE
+    shared = -(-shared_bytes // _SHARED_UNIT) * _SHARED_UNIT
     return Occupancy(
         registers=fit // warps,
         shared=room.shared_kib * 1024 // shared if shared else None,

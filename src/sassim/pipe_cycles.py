@@ -17,7 +17,7 @@ from sassim.caches import NOTHING, SectorEstimate
 from sassim.counters.transactions import SECTOR
 from sassim.gpu import SCHEDULERS
 from sassim.opcodes import flagged_opcodes
-from sassim.timing.instruction_costs import FILLED
+from sassim.timing.instruction_costs import WHOLE_SECTORS_SHARE
 from sassim.timing.pipes import PipeCosts
 
 if TYPE_CHECKING:
@@ -207,4 +207,4 @@ def _is_in_part(each: AccessCounters) -> bool:
     if each.space == "local":
         return False
     moved = float(each.counts["sectors"].sum()) * SECTOR
-    return float(each.counts["threads"].sum()) * each.size < FILLED * moved
+    return float(each.counts["threads"].sum()) * each.size < WHOLE_SECTORS_SHARE * moved

@@ -121,18 +121,18 @@ class BlockCounters(Observer):
             active = guard if c.mask is None else guard & c.mask
             _add(threads, c, active.sum(axis=1))
 
-    def on_branch(self, c: ExecutionContext, i: Instruction, taken: Array) -> None:
+    def on_branch(self, c: ExecutionContext, i: Instruction, predicate: Array) -> None:
         """A branch is taken by some threads: whether by all of those that are there, or none."""
         counts = self.branches.get(i.address)
         if counts is None:
             nothing = np.zeros(self.warps, np.int64)
             counts = self.branches[i.address] = (nothing, nothing.copy())
         _add(counts[0], c, 1)
-        if taken.shape[1] == 1:
+        if predicate.shape[1] == 1:
             _add(counts[1], c, 1)
             return
-        yes = taken if c.mask is None else taken & c.mask
-        no = ~taken if c.mask is None else ~taken & c.mask
+        yes = predicate if c.mask is None else predicate & c.mask
+        no = ~predicate if c.mask is None else ~predicate & c.mask
         _add(counts[1], c, np.asarray(~(yes.any(axis=1) & no.any(axis=1))))
 
     def on_constant_load(

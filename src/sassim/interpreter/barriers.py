@@ -42,8 +42,8 @@ class ConvergenceBarriers:
 
     def masks(self, index: int, where: slice | Array) -> Array:
         """Whom the threads of some warps wait for."""
-        found: Array = self._all(index)[where]
-        return found
+        rows: Array = self._all(index)[where]
+        return rows
 
     def set_masks(
         self, index: int, where: slice | Array, lanes: Array | None, masks: Array
@@ -58,12 +58,12 @@ class ConvergenceBarriers:
 
     def wait(self, index: int, behind: int, lanes: Array) -> None:
         """Threads that have come, of all warps; they go on at the address ``behind``."""
-        found = self.waiting.get((index, behind))
-        self.waiting[index, behind] = lanes if found is None else found | lanes
+        waiting = self.waiting.get((index, behind))
+        self.waiting[index, behind] = lanes if waiting is None else waiting | lanes
 
     def released(self, alive: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do, those that met each time."""
-        found = []
+        ready = []
         for index in {index for index, _ in self.waiting}:
             here = [key for key in self.waiting if key[0] == index]
             waiting = np.logical_or.reduce([self.waiting[key] for key in here])
@@ -73,13 +73,13 @@ class ConvergenceBarriers:
                     if going.any():
                         self.waiting[key] = self.waiting[key] & ~group
                         if index != COLLECTIVE:
-                            found.append((key[1], going))
+                            ready.append((key[1], going))
                 if index == COLLECTIVE:
-                    found.append((min(here)[1], group))
+                    ready.append((min(here)[1], group))
             for key in here:
                 if not self.waiting[key].any():
                     del self.waiting[key]
-        return found
+        return ready
 
     def _complete(self, index: int, waiting: Array, alive: Array) -> list[Array]:
         """Threads that wait and of which none is missing; at most one group of a warp each time.
@@ -90,7 +90,7 @@ class ConvergenceBarriers:
         rows = np.flatnonzero(waiting.any(axis=1))
         masks = self._all(index)[rows]
         there, living = waiting[rows], ballot(alive[rows])
-        found = []
+        ready = []
         while len(rows):
             lead = masks[np.arange(len(rows)), there.argmax(axis=1)][:, None]
             group = there & (masks == lead)
@@ -98,11 +98,11 @@ class ConvergenceBarriers:
             if complete.any():
                 lanes = np.zeros_like(waiting)
                 lanes[rows] = group & complete
-                found.append(lanes)
+                ready.append(lanes)
             there = there & ~group
             some = there.any(axis=1)
             rows, masks, there, living = rows[some], masks[some], there[some], living[some]
-        return found
+        return ready
 
 
 class BlockBarriers:
@@ -148,35 +148,35 @@ class BlockBarriers:
 
     def wait(self, number: int, behind: int, lanes: Array) -> None:
         """Threads that wait until enough have come."""
-        found = self.waiting.get((number, behind))
-        self.waiting[number, behind] = lanes if found is None else found | lanes
+        waiting = self.waiting.get((number, behind))
+        self.waiting[number, behind] = lanes if waiting is None else waiting | lanes
 
     def vote(self, number: int, yes: Array, *, asks_for_all: bool) -> None:
         """Threads that say yes at a barrier that asks whether all do, or any."""
         self._asks_for_all[number] = asks_for_all
-        found = self._votes.get(number)
-        self._votes[number] = yes if found is None else found | yes
+        votes = self._votes.get(number)
+        self._votes[number] = yes if votes is None else votes | yes
 
     def released(self, alive: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""
-        found = []
+        ready = []
         for number in {number for number, _ in self.waiting}:
             here = [key for key in self.waiting if key[0] == number]
             waiting = np.logical_or.reduce([self.waiting[key] for key in here])
-            ready = self._ready(number, waiting, alive)
-            if not ready.any():
+            complete = self._ready(number, waiting, alive)
+            if not complete.any():
                 continue
-            lanes_ready = np.repeat(ready, self._warps_of_block)[:, None]
+            lanes_ready = np.repeat(complete, self._warps_of_block)[:, None]
             self.met(waiting & lanes_ready)
-            self._clear(number, ready, waiting)
+            self._clear(number, complete, waiting)
             for key in here:
                 going = self.waiting[key] & lanes_ready
                 if going.any():
-                    found.append((key[1], going))
+                    ready.append((key[1], going))
                     left = self.waiting.pop(key) & ~going
                     if left.any():
                         self.waiting[key] = left
-        return found
+        return ready
 
     def _ready(self, number: int, waiting: Array, alive: Array) -> Array:
         """Blocks in which enough threads have come, and some wait."""
@@ -185,8 +185,8 @@ class BlockBarriers:
         counts = self._counts.get(number)
         if counts is not None:
             every = np.where(counts > 0, self._arrived[number] >= counts, every)
-        found: Array = every & there.any(axis=1)
-        return found
+        complete: Array = every & there.any(axis=1)
+        return complete
 
     def _clear(self, number: int, ready: Array, waiting: Array) -> None:
         """Have a barrier begin anew in some blocks."""

@@ -43,11 +43,11 @@ class Clusters:
     def owner(self, addresses: Array, blocks: Array, active: Array | None) -> Array:
         """The block whose shared memory addresses lie in, for lanes of blocks."""
         rank = np.clip(addresses >> RANK_SHIFT, 0, self.size - 1)
-        found: Array = self.rows[self.index[blocks], rank]
-        away = found < 0 if active is None else active & (found < 0)
+        owners: Array = self.rows[self.index[blocks], rank]
+        away = owners < 0 if active is None else active & (owners < 0)
         if away.any():
             raise SassimError("a block reads shared memory of one that does not run beside it")
-        return found
+        return owners
 
     def arrive(self, lanes: Array) -> None:
         """Threads that have come to the barrier of their cluster and go on."""
@@ -55,8 +55,8 @@ class Clusters:
 
     def wait(self, behind: int, lanes: Array) -> None:
         """Threads that wait at the barrier of their cluster."""
-        found = self.waiting.get(behind)
-        self.waiting[behind] = lanes if found is None else found | lanes
+        waiting = self.waiting.get(behind)
+        self.waiting[behind] = lanes if waiting is None else waiting | lanes
 
     def released(self, alive: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do: all have come as often."""
@@ -65,13 +65,13 @@ class Clusters:
         often = np.where(alive, self._arrived, np.iinfo(np.int64).max)
         least = np.full(len(self.rows), np.iinfo(np.int64).max)
         np.minimum.at(least, self.index, often.reshape(len(self.index), -1).min(axis=1))
-        ready = self._arrived <= np.repeat(least[self.index], self._warps_of_block)[:, None]
-        found = []
+        complete = self._arrived <= np.repeat(least[self.index], self._warps_of_block)[:, None]
+        ready = []
         for behind, lanes in list(self.waiting.items()):
-            going = lanes & ready
+            going = lanes & complete
             if going.any():
-                found.append((behind, going))
+                ready.append((behind, going))
                 self.waiting[behind] = lanes & ~going
                 if not self.waiting[behind].any():
                     del self.waiting[behind]
-        return found
+        return ready

@@ -99,7 +99,7 @@ class Observer:
     def on_guard(self, c: ExecutionContext, i: Instruction, guard: Array) -> None:
         """An instruction is executed by those threads for which its guard holds."""
 
-    def on_branch(self, c: ExecutionContext, i: Instruction, taken: Array) -> None:
+    def on_branch(self, c: ExecutionContext, i: Instruction, predicate: Array) -> None:
         """Some threads take a branch."""
 
     def on_constant_load(
@@ -173,18 +173,18 @@ class GatheredRegisters(dict[int, "Array"]):
         super().__init__()
         self.file = file
         self.rows = rows
-        self.taken: dict[int, Array] = {}
+        self.gathered: dict[int, Array] = {}
 
     def __missing__(self, index: int) -> Array:
         whole = self.file[index]
-        found = whole if whole.shape[0] == 1 else whole[self.rows]
-        self[index] = self.taken[index] = found
-        return found
+        values = whole if whole.shape[0] == 1 else whole[self.rows]
+        self[index] = self.gathered[index] = values
+        return values
 
     def written(self) -> list[tuple[int, Array]]:
         """The registers that hold something else now."""
-        taken = self.taken
-        return [(index, value) for index, value in self.items() if value is not taken.get(index)]
+        gathered = self.gathered
+        return [(index, value) for index, value in self.items() if value is not gathered.get(index)]
 
 
 class ExecutionContext:
@@ -270,20 +270,20 @@ class ExecutionContext:
             return self.lanes
         if self.rows is None:
             return lanes
-        found = np.zeros(self.lanes.shape, np.bool_)
-        found[self.where] = lanes
-        return found
+        everywhere = np.zeros(self.lanes.shape, np.bool_)
+        everywhere[self.where] = lanes
+        return everywhere
 
     def resume(self, to: int, lanes: Array | None = None) -> None:
         """Have lanes of these warps (``None``: those that take part) go on at an address."""
         self.blocks.resume(to, self.to_all_warps(lanes))
 
-    def split(self, taken: Array) -> tuple[Array | None, Array | None]:
+    def split(self, predicate: Array) -> tuple[Array | None, Array | None]:
         """Lanes of all warps for which something holds, and the rest; ``None``: there are none."""
-        if taken.shape == (1, 1):
-            return (self.lanes, None) if taken[0, 0] else (None, self.lanes)
-        yes = self.active_lanes & taken
-        no = self.active_lanes & ~taken
+        if predicate.shape == (1, 1):
+            return (self.lanes, None) if predicate[0, 0] else (None, self.lanes)
+        yes = self.active_lanes & predicate
+        no = self.active_lanes & ~predicate
         return (
             self.to_all_warps(yes) if yes.any() else None,
             self.to_all_warps(no) if no.any() else None,

@@ -73,8 +73,8 @@ class _EmptyBlocks:
     def special_register(self, _: str) -> Array:
         return NOTHING
 
-    def load(self, *asked: Any) -> Array:
-        size = int(asked[-1])
+    def load(self, *arguments: Any) -> Array:
+        size = int(arguments[-1])
         shape = (1, LANES)
         return np.zeros(shape if size <= 4 else (*shape, size // 4), _KINDS.get(size, np.uint32))
 
@@ -152,12 +152,12 @@ def find_def_use(i: Instruction) -> DefUse:
     guard = _registers_read_by(read_guard(i)) if i.guard is not None else set()
     partial = i.guard is not None
     if i.opcode in _CONTROL:
-        named = _operand_registers(i, 2 if i.opcode in _OF_64_BITS else 1)
-        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+        operands = _operand_registers(i, 2 if i.opcode in _OF_64_BITS else 1)
+        return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     # A bulk copy to shared memory completes a phase that threads wait for.
     if make is None or (i.opcode == "UBLKCP" and i.modifiers == ("S", "G")):
-        named = _operand_registers(i, _WIDEST)
-        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+        operands = _operand_registers(i, _WIDEST)
+        return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     try:
         with np.errstate(all="ignore"):
             # Under a guard a register is also read to keep what it holds for other threads.
@@ -166,8 +166,8 @@ def find_def_use(i: Instruction) -> DefUse:
             step(lazy)  # type: ignore[arg-type]
             step(full)  # type: ignore[arg-type]
     except NotKnownError:
-        named = _operand_registers(i, _WIDEST)
-        return DefUse(frozenset(), frozenset(), frozenset(named | guard), True, True)
+        operands = _operand_registers(i, _WIDEST)
+        return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     written = lazy.written | full.written
     if i.opcode in MEMORY:
         addressing = lazy.read | guard
@@ -186,7 +186,7 @@ def _registers_read_by(read: Any) -> set[str]:
 
 def _operand_registers(i: Instruction, registers_each: int) -> set[str]:
     """All registers that operands name, each with those behind it that belong to it."""
-    found: set[str] = set()
+    names: set[str] = set()
     for each in i.operands:
         registers: list[Register | None] = []
         if isinstance(each, Register):
@@ -196,9 +196,9 @@ def _operand_registers(i: Instruction, registers_each: int) -> set[str]:
         elif isinstance(each, Constant):
             registers = [each.register]
         elif isinstance(each, Predicate) and each.index != TRUE:
-            found.add(f"{'UP' if each.uniform else 'P'}{each.index}")
+            names.add(f"{'UP' if each.uniform else 'P'}{each.index}")
         for register in registers:
             if register is not None and register.index != ZERO:
                 prefix = "UR" if register.uniform else "R"
-                found |= {f"{prefix}{register.index + n}" for n in range(registers_each)}
-    return found
+                names |= {f"{prefix}{register.index + n}" for n in range(registers_each)}
+    return names

@@ -156,7 +156,7 @@ class Interpreter:
     def _find_deadlock(self) -> DeadlockError:
         """Return the threads that wait, and at which barriers."""
         blocks = self.blocks
-        found = [
+        blocked = [
             self._blocked_threads(kind, behind, lanes)
             for kind, barriers in (
                 ("at a barrier of the block", blocks.block_barriers),
@@ -164,7 +164,7 @@ class Interpreter:
             )
             for (_, behind), lanes in barriers.waiting.items()
         ]
-        found += [
+        blocked += [
             self._blocked_threads(kind, behind, lanes)
             for kind, barriers in (
                 ("at a barrier of the cluster", blocks.clusters),
@@ -173,7 +173,7 @@ class Interpreter:
             for behind, lanes in barriers.waiting.items()
         ]
         ended = int((blocks.thread_of_block < blocks.threads).sum() - blocks.alive.sum())
-        return DeadlockError(found, ended)
+        return DeadlockError(blocked, ended)
 
     def _blocked_threads(self, kind: str, behind: int, lanes: Array) -> BlockedThreads:
         """Return threads that wait; the instruction before ``behind`` ends a basic block."""

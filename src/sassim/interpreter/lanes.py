@@ -50,8 +50,8 @@ def first_of(values: Array, active: Array | None) -> Array:
         return values[:, :1].copy()
     warps = len(active)
     lane = active.argmax(axis=1)
-    found: Array = np.broadcast_to(values, (warps, LANES))[np.arange(warps), lane]
-    return found[:, None]
+    values_of_first: Array = np.broadcast_to(values, (warps, LANES))[np.arange(warps), lane]
+    return values_of_first[:, None]
 
 
 def compact(values: Array) -> Array:

@@ -75,12 +75,12 @@ class KernelLaunch:
 
     def cluster_of(self, numbers: Array) -> Array:
         """The number of the cluster of each block, by its number in the grid."""
-        found: Array = np.zeros_like(numbers)
+        clusters_of_blocks: Array = np.zeros_like(numbers)
         clusters = 1
         for (place, size, _), blocks in zip(self._along(numbers), self.grid, strict=True):
-            found = found + place // size * clusters
+            clusters_of_blocks = clusters_of_blocks + place // size * clusters
             clusters *= -(-blocks // size)
-        return found
+        return clusters_of_blocks
 
     def batches(self, most: int) -> Iterator[Array]:
         """The numbers of all blocks, about so many at a time, those of a cluster together."""

@@ -44,9 +44,9 @@ def arrival(threads: int) -> Callable[[Array, Array], Array]:
         complete = (missing == 0) & (on_their_way == 0)
         missing = np.where(complete, threads_of_phase, missing)
         phase = state >> _PHASE_AT ^ complete
-        found: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
-        found |= on_their_way << _BYTES_AT | missing << _MISSING_AT
-        return found
+        packed: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
+        packed |= on_their_way << _BYTES_AT | missing << _MISSING_AT
+        return packed
 
     return execute
 
@@ -61,7 +61,7 @@ def arrive_before_hopper(state: Array, _: Array) -> Array:
     return high << _WORD | (state & np.uint64(0xFFFFFFFF))
 
 
-_ASKS: Final = 8
+_MOST_RETRIES: Final = 8
 """Times that threads ask again with nobody having come: they may do something between."""
 
 
@@ -82,7 +82,7 @@ class Mbarriers:
     def __init__(self, shared: PrivateMemory) -> None:
         self._shared = shared
         self._waiting: dict[int, _MbarrierWaiters] = {}
-        self._asked = 0
+        self._retries = 0
 
     @property
     def waiting(self) -> dict[int, Array]:
@@ -91,8 +91,8 @@ class Mbarriers:
 
     def has_ended(self, places: Array, phases: Array) -> Array:
         """Whether phases are over; ``places`` are as in :class:`_MbarrierWaiters`."""
-        found: Array = (self._shared.data.view(np.uint32)[places >> 2] >> np.uint32(31)) != phases
-        return found
+        ended: Array = (self._shared.data.view(np.uint32)[places >> 2] >> np.uint32(31)) != phases
+        return ended
 
     def wait(self, behind: int, lanes: Array, places: Array, phases: Array, *, flag: int) -> None:
         """Threads, of all warps, that go on once their phase has ended."""
@@ -106,31 +106,31 @@ class Mbarriers:
 
     def notify_arrival(self) -> None:
         """Somebody came to a barrier: who waits may ask again."""
-        self._asked = 0
+        self._retries = 0
 
     def released(self, _: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""
-        found = []
+        ready = []
         for behind, each in list(self._waiting.items()):
             places = np.where(each.lanes, each.places, 0)
             going = each.lanes & self.has_ended(places, each.phases)
             if going.any():
-                found.append((behind, going))
+                ready.append((behind, going))
                 each.lanes = each.lanes & ~going
                 if not each.lanes.any():
                     del self._waiting[behind]
-        return found
+        return ready
 
     def give_up(self, predicates: dict[int, Array]) -> list[tuple[int, Array]]:
         """Have all go on that wait, as after some time on a GPU, and be told that it has not ended.
 
         Nobody, where they have asked again some times and nobody came to any barrier.
         """
-        if self._asked == _ASKS:
+        if self._retries == _MOST_RETRIES:
             return []
-        self._asked += 1
-        found = [(behind, each.lanes) for behind, each in self._waiting.items()]
+        self._retries += 1
+        resumed = [(behind, each.lanes) for behind, each in self._waiting.items()]
         for each in self._waiting.values():
             predicates[each.flag] = predicates[each.flag] & ~each.lanes
         self._waiting.clear()
-        return found
+        return resumed

@@ -91,17 +91,17 @@ class GlobalMemory:
         for buffer in self._buffers:
             if buffer.base <= low and high + size <= buffer.end:
                 return [(buffer, active)]
-        found: list[tuple[Buffer, Array | None]] = []
+        parts: list[tuple[Buffer, Array | None]] = []
         everyone = np.ones(addresses.shape, np.bool_) if active is None else active
         left = everyone.copy()
         for buffer in self._buffers:
             inside = (addresses >= buffer.base) & (addresses + size <= buffer.end) & everyone
             if inside.any():
-                found.append((buffer, inside))
+                parts.append((buffer, inside))
                 left &= ~inside
         if left.any():
             raise self._outside(addresses, left, size)
-        return found
+        return parts
 
     def _outside(self, addresses: Array, lanes: Array, size: int) -> OutOfBoundsError:
         first = int(addresses[lanes][0])
@@ -116,8 +116,8 @@ class GlobalMemory:
             side = "before" if first < near.base else "behind"
             far = "" if by < _GAP // 2 else ", far away"
             what = f"is {by} bytes {side} {near.name}{far}"
-        found = addresses[lanes]
-        return OutOfBoundsError(what, np.argwhere(lanes), found, space="global", size=size)
+        outside = addresses[lanes]
+        return OutOfBoundsError(what, np.argwhere(lanes), outside, space="global", size=size)
 
     def check(self, addresses: Array, active: Array | None, size: int) -> None:
         """Raise :class:`OutOfBoundsError` where an access leaves the arrays, or is not aligned."""
@@ -154,9 +154,9 @@ class GlobalMemory:
                 del buffer.data
                 buffer.changed = False
 
-    def note(self, asked: bool) -> None:
+    def note(self, is_checked: bool) -> None:
         """See to it that nothing is read from arrays that :meth:`forget` was told of."""
-        self._noted = (set(), {}) if asked else None
+        self._noted = (set(), {}) if is_checked else None
 
     def forget(self, addresses: Array, active: Array | None, size: int, store: int) -> None:
         """Something was to be stored there, by an instruction of this identity, and was not."""
@@ -234,7 +234,7 @@ class PrivateMemory:
         at = self._at(addresses, owners, active, size)
         if self.written is not None:
             _check_written(self.written, at, addresses, active, size=size, space=self.space)
-        return taken(self.data, at, size)
+        return read_numbers(self.data, at, size)
 
     def store(
         self, addresses: Array, owners: Array, active: Array | None, values: Array, size: int
@@ -265,13 +265,13 @@ def _rounded(size: int) -> int:
     return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
 
 
-def taken(data: Array, at: Array, size: int) -> Array:
+def read_numbers(data: Array, at: Array, size: int) -> Array:
     """Numbers of so many bytes, at offsets that are multiples of it."""
     if size > 16:
         rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
         return rows
-    found: Array = data.view(_KINDS[size]).take(at >> _SHIFTS[size])
-    return found if size <= 4 else found.view(np.uint32).reshape(*at.shape, size // 4)
+    numbers: Array = data.view(_KINDS[size]).take(at >> _SHIFTS[size])
+    return numbers if size <= 4 else numbers.view(np.uint32).reshape(*at.shape, size // 4)
 
 
 def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) -> None:
@@ -297,7 +297,7 @@ def _read(buffer: Buffer, addresses: Array, active: Array | None, size: int) -> 
     at = inside(addresses - buffer.base, active)
     if buffer.written is not None:
         _check_written(buffer.written, at, addresses, active, size=size, space="global")
-    return taken(buffer.data, at, size)
+    return read_numbers(buffer.data, at, size)
 
 
 def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True) -> None:
@@ -313,7 +313,7 @@ def _check_written(
     written: Array, at: Array, addresses: Array, active: Array | None, *, size: int, space: str
 ) -> None:
     """Refuse to read what nothing was written to."""
-    wrong = taken(written, at, size) != _WRITTEN[min(size, _WORD)]
+    wrong = read_numbers(written, at, size) != _WRITTEN[min(size, _WORD)]
     if not wrong.any():
         return
     if size > _WORD:
@@ -321,9 +321,11 @@ def _check_written(
     if active is not None:
         wrong = wrong & active
     if wrong.any():
-        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        wrong_addresses = np.broadcast_to(addresses, wrong.shape)[wrong]
         what = f"reads {size} bytes that nothing was written to"
-        raise UninitializedReadError(what, np.argwhere(wrong), spread, space=space, size=size)
+        raise UninitializedReadError(
+            what, np.argwhere(wrong), wrong_addresses, space=space, size=size
+        )
 
 
 def _empty(shape: tuple[int, ...], size: int) -> Array:
@@ -346,9 +348,9 @@ def _check_aligned(addresses: Array, active: Array | None, size: int, space: str
     if active is not None:
         wrong = wrong & active
     if wrong.any():
-        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        wrong_addresses = np.broadcast_to(addresses, wrong.shape)[wrong]
         what = f"is not aligned to its {size} bytes"
-        raise MisalignedError(what, np.argwhere(wrong), spread, space=space, size=size)
+        raise MisalignedError(what, np.argwhere(wrong), wrong_addresses, space=space, size=size)
 
 
 class ConstantBanks:
@@ -388,12 +390,12 @@ class ConstantBanks:
         if active is not None:
             wrong = wrong & active
         if wrong.any():
-            spread = np.broadcast_to(at, wrong.shape)
-            what, where = "leaves constant memory", spread[wrong]
+            by_lane = np.broadcast_to(at, wrong.shape)
+            what, where = "leaves constant memory", by_lane[wrong]
             raise OutOfBoundsError(what, np.argwhere(wrong), where, space="constant", size=size)
         if bank == 0 and self._unknown and (at < max(self._unknown)).any():
             for word in np.unique(
                 at & -4 if active is None else np.broadcast_to(at & -4, active.shape)[active]
             ):
                 self.word(bank, int(word))
-        return taken(data, inside(at, active), size).astype(np.uint32)
+        return read_numbers(data, inside(at, active), size).astype(np.uint32)

@@ -20,8 +20,8 @@ def bfloat(values: Array) -> Array:
         # Rounded to odd, so that the second rounding is as one of the number itself.
         lost = near.astype(np.float64) != values
         raw = np.where(np.abs(near) > np.abs(values), raw - np.uint32(1), raw) | lost
-    even = (raw >> 16 & 1) + 0x7FFF
-    return np.where(np.isnan(near), 0x7FFF, (raw + even) >> 16).astype(np.uint32)
+    rounding = (raw >> 16 & 1) + 0x7FFF
+    return np.where(np.isnan(near), 0x7FFF, (raw + rounding) >> 16).astype(np.uint32)
 
 
 def of_bfloat(raw: Array) -> Array:
@@ -31,9 +31,9 @@ def of_bfloat(raw: Array) -> Array:
 
 def half_bits(values: Array) -> Array:
     """Numbers rounded to float16, as 16 bits in 32."""
-    found = values.astype(np.float16).view(np.uint16).astype(np.uint32)
+    halves = values.astype(np.float16).view(np.uint16).astype(np.uint32)
     none = np.isnan(values)
-    return np.where(none, np.uint32(0x7FFF), found) if none.any() else found
+    return np.where(none, np.uint32(0x7FFF), halves) if none.any() else halves
 
 
 def of_half(raw: Array) -> Array:
@@ -44,7 +44,7 @@ def of_half(raw: Array) -> Array:
 def _small(exponent_bits: int, mantissa_bits: int) -> Array:
     """All numbers of a type of so few bits (OCP 8-bit Floating Point Specification)."""
     bias = 2 ** (exponent_bits - 1) - 1
-    found = []
+    numbers = []
     for raw in range(256):
         exponent = raw >> mantissa_bits & (2**exponent_bits - 1)
         mantissa = raw & (2**mantissa_bits - 1)
@@ -53,8 +53,8 @@ def _small(exponent_bits: int, mantissa_bits: int) -> Array:
             value = np.nan
         elif exponent_bits == 5 and exponent == 31:
             value = np.inf if mantissa == 0 else np.nan
-        found.append(-value if raw & 128 else value)
-    return fixed(np.array(found, np.float32))
+        numbers.append(-value if raw & 128 else value)
+    return fixed(np.array(numbers, np.float32))
 
 
 SMALL: Final = {"E4M3": _small(4, 3), "E5M2": _small(5, 2)}

@@ -55,5 +55,5 @@ def special(name: str, launch: KernelLaunch, thread: Array, block: Array) -> Arr
 def along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:
     """The place along an axis of what is numbered so, x fastest."""
     x, y, _ = size
-    found: Array = {"X": number % x, "Y": number // x % y, "Z": number // (x * y)}[axis]
-    return found
+    indices: Array = {"X": number % x, "Y": number // x % y, "Z": number // (x * y)}[axis]
+    return indices

@@ -143,9 +143,9 @@ class ResidentBlocks:
     def special_register(self, name: str) -> Array | None:
         """A special register of all warps; ``None`` where it is not known without a GPU."""
         if name not in self._special_registers:
-            found = special(name, self.launch, self.thread_of_block, self.block_numbers)
+            values = special(name, self.launch, self.thread_of_block, self.block_numbers)
             self._special_registers[name] = (
-                None if found is None else compact(found.astype(np.uint32))
+                None if values is None else compact(values.astype(np.uint32))
             )
         return self._special_registers[name]
 

@@ -133,7 +133,7 @@ def iterations_until_change(
             iterations = _changes(each.instruction, left - right, one - other)
         low, high = (-_WORD // 2, _WORD // 2 - 1) if each.signed else (0, _WORD - 1)
         for side, drift in ((left, one), (right, other)):
-            iterations = np.minimum(iterations, _turns_within(side, drift, low, high))
+            iterations = np.minimum(iterations, _iterations_within(side, drift, low, high))
         if each.mask is not None:
             iterations = np.where(each.mask, iterations, FAR)
         least = min(least, int(iterations.min()))
@@ -158,7 +158,7 @@ def _changes(i: Instruction, apart: Array, drift: Array) -> Array:
     return first
 
 
-def _turns_within(value: Array, drift: Array, low: int, high: int) -> Array:
+def _iterations_within(value: Array, drift: Array, low: int, high: int) -> Array:
     """Return iterations for which a number stays between two others."""
     space = np.where(drift > 0, high - value, value - low)
     iterations: Array = np.where(drift == 0, FAR, space // np.maximum(np.abs(drift), 1))

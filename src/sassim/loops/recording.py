@@ -84,8 +84,8 @@ class AccessRecorder(Observer):
     def on_guard(self, c: ExecutionContext, i: Instruction, guard: Array) -> None:
         self._counters.on_guard(c, i, guard)
 
-    def on_branch(self, c: ExecutionContext, i: Instruction, taken: Array) -> None:
-        self._counters.on_branch(c, i, taken)
+    def on_branch(self, c: ExecutionContext, i: Instruction, predicate: Array) -> None:
+        self._counters.on_branch(c, i, predicate)
 
     def on_constant_load(
         self, c: ExecutionContext, i: Instruction, offsets: Array, active: Array | None

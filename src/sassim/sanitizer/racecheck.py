@@ -81,7 +81,7 @@ class Racecheck(Observer):
         notes, lanes = self._cells.touched(
             slots, rows, access.addresses, access.active, access.size
         )
-        if is_atomic(i) or id(i) in self._cells.swap_reads:
+        if is_atomic(i) or id(i) in self._cells.compared_loads:
             self._note(self._atomics, i, notes, lanes)
             np.put(self._combined, notes // self._warps, True, mode="clip")
         else:

@@ -14,8 +14,7 @@ from sassim.interpreter.def_use import find_def_use
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operations.address_spaces import GENERIC, SHARED, SPACES
 from sassim.opcodes import STORES, find_opcode
-from sassim.sanitizer.compare_and_swap import reads_of_swaps
-from sassim.sass.operands import Address, Label
+from sassim.sass.operands import Address, Label, Register
 
 if TYPE_CHECKING:
     from sassim.interpreter.context import ExecutionContext
@@ -55,7 +54,7 @@ class ShadowMemory(Observer):
         self.has_copies = any(i.opcode == COPY for i in accesses)
         self.spins = spins(launch.program)
         """Reads that a thread repeats until others have changed what it reads."""
-        self.swap_reads = reads_of_swaps(launch.program)
+        self.compared_loads = find_compared_loads(launch.program)
         """Reads that are part of an atomic operation which is a loop."""
         self.grain = min((i.width // 8 for i in accesses), default=4)
         """Bytes of a cell."""
@@ -154,6 +153,39 @@ def _registers(i: Instruction) -> set[str]:
     return {
         f"{'UR' if each.uniform else 'R'}{each.index}" for each in registers if each is not None
     }
+
+
+def find_compared_loads(program: Program) -> frozenset[int]:
+    """Return the loads whose value a compare-and-swap compares, by identity.
+
+    ``atomicAdd`` of floating-point numbers in shared memory becomes a loop: read, add, and store
+    the sum if nobody was faster (``LDS``, ``FADD``, ``ATOMS.CAST.SPIN`` with the number read). The
+    read is no access of its own: the loop is repeated where another thread came between.
+    """
+    reads = set()
+    for block in program.blocks.values():
+        for n, i in enumerate(block.body):
+            if i.opcode == "ATOMS" and {"CAST", "SPIN"} <= set(i.modifiers):
+                read = _find_compared_load(block.body[:n], i)
+                if read is not None:
+                    reads.add(id(read))
+    return frozenset(reads)
+
+
+def _find_compared_load(
+    before: tuple[Instruction, ...], compare_and_swap: Instruction
+) -> Instruction | None:
+    """Return the load from the same address whose value is compared."""
+    operands = compare_and_swap.operands
+    address = next((each for each in operands if isinstance(each, Address)), None)
+    after = operands[operands.index(address) + 1 :] if address is not None else ()
+    compared = after[0] if after else None
+    for each in reversed(before):
+        if not each.operands or each.operands[0] != compared:
+            continue
+        same = each.opcode == "LDS" and each.operands[1] == address
+        return each if same and isinstance(compared, Register) else None
+    return None
 
 
 def of_rows(values: Array, rows: Array | slice) -> Array:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from sassim.sass.elf import read_attributes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TEXT: Final = ".text."
-_SIZED: Final = 4
-"""The format of an attribute whose value stands after its size (EIFMT_SVAL)."""
-
 _REGISTERS: Final = 0x2F
 """EIATTR_REGCOUNT: a function's symbol, and its registers a thread."""
 _FRAME: Final = 0x11
@@ -78,13 +77,14 @@ class CubinImage:
 
 def image(cubin: bytes, entry: str) -> CubinImage:
     """What a cubin says of one of its kernels."""
-    file = _file(cubin)
+    file = _parse(cubin)
     symbols = file.symbols
     registers = parameters_at = 0
     frames: dict[str, int] = {}
     cluster = None
-    for section in (".nv.info", f".nv.info.{entry}"):
-        for attribute, value in _attributes(file, section):
+    for name in (".nv.info", f".nv.info.{entry}"):
+        info = file.by_name.get(name)
+        for attribute, value in read_attributes(b"" if info is None else info.data()):
             if len(value) < 8:
                 continue
             first, second = struct.unpack_from("<II", value)
@@ -95,9 +95,9 @@ def image(cubin: bytes, entry: str) -> CubinImage:
             elif attribute == _REGISTERS and symbols[first].name == entry:
                 registers = second
             elif attribute in (_FRAME, _STACK):
-                name = symbols[first].name
-                frames[name] = max(frames.get(name, 0), second)
-    shared = file.named.get(f".nv.shared.{entry}")
+                owner = symbols[first].name
+                frames[owner] = max(frames.get(owner, 0), second)
+    shared = file.by_name.get(f".nv.shared.{entry}")
     constants, addresses = _constants(file, entry)
     return CubinImage(
         resources=KernelResources(
@@ -119,43 +119,32 @@ def machine_code(cubin: bytes) -> dict[str, bytes]:
     """The code of each function by mangled name."""
     return {
         name.removeprefix(_TEXT): section.data()
-        for name, section in _file(cubin).named.items()
+        for name, section in _parse(cubin).by_name.items()
         if name.startswith(_TEXT)
     }
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    """A cubin, taken apart."""
+class _ParsedCubin:
+    """The sections and symbols of a cubin."""
 
     sections: list[Any]
-    named: dict[str, Any]
+    by_name: dict[str, Any]
     symbols: list[Any]
 
 
 @lru_cache(maxsize=2)
-def _file(cubin: bytes) -> _File:
-    """A cubin's parts, which every kernel in it is asked of."""
+def _parse(cubin: bytes) -> _ParsedCubin:
     from elftools.elf.elffile import ELFFile
 
     sections: list[Any] = list(ELFFile(io.BytesIO(cubin)).iter_sections())
-    named = {each.name: each for each in sections}
-    return _File(sections, named, list(named[".symtab"].iter_symbols()))
+    by_name = {each.name: each for each in sections}
+    return _ParsedCubin(sections, by_name, list(by_name[".symtab"].iter_symbols()))
 
 
-def _attributes(file: _File, name: str) -> Iterator[tuple[int, bytes]]:
-    section = file.named.get(name)
-    data = b"" if section is None else section.data()
-    at = 0
-    while at + 4 <= len(data):
-        form, attribute, size = struct.unpack_from("<BBH", data, at)
-        at += 4
-        if form == _SIZED:
-            yield attribute, data[at : at + size]
-            at += size
-
-
-def _constants(file: _File, entry: str) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
+def _constants(
+    file: _ParsedCubin, entry: str
+) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
     """Banks with what they hold, and the addresses in them."""
     from elftools.elf.relocation import RelocationSection
 
@@ -179,7 +168,7 @@ def _constants(file: _File, entry: str) -> tuple[dict[int, bytes], list[tuple[in
     return banks, addresses
 
 
-def _variables(file: _File, symbols: list[Any]) -> Iterator[Variable]:
+def _variables(file: _ParsedCubin, symbols: list[Any]) -> Iterator[Variable]:
     for symbol in symbols:
         index = symbol["st_shndx"]
         if not isinstance(index, int) or symbol["st_size"] == 0:
@@ -193,7 +182,7 @@ def _variables(file: _File, symbols: list[Any]) -> Iterator[Variable]:
             yield Variable(symbol.name, int(symbol["st_size"]), data)
 
 
-def _pointers(file: _File, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
+def _pointers(file: _ParsedCubin, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
     """Addresses in initial values of variables."""
     from elftools.elf.relocation import RelocationSection
 

@@ -24,6 +24,7 @@ _ABI_OF_CUDA_13: Final = 8
 _SIZED: Final = 4
 """The format of an attribute that follows its size (EIFMT_SVAL); others take 4 bytes."""
 _PARAMETER: Final = 0x17
+_PARAMETER_INFO: Final = struct.Struct("<IHHI")
 """EIATTR_KPARAM_INFO: a parameter's number, its offset, and its size above 18 other bits."""
 
 
@@ -60,17 +61,22 @@ def read_parameters(cubin: bytes, kernel: str) -> tuple[ParameterSlot, ...]:
     """
     info = next((data for name, data in read_sections(cubin) if name == _INFO + kernel), b"")
     slots: dict[int, ParameterSlot] = {}
+    for attribute, value in read_attributes(info):
+        if attribute == _PARAMETER and len(value) >= _PARAMETER_INFO.size:
+            _, number, offset, bits = _PARAMETER_INFO.unpack_from(value)
+            slots[number] = ParameterSlot(offset, bits >> 18)
+    return tuple(slots[number] for number in sorted(slots))
+
+
+def read_attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the attributes of a section ``.nv.info`` that have a size, each with its value."""
     at = 0
     while at + 4 <= len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)
         at += 4
-        if form != _SIZED:
-            continue
-        if attribute == _PARAMETER and at + 12 <= len(info):
-            _, number, offset, bits = struct.unpack_from("<IHHI", info, at)
-            slots[number] = ParameterSlot(offset, bits >> 18)
-        at += size
-    return tuple(slots[number] for number in sorted(slots))
+        if form == _SIZED:
+            yield attribute, info[at : at + size]
+            at += size
 
 
 def read_sections(cubin: bytes, *, sized: bool = False) -> Iterator[tuple[str, bytes]]:

@@ -88,7 +88,7 @@ _CODE: Final = re.compile(
 
 def functions(listing: str) -> dict[str, SassFunction]:
     """The functions of a listing by mangled name."""
-    found: dict[str, SassFunction] = {}
+    by_name: dict[str, SassFunction] = {}
     name: str | None = None
     code: list[Instruction] = []
     labels: dict[str, int] = {}
@@ -100,7 +100,7 @@ def functions(listing: str) -> dict[str, SassFunction]:
         if name is not None:
             end = code[-1].address + INSTRUCTION_BYTES if code else 0
             labels.update(dict.fromkeys(waiting, end))
-            found[name] = SassFunction(name, tuple(code), dict(labels))
+            by_name[name] = SassFunction(name, tuple(code), dict(labels))
 
     for each in listing.splitlines():
         if match := _SECTION.match(each):
@@ -134,9 +134,9 @@ def functions(listing: str) -> dict[str, SassFunction]:
         elif match := _LABEL.match(each):
             waiting.append(match[1])
     close()
-    return found
+    return by_name
 
 
 def _guard(text: str) -> Predicate | None:
-    (found,) = operands(text)
-    return found if isinstance(found, Predicate) else None
+    (guard,) = operands(text)
+    return guard if isinstance(guard, Predicate) else None

@@ -152,9 +152,9 @@ def _separated(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _operand(written: str) -> Operand:
-    if found := _PREDICATE.fullmatch(written):
-        index = TRUE if found["index"] == "T" else int(found["index"])
-        return Predicate(index, bool(found["negated"]), bool(found["uniform"]))
+    if match := _PREDICATE.fullmatch(written):
+        index = TRUE if match["index"] == "T" else int(match["index"])
+        return Predicate(index, bool(match["negated"]), bool(match["uniform"]))
     return _value(written) or _place(written) or Other(written)
 
 
@@ -172,37 +172,37 @@ def _value(written: str) -> Operand | None:
         return Register(
             register.index, register.uniform, negative, absolute, inverted, register.part
         )
-    found = _CONSTANT.fullmatch(plain)
-    if found is None:
+    match = _CONSTANT.fullmatch(plain)
+    if match is None:
         return None
     return Constant(
-        bank=int(found[1], 16),
-        offset=0 if found[3] is None else int(found[3], 16),
-        register=None if found[2] is None else _register(found[2]),
+        bank=int(match[1], 16),
+        offset=0 if match[3] is None else int(match[3], 16),
+        register=None if match[2] is None else _register(match[2]),
         negative=negative,
         absolute=absolute,
         inverted=inverted,
-        part=_part(found[4]),
+        part=_part(match[4]),
     )
 
 
 def _place(written: str) -> Operand | None:
     """Somewhere in memory or in the code, a barrier, or a special register."""
-    if (found := _MEMORY.fullmatch(written)) and (address := _address(found[1])) is not None:
+    if (match := _MEMORY.fullmatch(written)) and (address := _address(match[1])) is not None:
         return address
-    if found := _LABEL.fullmatch(written):
-        return Label(found[1])
-    if found := _BARRIER.fullmatch(written):
-        return Barrier(int(found[1]))
+    if match := _LABEL.fullmatch(written):
+        return Label(match[1])
+    if match := _BARRIER.fullmatch(written):
+        return Barrier(int(match[1]))
     return Special(written) if _SPECIAL.fullmatch(written) else None
 
 
 def _register(text: str) -> Register | None:
-    found = _REGISTER.fullmatch(text)
-    if found is None:
+    match = _REGISTER.fullmatch(text)
+    if match is None:
         return None
-    index = ZERO if found["index"] == "Z" else int(found["index"])
-    return Register(index, bool(found["uniform"]), part=_part(found["part"]))
+    index = ZERO if match["index"] == "Z" else int(match["index"])
+    return Register(index, bool(match["uniform"]), part=_part(match["part"]))
 
 
 def _part(suffixes: str) -> str:
@@ -215,12 +215,12 @@ def _address(text: str) -> Address | None:
     offset, scale = 0, 1
     for each in text.replace("+-", "-").replace("-", "+-").split("+"):
         part = each.strip()
-        found = None if part.startswith("-") else _register(part)
-        if found is not None and found.uniform:
-            uniform = found
-        elif found is not None:
-            register = found
-            if scaled := _SCALE.search(found.part):
+        parsed = None if part.startswith("-") else _register(part)
+        if parsed is not None and parsed.uniform:
+            uniform = parsed
+        elif parsed is not None:
+            register = parsed
+            if scaled := _SCALE.search(parsed.part):
                 scale = int(scaled[1])
         elif _NUMBER.fullmatch(part):
             offset += int(part, 0)

@@ -67,7 +67,7 @@ class Program:
     @cached_property
     def blocks(self) -> dict[int, BasicBlock]:
         """The basic blocks by address."""
-        found = {}
+        blocks = {}
         for number, function in enumerate(self.functions):
             base = number * FUNCTION_BYTES
             code = function.instructions
@@ -79,11 +79,11 @@ class Program:
                 if ends or behind in starts or n + 1 == len(code):
                     body = code[first:n] if ends else code[first : n + 1]
                     start = base + code[first].address
-                    found[start] = BasicBlock(
+                    blocks[start] = BasicBlock(
                         start, body, each if ends else None, base + behind, function
                     )
                     first = n + 1
-        return found
+        return blocks
 
     @cached_property
     def grows_stack(self) -> bool:
@@ -118,24 +118,24 @@ class Program:
 
     def relocated(self, text: str) -> int | None:
         """Half of the address of a place in the code that an operand names; ``None``: another."""
-        found = _PART.fullmatch(text)
-        function = next((f for f in self.functions if found and f.name == found[2]), None)
-        if found is None or function is None:
+        match = _PART.fullmatch(text)
+        function = next((f for f in self.functions if match and f.name == match[2]), None)
+        if match is None or function is None:
             return None
         offset = 0
-        if found[3] is not None:
-            if found[3] not in function.labels:
+        if match[3] is not None:
+            if match[3] not in function.labels:
                 return None
-            offset = function.labels[found[3]]
+            offset = function.labels[match[3]]
         address = self.base(function) + offset
-        return address & 0xFFFFFFFF if found[1] == "lo" else address >> 32
+        return address & 0xFFFFFFFF if match[1] == "lo" else address >> 32
 
 
 def program(cubin: bytes, listing: str, entry: str) -> Program:
     """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
-    found = _exact(cubin, listing)
-    others = tuple(each for name, each in found.items() if name != entry)
-    return Program(entry, (found[entry], *others), image(cubin, entry))
+    listed = _exact(cubin, listing)
+    others = tuple(each for name, each in listed.items() if name != entry)
+    return Program(entry, (listed[entry], *others), image(cubin, entry))
 
 
 @lru_cache(maxsize=2)

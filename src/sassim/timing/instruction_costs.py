@@ -29,7 +29,7 @@ PARTS: Final = 4
 OF_A_PART: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each part has; others are the SM's."""
 _WORD: Final = 4
-FILLED: Final = 0.4
+WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
 in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
 ``random-walks-stored-by-path``."""
@@ -98,13 +98,13 @@ def code(counters: LaunchCounters, cubin: bytes, gpu: GpuModel, misses: CacheMis
     size = 0
     for start in counters.block_counters.runs:
         block = program.blocks[start]
-        ops = [maker.op(i, _said(control_bits, block, i)) for i in block.instructions]
+        ops = [maker.op(i, _control_bits_of(control_bits, block, i)) for i in block.instructions]
         size += len(ops) * INSTRUCTION_BYTES
         timed[start] = tuple(tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT))
     return TimedCode(timed, size)
 
 
-def _said(
+def _control_bits_of(
     control_bits: Mapping[str, tuple[ControlBits, ...]], block: BasicBlock, i: Instruction
 ) -> ControlBits:
     listed = control_bits.get(block.function.name, ())
@@ -172,7 +172,7 @@ class _Maker:
         if nearby is not None:
             passes += _mean(nearby, "wavefronts")
         kind = {"copy": "load", "compare": "atomic"}.get(each.kind, each.kind)
-        missed = self._misses.of(i, each)
+        missed = self._misses.shares_of(i, each)
         return MemoryTiming(
             kind=kind,
             passes=passes,
@@ -180,7 +180,7 @@ class _Maker:
             waits=missed.requests,
             far=missed.far,
             serialized=self._misses.serialized if kind in ("atomic", "reduction") else 0.0,
-            partial=_mean(each, "threads") * each.size < FILLED * sectors * SECTOR,
+            partial=_mean(each, "threads") * each.size < WHOLE_SECTORS_SHARE * sectors * SECTOR,
         )
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from sassim.opcodes import select_opcodes
+from sassim.timing.control_bits import SCOREBOARDS
 from sassim.timing.instruction_costs import OF_A_PART, PARTS
 from sassim.timing.pipes import latencies
-from sassim.timing.warps import ResidentBlock, ResidentWarp
 
 if TYPE_CHECKING:
     from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
-    from sassim.timing.segments import WarpSegments
+    from sassim.timing.segments import Step, WarpSegments
 
 FMA: Final = OF_A_PART.index("fma")
 HEAVY: Final = OF_A_PART.index("fmaheavy")
@@ -82,6 +82,61 @@ class SmTimes:
     ends: list[float] = field(default_factory=list)
     durations: dict[int, list[float]] = field(default_factory=dict)
     """Of blocks, by which recorded block they are."""
+
+
+class ResidentWarp:
+    """A warp: where in its steps it is, and what it waits for."""
+
+    __slots__ = (
+        "_segment", "_steps", "at", "block", "board", "copied", "groups", "last", "marked", "ops",
+        "scheduler", "weight",
+    )  # fmt: skip
+
+    def __init__(
+        self, steps: tuple[Step, ...], scheduler: int, block: ResidentBlock, now: float
+    ) -> None:
+        self._steps = steps
+        self._segment = 0
+        self.scheduler = scheduler
+        self.block = block
+        self.ops, self.weight = steps[0]
+        """The instructions of its segment, and how many executions each represents."""
+        self.at = 0
+        """Of the instruction among them."""
+        self.board = [0.0] * SCOREBOARDS
+        self.marked = now
+        """Since when time is not yet counted."""
+        self.last = ""
+        """The instruction that raised a scoreboard last."""
+        self.copied = now
+        """When all asynchronous copies are done that it began."""
+        self.groups: list[float] = []
+        """The same of each group of them."""
+
+    def take_next_step(self) -> bool:
+        """Go on with the first instruction of the next segment; whether there is one."""
+        self._segment += 1
+        if self._segment >= len(self._steps):
+            return False
+        self.ops, self.weight = self._steps[self._segment]
+        self.at = 0
+        return True
+
+    def raise_board(self, scoreboard: int, until: float) -> None:
+        """Have a scoreboard raised until then at least."""
+        self.board[scoreboard] = max(self.board[scoreboard], until)
+
+
+class ResidentBlock:
+    """A block: how many of its warps are left, and those at its barrier."""
+
+    __slots__ = ("alive", "number", "started", "waiting")
+
+    def __init__(self, number: int, alive: int, started: float) -> None:
+        self.number = number
+        self.alive = alive
+        self.started = started
+        self.waiting: list[tuple[ResidentWarp, float]] = []
 
 
 class Multiprocessor:

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
+from tests.sassim.listings import program
 from tests.sassim.sanitizer.running import bound, kernel
 
 from sassim.interpreter.context import ExecutionContext, Observer
 from sassim.interpreter.state import ResidentBlocks
-from sassim.sanitizer.shadow_memory import ShadowMemory, spins
+from sassim.sanitizer.shadow_memory import ShadowMemory, find_compared_loads, spins
 
 if TYPE_CHECKING:
     from sassim.sass.program import Program
@@ -69,3 +71,32 @@ def test_notes_of_warps_that_are_not_looked_at_are_none() -> None:
     taking[9, 5] = True
     notes, lanes = cells.touched(slots, rows, address, taking, 4)
     assert (notes.tolist(), lanes.tolist()) == ([cell * 8 + 1], [5])
+
+
+ADDITION = (
+    "LDS R12, [R28]",
+    "FADD R13, R25, R12",
+    "ATOMS.CAST.SPIN R13, [R28], R12, R13",
+    "ISETP.EQ.U32.AND P0, PT, R13, 0x1, PT",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "addresses"),
+    [
+        (ADDITION, [0x00]),
+        (("LDS R9, [R28]", "FADD R8, R9, R9", *ADDITION), [0x20]),
+        (("LDS R12, [R28+0x4]", *ADDITION[1:]), []),
+        (("LDS R11, [R28]", *ADDITION[1:]), []),
+        (("LDG.E R12, desc[UR4][R28.64]", *ADDITION[1:]), []),
+        ((*ADDITION[:2], "ATOMS.CAS R13, [R28], R12, R13"), []),
+        ((*ADDITION[:2], "ATOMS.ADD R13, [R28], R12"), []),
+    ],
+)
+def test_loads_that_a_compare_and_swap_compares(
+    lines: tuple[str, ...], addresses: list[int]
+) -> None:
+    code = program(*lines)
+    loads = find_compared_loads(code)
+    instructions = code.functions[0].instructions
+    assert [i.address for i in instructions if id(i) in loads] == addresses

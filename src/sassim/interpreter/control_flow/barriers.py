@@ -53,8 +53,8 @@ def _block_barrier(i: Instruction, block: BasicBlock, program: Program) -> End:
     guard, arrives_only = read_guard(i), i.has("ARV")
 
     def end(c: ExecutionContext) -> None:
-        taken = guard(c)
-        yes, no = (c.lanes, None) if taken is None else c.split(taken)
+        predicate = guard(c)
+        yes, no = (c.lanes, None) if predicate is None else c.split(predicate)
         if no is not None:
             c.blocks.resume(block.follows, no)
         if yes is None:
@@ -108,9 +108,9 @@ def _read_barrier_field(
 
 def _column_of_all_warps(c: ExecutionContext, values: Array) -> Array:
     """A column of these warps as one of all warps."""
-    found = np.zeros((c.blocks.warps, 1), np.int64)
-    found[c.where] = values
-    return found
+    column = np.zeros((c.blocks.warps, 1), np.int64)
+    column[c.where] = values
+    return column
 
 
 @ending("UCGABAR_ARV", "UCGABAR_WAIT")
@@ -141,10 +141,10 @@ def _wait_for_phase(i: Instruction, block: BasicBlock, program: Program) -> End:
     if not i.has("PHASECHK"):
         raise NotKnownError(i)
     (at, phase), guard = phase_of(i), read_guard(i)
-    named = operand_at(i, 0)
-    if not isinstance(named, Predicate):
+    flag_operand = operand_at(i, 0)
+    if not isinstance(flag_operand, Predicate):
         raise NotKnownError(i)
-    flag, flag_index = write_predicate(i, named), named.index
+    flag, flag_index = write_predicate(i, flag_operand), flag_operand.index
 
     def end(c: ExecutionContext) -> None:
         phases = c.blocks.mbarriers
@@ -174,9 +174,9 @@ def _to_all_warps(c: ExecutionContext, values: Array) -> Array:
     """Values of these warps as some of all warps."""
     if c.rows is None:
         return values
-    found = np.zeros(c.lanes.shape, values.dtype)
-    found[c.where] = values
-    return found
+    everywhere = np.zeros(c.lanes.shape, values.dtype)
+    everywhere[c.where] = values
+    return everywhere
 
 
 @ending("BPT")
@@ -188,8 +188,8 @@ def _trap(i: Instruction, block: BasicBlock, program: Program) -> End:
         raise NotKnownError(i)
 
     def end(c: ExecutionContext) -> None:
-        taken = guard(c)
-        here = c.active_lanes if taken is None else c.active_lanes & taken
+        predicate = guard(c)
+        here = c.active_lanes if predicate is None else c.active_lanes & predicate
         if here.any():
             raise TrapError("the kernel stops itself (__trap)", np.argwhere(here))
         c.resume(block.follows)

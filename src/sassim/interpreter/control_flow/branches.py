@@ -39,10 +39,10 @@ def read_condition(i: Instruction) -> Callable[[ExecutionContext], Array | None]
         return guard
 
     def execute(c: ExecutionContext) -> Array | None:
-        found = guard(c)
+        predicate = guard(c)
         for each in extra:
-            found = each(c) if found is None else found & each(c)
-        return found
+            predicate = each(c) if predicate is None else predicate & each(c)
+        return predicate
 
     return execute
 
@@ -62,21 +62,21 @@ def _branch(i: Instruction, block: BasicBlock, program: Program) -> End:
     condition, goal, any_does = read_condition(i), target, i.has("ANY")
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        if taken is None:
+        predicate = condition(c)
+        if predicate is None:
             c.resume(goal)
             return
         if any_does:
-            taken = np.asarray((c.active_lanes & taken).any(axis=1, keepdims=True))
-        c.observer.on_branch(c, i, taken)
-        split_threads(c, taken, goal, block.follows)
+            predicate = np.asarray((c.active_lanes & predicate).any(axis=1, keepdims=True))
+        c.observer.on_branch(c, i, predicate)
+        split_threads(c, predicate, goal, block.follows)
 
     return end
 
 
-def split_threads(c: ExecutionContext, taken: Array, goal: int, behind: int) -> None:
+def split_threads(c: ExecutionContext, predicate: Array, goal: int, behind: int) -> None:
     """Have lanes for which something holds go one way, and the rest the other."""
-    yes, no = c.split(taken)
+    yes, no = c.split(predicate)
     if yes is not None:
         c.blocks.resume(goal, yes)
     if no is not None:
@@ -94,8 +94,8 @@ def _branch_by_company(i: Instruction, block: BasicBlock, target: int) -> End:
     condition, together = read_condition(i), i.has("CONV")
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        willing = c.active_lanes if taken is None else c.active_lanes & taken
+        predicate = condition(c)
+        willing = c.active_lanes if predicate is None else c.active_lanes & predicate
         missing = wanted(c) & ballot(c.alive) & ~ballot(willing)
         alone = (missing != 0).any(axis=1, keepdims=True)
         split_threads(c, alone ^ together, target, block.follows)
@@ -114,13 +114,13 @@ def _branch_by_register(i: Instruction, block: BasicBlock, program: Program) -> 
     goal, condition = address_in(i, register), read_condition(i)
 
     def end(c: ExecutionContext) -> None:
-        goals, taken = c.broadcast(goal(c)) + (offset + base), condition(c)
+        goals, predicate = c.broadcast(goal(c)) + (offset + base), condition(c)
         here = c.active_lanes
-        if taken is not None:
-            stay = here & ~taken
+        if predicate is not None:
+            stay = here & ~predicate
             if stay.any():
                 c.resume(block.follows, stay)
-            here = here & taken
+            here = here & predicate
         resume_each(c, goals, here)
 
     return end
@@ -159,23 +159,23 @@ def _call(i: Instruction, block: BasicBlock, program: Program) -> End:
         name = label.name
 
         def jump(c: ExecutionContext) -> None:
-            taken = condition(c)
+            predicate = condition(c)
             goal = c.blocks.launch.system.get(name) if target is None else target
             if goal is None:
                 raise NotKnownError(i, "calls what is not in the code")
-            if taken is None:
+            if predicate is None:
                 c.resume(goal)
             else:
-                split_threads(c, taken, goal, block.follows)
+                split_threads(c, predicate, goal, block.follows)
 
         return jump
     base = program.base(block.function) if i.has("REL") else 0
     goal_of = address_in(i, registers[0])
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        here = c.active_lanes if taken is None else c.active_lanes & taken
-        if taken is not None and (stay := c.active_lanes & ~taken).any():
+        predicate = condition(c)
+        here = c.active_lanes if predicate is None else c.active_lanes & predicate
+        if predicate is not None and (stay := c.active_lanes & ~predicate).any():
             c.resume(block.follows, stay)
         resume_each(c, c.broadcast(goal_of(c) + base), here)
 
@@ -189,9 +189,9 @@ def _return(i: Instruction, block: BasicBlock, program: Program) -> End:
     base = program.base(block.function) if i.has("REL") else 0
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        here = c.active_lanes if taken is None else c.active_lanes & taken
-        if taken is not None and (stay := c.active_lanes & ~taken).any():
+        predicate = condition(c)
+        here = c.active_lanes if predicate is None else c.active_lanes & predicate
+        if predicate is not None and (stay := c.active_lanes & ~predicate).any():
             c.resume(block.follows, stay)
         resume_each(c, c.broadcast(goal_of(c) + base), here)
 
@@ -204,8 +204,8 @@ def _exit(i: Instruction, block: BasicBlock, program: Program) -> End:
     condition = read_condition(i)
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        yes, no = (c.lanes, None) if taken is None else c.split(taken)
+        predicate = condition(c)
+        yes, no = (c.lanes, None) if predicate is None else c.split(predicate)
         if yes is not None:
             c.blocks.end(yes)
         if no is not None:

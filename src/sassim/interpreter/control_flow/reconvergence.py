@@ -43,21 +43,21 @@ def _reconverge(i: Instruction, block: BasicBlock, program: Program) -> End:
     condition, index = read_condition(i), barrier.index
 
     def end(c: ExecutionContext) -> None:
-        taken = condition(c)
-        meetings = c.blocks.convergence_barriers
-        if taken is None:
+        predicate = condition(c)
+        barriers = c.blocks.convergence_barriers
+        if predicate is None:
             yes = c.lanes
-            if not (_missing_lanes(c, meetings.masks(index, c.where)) * c.active_lanes).any():
+            if not (_missing_lanes(c, barriers.masks(index, c.where)) * c.active_lanes).any():
                 c.blocks.resume(block.follows, yes)
                 return
         else:
-            some, no = c.split(taken)
+            some, no = c.split(predicate)
             if no is not None:
                 c.blocks.resume(block.follows, no)
             if some is None:
                 return
             yes = some
-        meetings.wait(index, block.follows, yes)
+        barriers.wait(index, block.follows, yes)
         c.blocks.release()
 
     return end
@@ -102,9 +102,9 @@ def _sync_warp(i: Instruction, block: BasicBlock, program: Program) -> End:
         if uniform and not _missing_lanes(c, masks[:, :1]).any():
             c.resume(block.follows)
             return
-        meetings = c.blocks.convergence_barriers
-        meetings.set_masks(SYNC, c.where, c.mask, masks)
-        meetings.wait(SYNC, block.follows, c.lanes)
+        barriers = c.blocks.convergence_barriers
+        barriers.set_masks(SYNC, c.where, c.mask, masks)
+        barriers.wait(SYNC, block.follows, c.lanes)
         c.blocks.release()
 
     return end
@@ -118,14 +118,14 @@ def _sync_some(i: Instruction, block: BasicBlock, program: Program) -> End:
         raise NotKnownError(i)
 
     def end(c: ExecutionContext) -> None:
-        taken = guard(c)
-        yes, no = (c.lanes, None) if taken is None else c.split(taken)
+        predicate = guard(c)
+        yes, no = (c.lanes, None) if predicate is None else c.split(predicate)
         if no is not None:
             c.blocks.resume(block.follows, no)
         if yes is not None:
-            meetings = c.blocks.convergence_barriers
-            meetings.set_masks(SYNC, c.where, c.active_mask(taken), c.broadcast(read(c)))
-            meetings.wait(SYNC, block.follows, yes)
+            barriers = c.blocks.convergence_barriers
+            barriers.set_masks(SYNC, c.where, c.active_mask(predicate), c.broadcast(read(c)))
+            barriers.wait(SYNC, block.follows, yes)
             c.blocks.release()
 
     return end
@@ -141,10 +141,10 @@ def _collect(i: Instruction, block: BasicBlock, program: Program) -> End:
     goal = target
 
     def end(c: ExecutionContext) -> None:
-        meetings = c.blocks.convergence_barriers
-        meetings.set_masks(COLLECTIVE, c.where, c.mask, c.broadcast(read(c)))
+        barriers = c.blocks.convergence_barriers
+        barriers.set_masks(COLLECTIVE, c.where, c.mask, c.broadcast(read(c)))
         c.blocks.set_collective_targets(c.lanes, goal)
-        meetings.wait(COLLECTIVE, block.follows, c.lanes)
+        barriers.wait(COLLECTIVE, block.follows, c.lanes)
         c.blocks.release()
 
     return end

@@ -44,15 +44,15 @@ def _print(c: ExecutionContext) -> None:
     (CUDA C++ Programming Guide, "Formatted Output".)
     """
     formats = c.broadcast(_argument(c, _FIRST_ARGUMENT))
-    found = np.zeros(formats.shape, np.uint32)
+    lengths = np.zeros(formats.shape, np.uint32)
     for address in np.unique(formats[c.active_lanes]):
-        found[formats == address] = _count_arguments(c.blocks.memory.text(int(address)))
-    c.r[_FIRST_ARGUMENT] = found
+        lengths[formats == address] = _count_arguments(c.blocks.memory.text(int(address)))
+    c.r[_FIRST_ARGUMENT] = lengths
 
 
 def _count_arguments(text: str) -> int:
-    taken = [match for match in _CONVERSION.finditer(text) if match[3]]
-    return len(taken) + sum(match.group(1, 2).count("*") for match in taken)
+    conversions = [match for match in _CONVERSION.finditer(text) if match[3]]
+    return len(conversions) + sum(match.group(1, 2).count("*") for match in conversions)
 
 
 def _assert(c: ExecutionContext) -> None:

@@ -33,11 +33,11 @@ def operation(*opcodes: str, modifiers: str | None = None) -> Callable[[Operatio
     ``modifiers`` are those that it knows, with blanks between; one that has others is not known.
     Without it the function looks for itself.
     """
-    known = None if modifiers is None else frozenset(modifiers.split())
+    allowed = None if modifiers is None else frozenset(modifiers.split())
 
     def enter(function: Operation) -> Operation:
         def checked(i: Instruction) -> Step:
-            if known is not None and not known.issuperset(i.modifiers):
+            if allowed is not None and not allowed.issuperset(i.modifiers):
                 raise NotKnownError(i)
             return function(i)
 

@@ -64,14 +64,14 @@ def split_by_space(
         return [SpaceAccess(GLOBAL, addresses, active_mask)]
     here = c.broadcast(np.ones((1, 1), np.bool_)) if active_mask is None else active_mask
     offset = addresses & _OFFSET
-    found = []
+    parts = []
     if (lanes := here & shared).any():
-        found += split_by_space(SHARED, c, offset, lanes)
+        parts += split_by_space(SHARED, c, offset, lanes)
     if (lanes := here & local).any():
-        found.append(SpaceAccess(LOCAL, offset, lanes))
+        parts.append(SpaceAccess(LOCAL, offset, lanes))
     if (lanes := here & ~shared & ~local).any():
-        found.append(SpaceAccess(GLOBAL, addresses, lanes))
-    return found
+        parts.append(SpaceAccess(GLOBAL, addresses, lanes))
+    return parts
 
 
 def _by_block(

@@ -74,10 +74,10 @@ def _kind(i: Instruction) -> np.dtype[Any]:
 
 def _combination(i: Instruction) -> tuple[str, Combine, np.dtype[Any]]:
     """What an atomic does, its name, and the type of the numbers that it does it with."""
-    found = [each for each in i.modifiers if each in _COMBINE]
-    if len(found) != 1:
+    names = [each for each in i.modifiers if each in _COMBINE]
+    if len(names) != 1:
         raise NotKnownError(i)
-    (name,) = found
+    (name,) = names
     for packed, (kind, functions) in PACKED.items():
         if i.has(packed):
             if name not in functions:
@@ -115,9 +115,9 @@ class _Atomic:
         active_mask = everyone(c, c.active_mask(active))
         if not active_mask.any():
             return []
-        found = split_by_space(self.space, c, c.broadcast(self.at(c)), active_mask)
-        report_access(c, self.i, kind, found, self.size)
-        return found
+        parts = split_by_space(self.space, c, c.broadcast(self.at(c)), active_mask)
+        report_access(c, self.i, kind, parts, self.size)
+        return parts
 
     def write_words(self, c: ExecutionContext, old: Array, active: Array | None) -> None:
         """Write what was there to the registers."""
@@ -165,8 +165,8 @@ def _atomic(i: Instruction) -> Step:
             if values is None:
                 continue
             update = AtomicUpdate(c, part, lanes)
-            found = update.apply(values, combine, name, returns=atomic.returns)
-            old = np.where(lanes, found, old)
+            previous = update.apply(values, combine, name, returns=atomic.returns)
+            old = np.where(lanes, previous, old)
         if atomic.returns:
             atomic.write_words(c, old, active)
         for flag in atomic.flags:
@@ -226,16 +226,16 @@ def _compare_and_swap(i: Instruction) -> Step:
         if not parts:
             return
         olds, news = typed(wanted(c), kind), typed(given(c), kind)
-        found = np.zeros((c.warps, LANES), kind)
+        previous = np.zeros((c.warps, LANES), kind)
         for part in parts:
             lanes = everyone(c, part.active)
             there = AtomicUpdate(c, part, lanes).compare_and_swap(olds, news)
-            found = np.where(lanes, there, found)
-        swapped = found == olds
+            previous = np.where(lanes, there, previous)
+        swapped = previous == olds
         if spins:
             atomic.write_words(c, swapped.astype(kind), active)
         else:
-            atomic.write_words(c, found, active)
+            atomic.write_words(c, previous, active)
         for flag in atomic.flags:
             flag(c, swapped, active)
 

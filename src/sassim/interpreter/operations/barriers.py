@@ -111,8 +111,8 @@ def _arrive(i: Instruction) -> Step:
     """Threads come: each of those that take part, or none with more to wait for."""
     place, operand = address_in(i)
     at, guard = read_address(i, operand, wide=False), read_guard(i)
-    named = [_COUNTS[each] for each in i.modifiers if each in _COUNTS]
-    threads, transactions = named[0] if named else (1, 0)
+    counts = [_COUNTS[each] for each in i.modifiers if each in _COUNTS]
+    threads, transactions = counts[0] if counts else (1, 0)
     expected = read_u32(i, place + 1)
     target = operand_at(i, 0)
     results = [write_u32(i, target, n) for n in range(2)]
@@ -142,8 +142,8 @@ def phase_of(i: Instruction) -> tuple[Read, Read]:
 def upper_word(c: ExecutionContext, addresses: Array) -> Array:
     """Where the upper word of barriers lies in the shared memory of all blocks."""
     at, owner = locate_shared(c, c.broadcast(addresses), None)
-    found: Array = at + owner * c.blocks.shared.size + 4
-    return found
+    places: Array = at + owner * c.blocks.shared.size + 4
+    return places
 
 
 def _test(i: Instruction) -> Step:

@@ -182,12 +182,12 @@ def _brain_of(i: Instruction, operand: Operand) -> Read:
     shift = np.uint32(16 if operand.part.startswith("H1") else 0)
     read = read_u32(i, Register(operand.index, operand.uniform))
 
-    def taken(c: ExecutionContext) -> Array:
+    def select_part(c: ExecutionContext) -> Array:
         value = of_bfloat((read(c) >> shift) & np.uint32(0xFFFF))
         value = np.abs(value) if operand.absolute else value
         return -value if operand.negative else value
 
-    return taken
+    return select_part
 
 
 @operation("F2F", modifiers=f"F16 BF16 F32 F64 FTZ {DIRECTIONS}")
@@ -267,15 +267,15 @@ def _pack_small(i: Instruction, name: str) -> Step:
         sources = [half_of(i, Register(packed.index, part=part)) for part in ("H1", "H0")]
     else:
         raise NotKnownError(i)
-    kept = read_u32(i, -1)
+    merged = read_u32(i, -1)
 
     def stored(values: Array) -> Array:
         return small_bits(np.maximum(values, np.float32(0)) if relu else values, name)
 
     def execute(c: ExecutionContext) -> None:
         upper, lower = (stored(read(c)) for read in sources)
-        found = kept(c) << np.uint32(16) | upper << np.uint32(8) | lower
-        result(c, found, guard(c))
+        packed = merged(c) << np.uint32(16) | upper << np.uint32(8) | lower
+        result(c, packed, guard(c))
 
     return execute
 
@@ -291,7 +291,7 @@ def _unpack(i: Instruction, name: str) -> Step:
 
     def execute(c: ExecutionContext) -> None:
         raw = a(c) >> shift
-        found = table[raw >> np.uint32(8) & np.uint32(255)] << np.uint32(16)
-        result(c, found | table[raw & np.uint32(255)], guard(c))
+        packed = table[raw >> np.uint32(8) & np.uint32(255)] << np.uint32(16)
+        result(c, packed | table[raw & np.uint32(255)], guard(c))
 
     return execute

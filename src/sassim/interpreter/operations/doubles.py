@@ -57,9 +57,9 @@ def _sum(x: Array, y: Array) -> tuple[Array, Array]:
 def fused(x: Array, y: Array, z: Array) -> Array:
     """``x * y + z`` rounded once (Boldo and Melquiond 2008); what overflows on the way is not."""
     high, low = _product(x, y)
-    upper, rest = _sum(z, low)
+    upper, remainder = _sum(z, low)
     total, more = _sum(high, upper)
-    better = total + odd_sum(rest, more)
+    better = total + odd_sum(remainder, more)
     simple = x * y + z
     return np.where(np.isfinite(better), better, simple)
 

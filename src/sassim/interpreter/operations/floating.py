@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 def _singles(i: Instruction, *operands: int | Operand) -> list[Read]:
     """Numbers of 32 bits to read; with FTZ subnormal ones are zeros."""
-    found = [read_f32(i, each) for each in operands]
-    return [flushing(each) for each in found] if i.has("FTZ", "FMZ") else found
+    values = [read_f32(i, each) for each in operands]
+    return [flushing(each) for each in values] if i.has("FTZ", "FMZ") else values
 
 
 def _is_plain(i: Instruction) -> bool:
@@ -201,11 +201,11 @@ def compare_numbers(i: Instruction, sources: list[Read]) -> Step:
     other, guard = read_predicate(i, 4), read_guard(i)
 
     def execute(c: ExecutionContext) -> None:
-        found, active = compare(a(c), b(c)), guard(c)
+        result, active = compare(a(c), b(c)), guard(c)
         joined = other(c)
-        first(c, join(found, joined), active)
+        first(c, join(result, joined), active)
         if twice:
-            second(c, join(~found, joined), active)
+            second(c, join(~result, joined), active)
 
     return execute
 
@@ -223,8 +223,8 @@ def _compare_to_number(i: Instruction) -> Step:
     yes = np.float32(1.0).view(np.uint32) if i.has("BF") else np.uint32(0xFFFFFFFF)
 
     def execute(c: ExecutionContext) -> None:
-        found = join(compare(a(c), b(c)), other(c))
-        result(c, np.where(found, yes, np.uint32(0)), guard(c))
+        holds = join(compare(a(c), b(c)), other(c))
+        result(c, np.where(holds, yes, np.uint32(0)), guard(c))
 
     return execute
 
@@ -244,9 +244,9 @@ def _division_is_hard(i: Instruction) -> Step:
     return execute
 
 
-def _sine_of(turn: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _of_turns(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """MUFU takes an angle in turns."""
-    return lambda x: turn(2 * np.pi * x)
+    return lambda x: function(2 * np.pi * x)
 
 
 _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
@@ -255,8 +255,8 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
     "SQRT": np.sqrt,
     "EX2": np.exp2,
     "LG2": np.log2,
-    "SIN": _sine_of(np.sin),
-    "COS": _sine_of(np.cos),
+    "SIN": _of_turns(np.sin),
+    "COS": _of_turns(np.cos),
     "TANH": np.tanh,
 }
 
@@ -275,8 +275,8 @@ def _approximate(i: Instruction) -> Step:
 
     def execute(c: ExecutionContext) -> None:
         x = a(c)
-        found = function((x if keeps else flushed(x)).astype(F64)).astype(F32)
-        result(c, found if keeps else flushed(found), guard(c))
+        y = function((x if keeps else flushed(x)).astype(F64)).astype(F32)
+        result(c, y if keeps else flushed(y), guard(c))
 
     return execute
 
@@ -288,12 +288,12 @@ def half_of(i: Instruction, operand: Operand) -> Read:
     shift = np.uint32(16 if operand.part.startswith("H1") else 0)
     read = read_u32(i, Register(operand.index, operand.uniform))
 
-    def taken(c: ExecutionContext) -> Array:
+    def select_half(c: ExecutionContext) -> Array:
         value = of_half(read(c) >> shift)
         value = np.abs(value) if operand.absolute else value
         return -value if operand.negative else value
 
-    return taken
+    return select_half
 
 
 def _upper_half(i: Instruction) -> Step:

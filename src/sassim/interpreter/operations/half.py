@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 def _sources(i: Instruction, count: int, first: int = 1) -> list[Two]:
     """So many sources of an instruction; a number in it is written as two, the upper first."""
-    found: list[Two] = []
-    rest = [each for each in i.operands[first:] if not isinstance(each, Predicate)]
-    while rest:
-        each = rest.pop(0)
+    values: list[Two] = []
+    sources = [each for each in i.operands[first:] if not isinstance(each, Predicate)]
+    while sources:
+        each = sources.pop(0)
         if isinstance(each, Immediate):
-            if not rest or not isinstance(rest[0], Immediate):
+            if not sources or not isinstance(sources[0], Immediate):
                 raise NotKnownError(i)
-            found.append(_fixed(each, rest.pop(0)))
+            values.append(_fixed(each, sources.pop(0)))
         else:
-            found.append(_two(i, each))
-    return list(expect_count(i, found[:count], count))
+            values.append(_two(i, each))
+    return list(expect_count(i, values[:count], count))
 
 
 def _fixed(upper: Immediate, lower: Operand) -> Two:
@@ -109,22 +109,22 @@ def _arithmetic(i: Instruction) -> Step:
     relu, saturates, wide = i.has("RELU"), i.has("SAT"), i.has("F32")
 
     def value(c: ExecutionContext) -> Array:
-        found = work_out(c)
+        numbers = work_out(c)
         if relu:
-            found = [np.maximum(each, 0) for each in found]
+            numbers = [np.maximum(each, 0) for each in numbers]
         if saturates:
-            found = [np.where(np.isnan(each), 0, np.clip(each, 0, 1)) for each in found]
-        return found[0].astype(np.float32) if wide else _packed(i, *found)
+            numbers = [np.where(np.isnan(each), 0, np.clip(each, 0, 1)) for each in numbers]
+        return numbers[0].astype(np.float32) if wide else _packed(i, *numbers)
 
     if not all(_is_fixed(each) for each in i.operands[1:]):
         return lambda c: write(c, value(c), guard(c))
-    found: list[Array] = []
+    constants: list[Array] = []
 
     def always(c: ExecutionContext) -> None:
         # How compilers put a number into a register.
-        if not found:
-            found.append(fixed(value(c)))
-        write(c, found[0], guard(c))
+        if not constants:
+            constants.append(fixed(value(c)))
+        write(c, constants[0], guard(c))
 
     return always
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 def _split_operands(i: Instruction) -> tuple[list[Write], list[Operand], list[Read]]:
     """Carries that are written, sources, and carries that are read (``.X``), behind the result."""
-    rest = list(i.operands[1:])
+    inputs = list(i.operands[1:])
     written = []
-    while rest and isinstance(rest[0], Predicate):
-        written.append(rest.pop(0))
-    sources: list[Operand] = [each for each in rest if not isinstance(each, Predicate)]
-    read = [each for each in rest if isinstance(each, Predicate)] if i.has("X") else []
+    while inputs and isinstance(inputs[0], Predicate):
+        written.append(inputs.pop(0))
+    sources: list[Operand] = [each for each in inputs if not isinstance(each, Predicate)]
+    read = [each for each in inputs if isinstance(each, Predicate)] if i.has("X") else []
     overflows = [write_predicate(i, each) for each in written]
     if all(isinstance(each, Predicate) and each.index == TRUE for each in written):
         overflows = []

@@ -35,10 +35,14 @@ _ROW_WORDS: Final = 4
 
 def _form(i: Instruction) -> tuple[int, bool]:
     """How many matrices, and whether each is transposed."""
-    rest = [each for each in i.modifiers if each not in ("16", "M88", "MT88")]
-    if not i.has("16") or not i.has("M88", "MT88") or rest not in ([], ["1"], ["2"], ["4"]):
+    count_modifiers = [each for each in i.modifiers if each not in ("16", "M88", "MT88")]
+    if (
+        not i.has("16")
+        or not i.has("M88", "MT88")
+        or count_modifiers not in ([], ["1"], ["2"], ["4"])
+    ):
         raise NotKnownError(i)
-    return int(rest[0]) if rest else 1, i.has("MT88")
+    return int(count_modifiers[0]) if count_modifiers else 1, i.has("MT88")
 
 
 def _transposed(words: Array) -> Array:

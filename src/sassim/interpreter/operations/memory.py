@@ -201,10 +201,10 @@ def _copy(i: Instruction) -> Step:
     return execute
 
 
-def _zero_tail(got: Array, kept: Array, size: int) -> Array:
+def _zero_tail(got: Array, valid_bytes: Array, size: int) -> Array:
     """Values of which so many bytes are kept; the rest is zeros."""
-    raw = np.ascontiguousarray(got).view(np.uint8).reshape(*kept.shape, size)
-    cut = np.where(np.arange(size) < kept[..., None], raw, np.uint8(0))
+    raw = np.ascontiguousarray(got).view(np.uint8).reshape(*valid_bytes.shape, size)
+    cut = np.where(np.arange(size) < valid_bytes[..., None], raw, np.uint8(0))
     return cut.view(got.dtype).reshape(got.shape)
 
 
@@ -214,16 +214,16 @@ def _ask_space(i: Instruction) -> Step:
     flag, guard = write_predicate(i, 0), read_guard(i)
     _, operand = address_in(i)
     at = read_address(i, operand, wide=True)
-    asked = {"G": (GLOBAL,), "S": (SHARED,), "D": (SHARED, CLUSTER), "L": (LOCAL,)}
-    wanted = next((spaces for name, spaces in asked.items() if i.has(name)), None)
+    spaces_by_modifier = {"G": (GLOBAL,), "S": (SHARED,), "D": (SHARED, CLUSTER), "L": (LOCAL,)}
+    wanted = next((spaces for name, spaces in spaces_by_modifier.items() if i.has(name)), None)
     if wanted is None:
         raise NotKnownError(i)
 
     def execute(c: ExecutionContext) -> None:
-        found = np.zeros((c.warps, LANES), np.bool_)
+        inside = np.zeros((c.warps, LANES), np.bool_)
         for part in split_by_space(SPACES["LD"], c, at(c), None):
             if part.space in wanted:
-                found |= everyone(c, part.active)
-        flag(c, found, guard(c))
+                inside |= everyone(c, part.active)
+        flag(c, inside, guard(c))
 
     return execute

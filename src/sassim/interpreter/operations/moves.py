@@ -195,10 +195,10 @@ def _predicates_to_register(i: Instruction) -> Step:
         raise NotKnownError(i)
     a, wanted = read_u32(i, a_operand), immediate(i, mask)
     guard, result = read_guard(i), write_u32(i, 0)
-    kept = np.uint32(~(wanted << shift) & 0xFFFFFFFF)
+    unchanged = np.uint32(~(wanted << shift) & 0xFFFFFFFF)
 
     def execute(c: ExecutionContext) -> None:
-        value = a(c) & kept
+        value = a(c) & unchanged
         for index in range(_PREDICATES):
             if wanted >> index & 1:
                 value = value | c.p[index].astype(np.uint32) << np.uint32(index + shift)

@@ -90,23 +90,23 @@ def _compare(i: Instruction) -> Step:
     def execute(c: ExecutionContext) -> None:
         x, y = a(c), b(c)
         if low is None:
-            found = compare(x, y)
+            result = compare(x, y)
         elif name == "EQ":
-            found = (x == y) & low(c)
+            result = (x == y) & low(c)
         elif name == "NE":
-            found = (x != y) | low(c)
+            result = (x != y) | low(c)
         else:
-            found = _STRICT[name](x, y) | ((x == y) & low(c))
+            result = _STRICT[name](x, y) | ((x == y) & low(c))
         active = guard(c)
         if trivially:
-            first(c, found, active)
+            first(c, result, active)
             if twice:
-                second(c, ~found, active)
+                second(c, ~result, active)
             return
         with_what = other(c)
-        first(c, join(found, with_what), active)
+        first(c, join(result, with_what), active)
         if twice:
-            second(c, join(~found, with_what), active)
+            second(c, join(~result, with_what), active)
 
     return execute
 
@@ -165,15 +165,15 @@ def _smaller_or_larger(i: Instruction) -> Step:
     """Predicates that are written say which one it was; nobody has asked for them so far."""
     smaller, guard = _limits(i), read_guard(i)
     place = next((n for n, each in enumerate(i.operands) if not isinstance(each, Predicate)), 0)
-    rest = [each for each in i.operands[place + 1 :] if not isinstance(each, Predicate)]
-    expect_count(i, rest, 2)
+    sources = [each for each in i.operands[place + 1 :] if not isinstance(each, Predicate)]
+    expect_count(i, sources, 2)
     written = [each for each in i.operands if isinstance(each, Predicate)][: -2 if place else -1]
     if any(isinstance(each, Predicate) and not _always(each) for each in written):
         raise NotKnownError(i)
     packed = packed_kind(i)
     if packed is not None:
-        return _packed_smaller_or_larger(i, rest, smaller, packed)
-    a, b = (_read(i, each) for each in rest)
+        return _packed_smaller_or_larger(i, sources, smaller, packed)
+    a, b = (_read(i, each) for each in sources)
     result = write_u64(i, place) if i.has("U64", "S64") else write_u32(i, place)
     relu = i.has("RELU")
 

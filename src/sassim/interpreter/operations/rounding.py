@@ -58,9 +58,9 @@ def odd_sum(x: Array, y: Array) -> Array:
     back = total - x
     lost = (x - (total - back)) + (y - back)
     raw = total.view(np.uint64)
-    even = (lost != 0) & np.isfinite(total) & ((raw & _ONE) == 0)
+    overshoots = (lost != 0) & np.isfinite(total) & ((raw & _ONE) == 0)
     outward = (lost > 0) == (total > 0)
-    return np.where(even, np.where(outward, raw + _ONE, raw - _ONE), raw).view(np.float64)
+    return np.where(overshoots, np.where(outward, raw + _ONE, raw - _ONE), raw).view(np.float64)
 
 
 def rounded(values: Array, i: Instruction) -> Array:

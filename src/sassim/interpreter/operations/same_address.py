@@ -42,8 +42,8 @@ _ASSOCIATIVE: Final[dict[str, Any]] = {
 
 def typed(raw: Array, kind: np.dtype[Any]) -> Array:
     """Words of memory or registers as numbers of a type, one a lane."""
-    found = np.ascontiguousarray(raw).view(kind)
-    return found[..., 0] if raw.ndim > 2 else found
+    values = np.ascontiguousarray(raw).view(kind)
+    return values[..., 0] if raw.ndim > 2 else values
 
 
 def words(values: Array) -> Array:
@@ -68,37 +68,37 @@ class AtomicUpdate:
     @cached_property
     def first(self) -> Array:
         """The first lane at each address, as warps by 32."""
-        found = np.zeros((self.c.warps, LANES), np.bool_)
-        found[self.rows[self.starts], self.columns[self.starts]] = True
-        return found
+        first = np.zeros((self.c.warps, LANES), np.bool_)
+        first[self.rows[self.starts], self.columns[self.starts]] = True
+        return first
 
     def apply(self, values: Array, combine: Combine, name: str, *, returns: bool) -> Array:
         """Carry out one atomic a thread; what each found there (anything if nobody asks)."""
         there = self._load_current(values.dtype)
         given = values[self.rows, self.columns]
-        found, after = self._compute_in_order(there, given, combine, name, returns=returns)
+        previous, after = self._compute_in_order(there, given, combine, name, returns=returns)
         self._store_results(after, np.ones(len(after), np.bool_))
-        return self._by_lane(found)
+        return self._by_lane(previous)
 
     def compare_and_swap(self, wanted: Array, values: Array) -> Array:
         """Leave each thread's value where it finds the one that it wants; what each found there."""
         there = self._load_current(values.dtype)
         wanted, given = (each[self.rows, self.columns] for each in (wanted, values))
-        found, current = np.empty(len(given), given.dtype), there.copy()
+        previous, current = np.empty(len(given), given.dtype), there.copy()
         swapped = np.zeros(len(there), np.bool_)
         for groups, now in self._rounds(np.ones(len(there), np.bool_)):
-            found[now] = current[groups]
-            fits = found[now] == wanted[now]
+            previous[now] = current[groups]
+            fits = previous[now] == wanted[now]
             current[groups[fits]] = given[now[fits]]
             swapped[groups[fits]] = True
         if swapped.any():
             self._store_results(current, swapped)
-        return self._by_lane(found)
+        return self._by_lane(previous)
 
     def _load_current(self, kind: np.dtype[Any]) -> Array:
         """What is at each address."""
-        found = typed(load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind)
-        there: Array = found[self.rows[self.starts], self.columns[self.starts]]
+        current = typed(load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind)
+        there: Array = current[self.rows[self.starts], self.columns[self.starts]]
         return there
 
     def _store_results(self, values: Array, those: Array) -> None:
@@ -107,24 +107,24 @@ class AtomicUpdate:
         rows, columns = self.rows[at], self.columns[at]
         active_mask = np.zeros((self.c.warps, LANES), np.bool_)
         active_mask[rows, columns] = True
-        spread = np.zeros((self.c.warps, LANES), values.dtype)
-        spread[rows, columns] = values[those]
+        by_lane = np.zeros((self.c.warps, LANES), values.dtype)
+        by_lane[rows, columns] = values[those]
         store(
-            self.c, [self.part._replace(active=active_mask)], words(spread), values.dtype.itemsize
+            self.c, [self.part._replace(active=active_mask)], words(by_lane), values.dtype.itemsize
         )
 
     def _by_lane(self, values: Array) -> Array:
-        found = np.zeros((self.c.warps, LANES), values.dtype)
-        found[self.rows, self.columns] = values
-        return found
+        by_lane = np.zeros((self.c.warps, LANES), values.dtype)
+        by_lane[self.rows, self.columns] = values
+        return by_lane
 
     def _rounds(self, those: Array) -> Iterator[tuple[Array, Array]]:
         """The threads at those addresses in turn: positions of addresses, and of threads there."""
         groups = np.flatnonzero(those)
-        turn = 0
-        while len(groups := groups[self.lengths[groups] > turn]):
-            yield groups, self.starts[groups] + turn
-            turn += 1
+        position = 0
+        while len(groups := groups[self.lengths[groups] > position]):
+            yield groups, self.starts[groups] + position
+            position += 1
 
     def _compute_in_order(
         self, there: Array, given: Array, combine: Combine, name: str, *, returns: bool
@@ -145,10 +145,10 @@ class AtomicUpdate:
             last = self.starts + self.lengths - 1
             return np.repeat(base, self.lengths) + before, base + sums[last]
         if name == "EXCH":
-            found = np.r_[given[:1], given[:-1]]
-            found[self.starts] = there
-            return found, given[self.starts + self.lengths - 1]
-        found = np.empty(len(given), given.dtype)
+            previous = np.r_[given[:1], given[:-1]]
+            previous[self.starts] = there
+            return previous, given[self.starts + self.lengths - 1]
+        previous = np.empty(len(given), given.dtype)
         current = there.copy()
         short = np.ones(len(self.starts), np.bool_)
         if name == "ADD" and most > _FEW:
@@ -156,11 +156,11 @@ class AtomicUpdate:
             for group in np.flatnonzero(~short):
                 mine = slice(self.starts[group], self.starts[group] + self.lengths[group])
                 sums = np.cumsum(np.r_[there[group], given[mine]], dtype=given.dtype)
-                found[mine], current[group] = sums[:-1], sums[-1]
+                previous[mine], current[group] = sums[:-1], sums[-1]
         for groups, now in self._rounds(short):
-            found[now] = current[groups]
+            previous[now] = current[groups]
             current[groups] = combine(current[groups], given[now])
-        return found, current
+        return previous, current
 
 
 def _keys(c: ExecutionContext, part: SpaceAccess) -> Array:

@@ -64,9 +64,9 @@ def _parts(bits: int, *, is_signed: bool) -> Callable[[Array], Array]:
     sign = 1 << (bits - 1)
 
     def read(raw: Array) -> Array:
-        found = (raw[..., None] >> shifts & np.uint32(2**bits - 1)).astype(np.int32)
-        found = (found ^ sign) - sign if is_signed else found
-        return found.astype(np.float32).reshape(*raw.shape[:-1], -1)
+        elements = (raw[..., None] >> shifts & np.uint32(2**bits - 1)).astype(np.int32)
+        elements = (elements ^ sign) - sign if is_signed else elements
+        return elements.astype(np.float32).reshape(*raw.shape[:-1], -1)
 
     return read
 
@@ -101,9 +101,9 @@ def _shape(i: Instruction) -> tuple[int, int]:
     raise NotKnownError(i)
 
 
-def _check(i: Instruction, *known: str) -> None:
+def _check(i: Instruction, *allowed: str) -> None:
     """Refuse an instruction that has more to it, such as metadata of a sparse matrix."""
-    extra = [each for each in i.modifiers if each not in known and not each[0].isdigit()]
+    extra = [each for each in i.modifiers if each not in allowed and not each[0].isdigit()]
     if extra or len(i.operands) != 4:
         raise NotKnownError(i)
 
@@ -122,23 +122,23 @@ def _raw(c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array
     return np.stack([c.broadcast(each(c)) for each in registers], axis=-1)
 
 
-def _arrange_a(elements: Array, rows: int, beside: int) -> Array:
+def _arrange_a(elements: Array, rows: int, adjacent: int) -> Array:
     """A: from elements by lane (warps, 32, of each lane) to warps, rows, columns."""
     warps, _, count = elements.shape
     lower = rows // _GROUPS
-    blocks = count // (lower * beside)
-    shape = (warps, _GROUPS, _PLACES, blocks, lower, beside)
+    blocks = count // (lower * adjacent)
+    shape = (warps, _GROUPS, _PLACES, blocks, lower, adjacent)
     ordered = elements.reshape(shape).transpose(0, 4, 1, 3, 2, 5)
-    return ordered.reshape(warps, rows, blocks * _PLACES * beside)
+    return ordered.reshape(warps, rows, blocks * _PLACES * adjacent)
 
 
-def _arrange_b(elements: Array, beside: int) -> Array:
+def _arrange_b(elements: Array, adjacent: int) -> Array:
     """B: from elements by lane to warps, rows, columns."""
     warps, _, count = elements.shape
-    blocks = count // beside
-    shape = (warps, _GROUPS, _PLACES, blocks, beside)
+    blocks = count // adjacent
+    shape = (warps, _GROUPS, _PLACES, blocks, adjacent)
     ordered = elements.reshape(shape).transpose(0, 3, 2, 4, 1)
-    return ordered.reshape(warps, blocks * _PLACES * beside, _COLUMNS)
+    return ordered.reshape(warps, blocks * _PLACES * adjacent, _COLUMNS)
 
 
 def _by_lane(matrix: Array) -> list[Array]:
@@ -185,12 +185,16 @@ def _write(i: Instruction, count: int) -> Callable[[ExecutionContext, list[Array
 @operation("HMMA", "QMMA")
 def _float_product(i: Instruction) -> Step:
     """Of numbers of 8, 16 or 19 bits; sums have 32 bits, or 16."""
-    known = ("F16", "BF16", "TF32") if i.opcode == "HMMA" else ("E4M3", "E5M2")
-    _check(i, "F32", *known, "F16")
+    allowed = ("F16", "BF16", "TF32") if i.opcode == "HMMA" else ("E4M3", "E5M2")
+    _check(i, "F32", *allowed, "F16")
     rows, columns = _shape(i)
     wide = i.has("F32")
-    named = [each for each in i.modifiers if each in known and (wide or each != "F16")]
-    types = (_TYPES[named[0]], _TYPES[named[-1]]) if named else (_TYPES["F16"], _TYPES["F16"])
+    type_names = [each for each in i.modifiers if each in allowed and (wide or each != "F16")]
+    types = (
+        (_TYPES[type_names[0]], _TYPES[type_names[-1]])
+        if type_names
+        else (_TYPES["F16"], _TYPES["F16"])
+    )
     product = _product(i, types, rows, columns)
     elements = rows * _COLUMNS // _LANES
     addend = _registers(i, 3, elements if wide else elements // 2)
@@ -207,15 +211,15 @@ def _float_product(i: Instruction) -> Step:
                 ],
             )
             return
-        found = []
+        packed = []
         for n, each in enumerate(addend):
             raw = c.broadcast(each(c))
             low, high = (
                 values[2 * n] + of_half(raw & 0xFFFF),
                 values[2 * n + 1] + of_half(raw >> 16),
             )
-            found.append(half_bits(high) << 16 | half_bits(low))
-        write(c, found)
+            packed.append(half_bits(high) << 16 | half_bits(low))
+        write(c, packed)
 
     return execute
 
@@ -224,13 +228,13 @@ def _float_product(i: Instruction) -> Step:
 def _integer_product(i: Instruction) -> Step:
     """Of whole numbers of 8 and 4 bits, or of bits, of which those that are set are counted."""
     is_bits = i.opcode == "BMMA"
-    known = ("AND", "XOR", "POPC") if is_bits else ("S8", "U8", "S4", "U4")
-    _check(i, *known, "SAT")
+    allowed = ("AND", "XOR", "POPC") if is_bits else ("S8", "U8", "S4", "U4")
+    _check(i, *allowed, "SAT")
     rows, columns = _shape(i)
     if is_bits:
         types = (_TYPES["B1"], _TYPES["B1"])
     else:
-        first, second = expect_count(i, [each for each in i.modifiers if each in known], 2)
+        first, second = expect_count(i, [each for each in i.modifiers if each in allowed], 2)
         types = (_TYPES[first], _TYPES[second])
     product = (
         _bit_product(i, types[0], rows, columns) if is_bits else _product(i, types, rows, columns)
@@ -240,12 +244,12 @@ def _integer_product(i: Instruction) -> Step:
     limits = np.iinfo(np.int32)
 
     def execute(c: ExecutionContext) -> None:
-        found = []
+        sums = []
         for value, each in zip(_by_lane(product(c)), addend, strict=True):
             total = value.astype(np.int64) + c.broadcast(each(c)).view(np.int32)
             total = np.clip(total, limits.min, limits.max) if saturates else total
-            found.append(total.astype(np.int32))
-        write(c, found)
+            sums.append(total.astype(np.int32))
+        write(c, sums)
 
     return execute
 
@@ -284,10 +288,10 @@ def _double_product(i: Instruction) -> Step:
     def execute(c: ExecutionContext) -> None:
         left, right = _arrange_a(_doubles(c, a), rows, 1), _arrange_b(_doubles(c, b), 1)
         third = _doubles(c, addend)
-        found: list[Array] = []
+        sums: list[Array] = []
         for n, value in enumerate(_by_lane(np.matmul(left, right))):
-            found += halves(value + third[..., n])
-        write(c, found)
+            sums += halves(value + third[..., n])
+        write(c, sums)
 
     return execute
 

@@ -99,9 +99,9 @@ def _vote(i: Instruction) -> Step:
             all_agree = (votes == active_mask).all(axis=1, keepdims=True)
         anyone = votes.any(axis=1, keepdims=True)
         results = {"ANY": anyone, "ALL": all_agree, "EQ": all_agree | ~anyone}
-        found = np.asarray(results[mode])
+        result = np.asarray(results[mode])
         for flag in flags:
-            flag(c, found, None if i.opcode == "VOTEU" else active)
+            flag(c, result, None if i.opcode == "VOTEU" else active)
 
     return execute
 
@@ -183,11 +183,11 @@ def _reduce(i: Instruction) -> Step:
         active_mask = c.active_mask(active)
         if active_mask is not None:
             values = np.where(active_mask, values, kind.type(neutral))
-        found = function.reduce(values, axis=1, keepdims=True, dtype=kind)
+        reduced = function.reduce(values, axis=1, keepdims=True, dtype=kind)
         some: Array | None = None
         if active is not None and active_mask is not None:
             some = np.asarray(active_mask.any(axis=1, keepdims=True))
-        result(c, found, some)
+        result(c, reduced, some)
 
     return execute
 
