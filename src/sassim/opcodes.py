@@ -101,3 +101,10 @@ STORES: Final[Mapping[str, str]] = {
 }
 """Opcodes that write memory, with which; generic addresses count as global."""
 MEMORY: Final = frozenset((*LOADS, *STORES))
+
+ASYNC_COPY: Final = "LDGSTS"
+"""Copies from global to shared memory (PTX ISA, ``cp.async``)."""
+COMMIT_GROUP: Final = "LDGDEPBAR"
+"""Ends a group of such copies (PTX ISA, ``cp.async.commit_group``)."""
+WAIT_GROUP: Final = "DEPBAR"
+"""Waits for groups of such copies (PTX ISA, ``cp.async.wait_group``)."""

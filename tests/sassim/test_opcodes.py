@@ -11,6 +11,7 @@ import pytest
 
 import sassim
 from kernelprof.analysis.stalls import opcodes as stalls
+from sassim.faults import _KINDS
 from sassim.gpu import GpuModel
 from sassim.interpreter.control_flow import endings
 from sassim.interpreter.operations import operations
@@ -131,9 +132,10 @@ def _names(node: ast.AST) -> list[str]:
 def test_no_other_module_lists_opcodes() -> None:
     """What a set of opcodes has in common is a column of the table."""
     lists = [
-        f"{file.relative_to(SOURCES)}:{node.lineno}"
+        f"{file.stem}: {ast.unparse(node)}"
         for file in sorted(SOURCES.rglob("*.py"))
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.expr) and len(_names(node)) > 2
+        if isinstance(node, ast.expr) and len(_names(node)) > 1
     ]
-    assert not lists
+    # Modifiers of IMAD, and the first letters of accesses.
+    assert lists == ["opcode_mix: ('IADD', 'SHL', 'X')", f"faults: {_KINDS}"]

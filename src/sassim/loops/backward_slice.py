@@ -238,7 +238,7 @@ def _mark_live(now: Live, name: str, condition: Condition | None) -> None:
 def _successors(program: Program) -> dict[int, list[int]]:
     """Return the successors of each basic block."""
     ends = [(block, block.end) for block in program.blocks.values() if block.end is not None]
-    behind_calls = [block.follows for block, end in ends if end.opcode == "CALL"]
+    behind_calls = [block.follows for block, end in ends if end.opcode in _CALLS]
     together = {b.follows: _branch_target(program, b) for b, end in ends if end.has("COLLECTIVE")}
     anywhere = _function_starts(program)
     successors = {}
@@ -249,7 +249,7 @@ def _successors(program: Program) -> dict[int, list[int]]:
             goals.append(block.follows)
         if end is not None:
             goals.append(_branch_target(program, block))
-            if end.opcode == "RET":
+            if end.opcode in _RETURNS:
                 goals += behind_calls
             elif end.opcode == "ENDCOLLECTIVE":
                 goals += [together[start]] if start in together else together.values()
@@ -263,7 +263,9 @@ def _successors(program: Program) -> dict[int, list[int]]:
 
 
 _INDIRECT: Final = opcodes_with_flow("indirect", "indirect-uniform")
-_LEAVING: Final = _INDIRECT | opcodes_with_flow("exit", "return", "jump", "call")
+_CALLS: Final = opcodes_with_flow("call")
+_RETURNS: Final = opcodes_with_flow("return")
+_LEAVING: Final = _INDIRECT | _CALLS | _RETURNS | opcodes_with_flow("exit", "jump")
 """Opcodes that never fall through, where they have no condition."""
 
 
@@ -287,7 +289,7 @@ def _branch_target(program: Program, block: BasicBlock) -> int | None:
 
 def _is_indirect_call(end: Instruction) -> bool:
     """Whether it calls an address in a register; a label beside that is the base."""
-    return end.opcode == "CALL" and any(
+    return end.opcode in _CALLS and any(
         isinstance(each, Register | Constant) for each in end.operands
     )
 

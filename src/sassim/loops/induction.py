@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sassim.sass.operands import Operand
     from sassim.sass.program import Program
 
-_COMPARISONS: Final = frozenset(("ISETP", "UISETP"))
-
 _SUMS: Final = flagged_opcodes("affine")
 _SIGN: Final = 31
 
@@ -141,15 +139,20 @@ def _is_nonlinear(i: Instruction) -> bool:
     )
 
 
+def _plain_opcode(i: Instruction) -> str:
+    """Return the opcode without the U of the uniform datapath."""
+    return i.opcode.removeprefix("U")
+
+
 def is_comparison(i: Instruction) -> bool:
     """Whether its result changes only where integers pass each other, or zero."""
-    return i.opcode in _COMPARISONS or is_sign_test(i)
+    return _plain_opcode(i) == "ISETP" or is_sign_test(i)
 
 
 def is_sign_test(i: Instruction) -> bool:
     """Whether it replicates the sign of its last operand."""
     return (
-        i.opcode in ("SHF", "USHF")
+        _plain_opcode(i) == "SHF"
         and i.has("R")
         and i.has("S32")
         and i.has("HI")
@@ -204,9 +207,9 @@ def _result_step(i: Instruction, steps: Sequence[int], steps_now: Mapping[str, i
 
 def _is_affine_sum(i: Instruction, steps_now: Mapping[str, int]) -> bool:
     """Whether the result of a sum or shift of induction variables is one."""
-    if i.opcode in ("SHF", "USHF"):
+    if _plain_opcode(i) == "SHF":
         return i.has("L") and not i.has("W")
-    if i.opcode in ("LEA", "ULEA") and i.has("HI") and not i.has("X"):
+    if _plain_opcode(i) == "LEA" and i.has("HI") and not i.has("X"):
         # A sum with the high bits of another number.
         return _register_name(i.operands[1]) not in steps_now
     return not i.has("HI") or i.has("X")
@@ -214,7 +217,7 @@ def _is_affine_sum(i: Instruction, steps_now: Mapping[str, int]) -> bool:
 
 def _and_mask(i: Instruction) -> int | None:
     """Return the mask of a bitwise and: 3 of ``x & 3``."""
-    if i.opcode not in ("LOP3", "ULOP3") or len(i.operands) < _LOGIC_OPERANDS:
+    if _plain_opcode(i) != "LOP3" or len(i.operands) < _LOGIC_OPERANDS:
         return None
     *_, mask, nothing, table, _ = i.operands
     if not (isinstance(mask, Immediate) and isinstance(table, Immediate)):
@@ -230,7 +233,7 @@ _AND: Final = 0xC0
 
 def _right_shift(i: Instruction) -> int | None:
     """Return by how many bits it shifts its last operand to the right."""
-    if i.opcode not in ("SHF", "USHF") or not (i.has("R") and i.has("HI")):
+    if _plain_opcode(i) != "SHF" or not (i.has("R") and i.has("HI")):
         return None
     low, by = i.operands[1], i.operands[2]
     if isinstance(low, Register) and low.index == ZERO and isinstance(by, Immediate):

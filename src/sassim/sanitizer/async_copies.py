@@ -16,8 +16,7 @@ import numpy as np
 from sassim.faults import FaultLocation, RaceError
 from sassim.interpreter.context import Observer
 from sassim.interpreter.operations.address_spaces import SHARED
-from sassim.opcodes import flagged_opcodes
-from sassim.sanitizer.shadow_memory import COPY
+from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, WAIT_GROUP, flagged_opcodes
 from sassim.sass.operands import Immediate
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class AsyncCopyCheck(Observer):
         notes, lanes = self._cells.touched(
             slots, rows, access.addresses, access.active, access.size
         )
-        if i.opcode == COPY:
+        if i.opcode == ASYNC_COPY:
             self._begin(i, notes.reshape(-1), np.resize(lanes, notes.size))
         elif self._pending.any():
             self._refuse(i, notes.reshape(-1), np.resize(lanes, notes.size))
@@ -93,9 +92,9 @@ class AsyncCopyCheck(Observer):
         if self._idle or i.opcode not in _COPY_BARRIERS:
             return
         slots, _ = self._cells.which(c)
-        if i.opcode != "DEPBAR":
+        if i.opcode != WAIT_GROUP:
             self._group[slots] += 1
-        if i.opcode == "LDGDEPBAR":
+        if i.opcode == COMMIT_GROUP:
             return
         left = next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
         self._ended[slots] = np.maximum(self._ended[slots], self._group[slots] - 1 - left)

@@ -13,7 +13,7 @@ from sassim.interpreter.context import Observer
 from sassim.interpreter.def_use import find_def_use
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operations.address_spaces import GENERIC, SHARED, SPACES
-from sassim.opcodes import STORES, find_opcode
+from sassim.opcodes import ASYNC_COPY, STORES, find_opcode
 from sassim.sass.operands import Address, Label, Register
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from sassim.sass.operands import Operand
     from sassim.sass.program import Program
 
-COPY: Final = "LDGSTS"
-"""Asynchronous copies from global to shared memory (``cp.async``)."""
 _THREADS: Final = 4096
 """Threads in blocks that are looked at: what they touch is noted at each of their accesses."""
 _NOTES: Final = 1 << 22
@@ -47,11 +45,11 @@ class ShadowMemory(Observer):
             i
             for function in launch.program.functions
             for i in function.instructions
-            if SPACES.get(i.opcode) in (SHARED, GENERIC) or i.opcode == COPY
+            if SPACES.get(i.opcode) in (SHARED, GENERIC) or i.opcode == ASYNC_COPY
         ]
         self.instructions = len(accesses)
         """Those that may access shared memory."""
-        self.has_copies = any(i.opcode == COPY for i in accesses)
+        self.has_copies = any(i.opcode == ASYNC_COPY for i in accesses)
         self.spins = spins(launch.program)
         """Reads that a thread repeats until others have changed what it reads."""
         self.compared_loads = find_compared_loads(launch.program)

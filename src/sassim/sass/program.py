@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from sassim.opcodes import select_opcodes
+from sassim.opcodes import opcodes_with_flow, select_opcodes
 from sassim.sass.cubin import image, machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES, functions
 from sassim.sass.operands import ZERO, Constant, Immediate, Label, Register
@@ -22,11 +22,13 @@ FUNCTION_BYTES: Final = 1 << 24
 """Room for each function in the addresses of code; the kernel begins at zero."""
 
 _ENDS: Final = select_opcodes(lambda row: row.ends_block)
+_MBARRIERS: Final = opcodes_with_flow("mbarrier")
+_CALLS: Final = opcodes_with_flow("call")
 
 
 def ends_block(i: Instruction) -> bool:
     """Whether a warp may go on elsewhere behind an instruction, wait, or be fewer threads."""
-    return i.opcode in _ENDS or (i.opcode == "SYNCS" and i.has("TRYWAIT"))
+    return i.opcode in _ENDS or (i.opcode in _MBARRIERS and i.has("TRYWAIT"))
 
 
 _NUMBER_AT: Final = 4
@@ -177,7 +179,7 @@ def _grows_stack(functions: Iterable[SassFunction]) -> bool:
         inside = function.name
         for i in function.instructions:
             inside = starts.get(i.address, inside)
-            if i.opcode == "CALL":
+            if i.opcode in _CALLS:
                 if any(isinstance(each, Register | Constant) for each in i.operands):
                     return True
                 calls.setdefault(inside, set()).update(

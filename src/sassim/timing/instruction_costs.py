@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sassim.counters.transactions import SECTOR
-from sassim.opcodes import MEMORY, find_opcode
+from sassim.opcodes import LOADS, MEMORY, WAIT_GROUP, find_opcode
 from sassim.sass.cubin import machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
 from sassim.sass.operands import Immediate
@@ -73,8 +73,6 @@ class TimedInstruction(NamedTuple):
     latency: float
     """Until the result is there, where it is waited for by a scoreboard."""
     memory: MemoryTiming | None
-    kind: str
-    """``barrier``, ``exit`` or nothing special."""
     name: str
     pending: int = -1
     """Groups of asynchronous copies that may be under way after it; negative: it waits for none."""
@@ -138,7 +136,6 @@ class _Maker:
             adu=adu,
             latency=0.0 if bits.result is None else _latency(i),
             memory=self._memory(i),
-            kind={"BAR": "barrier", "EXIT": "exit"}.get(i.opcode, ""),
             name=i.opcode,
             pending=_pending(i),
         )
@@ -146,7 +143,7 @@ class _Maker:
     def _memory(self, i: Instruction) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
         timing = self._accesses.get(id(i), [])
-        if i.opcode == "SHFL":
+        if find_opcode(i.opcode).category == "shuffle":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         by_space = {each.space: each for each in timing}
         for space in ("global", "local"):
@@ -159,7 +156,7 @@ class _Maker:
         if "constant" in by_space:
             serialized = _mean(by_space["constant"], "addresses")
             return MemoryTiming("constant", max(1.0, serialized), 0.0, 0.0, 0.0, 0.0)
-        if i.opcode in MEMORY and i.opcode != "LDC":
+        if i.opcode in MEMORY and LOADS.get(i.opcode) != "constant":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         return None
 
@@ -192,7 +189,7 @@ def _mean(each: AccessCounters, count: str) -> float:
 
 def _pending(i: Instruction) -> int:
     """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
-    if i.opcode != "DEPBAR":
+    if i.opcode != WAIT_GROUP:
         return -1
     return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
 

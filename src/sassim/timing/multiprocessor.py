@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from sassim.opcodes import select_opcodes
+from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, select_opcodes
 from sassim.timing.control_bits import SCOREBOARDS
 from sassim.timing.instruction_costs import OF_A_PART, PARTS
 from sassim.timing.pipes import latencies
@@ -206,7 +206,7 @@ class Multiprocessor:
         It runs 100,000 times for a kernel: so it unpacks what it reads.
         """
         op, weight = warp.ops[warp.at], warp.weight
-        stall, _, result, operands, pipe, _, adu, latency, memory, kind, name, pending = op
+        stall, _, result, operands, pipe, _, adu, latency, memory, name, pending = op
         stalls, scheduler = self._stalls, warp.scheduler
         issue = self._schedulers[scheduler]
         if issue > now:
@@ -223,9 +223,9 @@ class Multiprocessor:
             issue, done = self._access(warp, op, memory, issue, weight)
         elif operands is not None:
             warp.raise_board(operands, issue + _PIPE_QUEUE)
-        if name == COPY:
+        if name == ASYNC_COPY:
             warp.copied = max(warp.copied, done)
-        elif name == GROUP:
+        elif name == COMMIT_GROUP:
             done = warp.copied
             warp.groups.append(done)
         if result is not None:
@@ -243,7 +243,7 @@ class Multiprocessor:
         self._instructions += weight
         if pending >= 0:
             after = self._await_copies(warp, pending, after, weight)
-        if kind == "barrier":
+        if name == "BAR":
             self._arrive(warp, after)
             return None
         return self._schedule(warp, after)
@@ -441,8 +441,6 @@ CODE_SEGMENTS: Final = 128
 """Segments of code that the instruction cache of an SM holds: 128 KiB."""
 CONSTANT_CYCLES: Final = 2.0
 _OPS_OF_A_SECTOR: Final = 2
-COPY: Final = "LDGSTS"
-GROUP: Final = "LDGDEPBAR"
-_FAR_LOADS: Final = {GROUP} | select_opcodes(
+_FAR_LOADS: Final = {COMMIT_GROUP} | select_opcodes(
     lambda row: row.reads in ("global", "local", "generic") and row.writes in ("", row.reads)
 )

@@ -88,13 +88,13 @@ FEW_LANES: Final = 2.0
 "Throughput of Native Arithmetic Instructions", compute capability 7.5, 8.6, 8.9 and 12.0)."""
 
 
+_OPERANDS: Final = "operands-"
+
+
 def _precision(i: Instruction) -> str:
-    if i.opcode == "IMMA":
-        return "int8"
-    if i.opcode == "DMMA":
-        return "float64"
-    if i.opcode == "QMMA":
-        return "float8"
+    for flag in find_opcode(i.opcode).flags:
+        if flag.startswith(_OPERANDS):
+            return flag.removeprefix(_OPERANDS)
     if i.has("TF32"):
         return "tf32"
     return "bfloat16" if i.has("BF16") else "float16"

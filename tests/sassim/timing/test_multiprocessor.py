@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP
 from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
-from sassim.timing.multiprocessor import COPY, GROUP, Multiprocessor, SharedUnitRates, SmTimes
+from sassim.timing.multiprocessor import Multiprocessor, SharedUnitRates, SmTimes
 from sassim.timing.pipes import latencies
 from sassim.timing.segments import WarpSegments
 
@@ -22,7 +23,7 @@ L2 = latencies()["l2"]
 
 
 def op(
-    name: str, *, stall: int = 2, kind: str = "", memory: MemoryTiming | None = None, **more: int
+    name: str, *, stall: int = 2, memory: MemoryTiming | None = None, **more: int
 ) -> TimedInstruction:
     return TimedInstruction(
         stall=stall,
@@ -34,7 +35,6 @@ def op(
         adu=0.0,
         latency=0.0,
         memory=memory,
-        kind=kind,
         name=name,
         pending=more.get("pending", -1),
     )
@@ -67,13 +67,13 @@ def test_what_is_left_out_counts_by_its_weight() -> None:
 
 def test_no_warp_leaves_a_barrier_before_the_last_has_come() -> None:
     late = tuple(op("FADD", stall=10) for _ in range(20))
-    found = run((op("BAR", kind="barrier"), op("EXIT")), (*late, op("BAR", kind="barrier")))
+    found = run((op("BAR"), op("EXIT")), (*late, op("BAR")))
     assert found.cycles > 200.0
     assert found.stalls["barrier"] > 195.0
 
 
 def test_copies_are_waited_for_by_groups() -> None:
-    copy = (op(COPY, memory=FAR), op(GROUP, result=0))
+    copy = (op(ASYNC_COPY, memory=FAR), op(COMMIT_GROUP, result=0))
     all_of_them = run((*copy, op("DEPBAR", pending=0), op("EXIT")))
     assert L2 < all_of_them.cycles < L2 + 50.0
     assert all_of_them.stalls["long_scoreboard"] > L2 - 20.0

@@ -1,9 +1,26 @@
-"""What each opcode does. A module holds a family; ``@operation`` puts a function into the table.
+"""What each opcode does: a module holds a family, and ``@operation`` enters a function for opcodes.
 
-Such a function gets an instruction and returns what carries it out for a context: operands are
-looked at once, not every time. NVIDIA publishes the opcodes' names alone; what they do was read off
-code that its compiler makes of sources whose result is known, and every kernel is checked against
-its reference before anything is said of it.
+Such a function decodes the operands of an instruction once. It returns a step, which computes the
+result for all lanes of a context and commits it::
+
+    @operation("BREV", "UBREV", modifiers="")
+    def _reverse_bits(i: Instruction) -> Step:
+        guard, value, write = read_guard(i), read_u32(i, 1), write_u32(i, 0)  # decode
+        return lambda c: write(c, reverse(value(c)), guard(c))  # compute and commit
+
+To add an opcode:
+
+1. Give it a row in ``data/opcodes.txt``, whose head explains the columns.
+2. Write its function in the module of its family here. Read and write operands by
+   :mod:`sassim.interpreter.operand_access`; which registers it uses is found by running it once
+   (:mod:`sassim.interpreter.def_use`). An opcode that ends a basic block goes into
+   :mod:`sassim.interpreter.control_flow` instead.
+3. Add a row to ``tests/sassim/interpreter/test_operations.py``: registers before and after it.
+
+Values are arrays of shape (warps or 1, lanes or 1): registers of a warp have one column. Raise
+:class:`NotKnownError` for a form that is unknown, and for nothing else. NVIDIA publishes the names
+of opcodes alone; what they do was read off code that its compiler makes of sources whose result is
+known, and every kernel is checked against its reference before anything is reported of it.
 """
 
 from __future__ import annotations
