@@ -14,7 +14,7 @@ from kernelprof.fleet.executor import recorded_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.ray_executor import LOCAL, RayExecutor
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import Options, run
+from kernelprof.fleet.run import run
 from kernelprof.fleet.store import FleetStore
 
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ def test_workers_that_are_killed_lose_nothing(
         """First the process that makes the calls of an actor, then an actor itself."""
         if done not in (1, 4):
             return
-        worker = next(each for each in executor._workers if each.doing is not None)
-        actor, process = executor._ray.get(worker.handle.pids.remote())
+        slot = next(each for each in executor._slots if each.doing is not None)
+        actor, process = executor._ray.get(slot.worker.actor.pids.remote())
         killed.add(process if done == 1 else actor)
         os.kill(process if done == 1 else actor, signal.SIGKILL)
 
     with RayExecutor(LOCAL, None, 2, 3, recorded=recorded_devices() * 2, options=SMALL) as executor:
         assert [each.name for each in executor.devices] == ["NVIDIA H200"] * 2
-        first = run(plan, store, executor, Options(recorded=True), kill)
-        second = run(plan, FleetStore(store.backend), executor, Options(recorded=True))
+        first = run(plan, store, executor, tell=kill, recorded=True)
+        second = run(plan, FleetStore(store.backend), executor, recorded=True)
     assert len(killed) == 2
     assert {each.done for each in first.jobs} == {Done.DIAGNOSED, Done.RECORDED}
     assert first.count(Done.RECORDED) == 3

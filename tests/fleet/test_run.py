@@ -18,7 +18,7 @@ from kernelprof.fleet.executor import LocalExecutor, recorded_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.query import QueryFilters, ask
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import Options, run
+from kernelprof.fleet.run import run
 from kernelprof.fleet.status import missing
 from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import status
@@ -64,11 +64,11 @@ def test_a_kernel_with_the_same_machine_code_is_not_measured_again(write_plan, s
     copy.write_bytes(source.read_bytes())
     plan = read_plan(write_plan(entry))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        first = run(plan, store, executor, Options(recorded=True))
+        first = run(plan, store, executor, recorded=True)
         copy.write_bytes(source.read_bytes() + b"\n// A comment moves no instruction.\n")
-        second = run(plan, store, executor, Options(recorded=True))
+        second = run(plan, store, executor, recorded=True)
         copy.write_bytes(source.read_bytes().replace(b"+=", b"-="))
-        third = run(plan, store, executor, Options(recorded=True))
+        third = run(plan, store, executor, recorded=True)
     assert _outcomes(first) == {"kernel.cu": "recorded"}
     assert _outcomes(second) == {"kernel.cu": "unchanged"}
     assert second.jobs[0].why == "the same machine code is stored"
@@ -86,13 +86,13 @@ against = "{ladder / "02_coalesced.cu"}"
 '''
     plan = read_plan(write_plan(entry))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        first = run(plan, store, executor, Options(recorded=True))
+        first = run(plan, store, executor, recorded=True)
         assert first.count(Done.RECORDED) == 2
         Path(store.backend.path(store.names()[0])).unlink()
         store = FleetStore(store.backend)
-        again = run(plan, store, executor, Options(recorded=True))
+        again = run(plan, store, executor, recorded=True)
         assert again.count(Done.RECORDED) == 2
-        last = run(plan, store, executor, Options(recorded=True))
+        last = run(plan, store, executor, recorded=True)
     assert last.count(Done.UNCHANGED) == 2
 
 
@@ -102,7 +102,7 @@ def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
     (tmp_path / "broken.cu").write_text("__global__ void k(", encoding="utf-8")
     plan = read_plan(write_plan('[[kernel]]\nsource = "broken.cu"\n' + some_captures))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        found = run(plan, store, executor, Options(recorded=True))
+        found = run(plan, store, executor, recorded=True)
     assert found.count(Done.FAILED) == 1
     assert found.count(Done.DIAGNOSED) == 6
     assert found.exit_code == 2
@@ -118,9 +118,9 @@ def test_a_worker_that_is_killed_loses_nothing(
 
     def kill(done: int, *_: object) -> None:
         if done == 2:
-            busy = next(each for each in executor._workers if each.doing is not None)
-            killed.append(busy.handle.pid)
-            os.kill(busy.handle.pid, signal.SIGKILL)
+            busy = next(each for each in executor._slots if each.doing is not None)
+            killed.append(busy.worker.pid)
+            os.kill(busy.worker.pid, signal.SIGKILL)
 
     with LocalExecutor((), 2, 2) as executor:
         found = run(plan, store, executor, tell=kill)
@@ -231,12 +231,12 @@ def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
 ) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
     with Measures() as gpu:
-        assert run(plan, store, gpu, Options(recorded=True)).count(Done.RECORDED) == 1
-        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+        assert run(plan, store, gpu, recorded=True).count(Done.RECORDED) == 1
+        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
         assert run(plan, store, gpu).count(Done.MEASURED) == 1
         assert run(plan, store, gpu).count(Done.UNCHANGED) == 1
         # What is measured is more than what is recorded.
-        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
     assert len(FleetStore(store.backend).names()) == 2
 
 
@@ -304,7 +304,7 @@ def test_code_that_was_changed_back_is_measured_again(write_plan, store) -> None
         assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
         # A recorded run measures nothing, whatever came after.
         gpu.code = "b"
-        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 4
+        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 4
 
 
 def test_a_plans_status_counts_what_a_run_would_measure(write_plan, store) -> None:

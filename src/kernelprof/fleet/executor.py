@@ -16,7 +16,7 @@ import signal
 import traceback
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, Self
 
@@ -144,169 +144,134 @@ class Failure:
         return error
 
 
-class Executor(Protocol):
-    """Runs calls; entered, it has workers, and left, none of them is there any more."""
-
-    devices: tuple[GpuDevice, ...]
-    """Those that it has, one entry a GPU."""
-    workers: int
-    """How many calls without a device are made at a time."""
-    pending: int
-    """Calls that were submitted and whose outcome nobody took yet."""
-
-    def __enter__(self) -> Self:
-        """Start what runs calls."""
-
-    def __exit__(self, *_: object) -> None:
-        """End it, and with it the calls that are being made."""
-
-    def submit(self, call: Call) -> None:
-        """Have a call made, after those that were submitted before."""
-
-    def wait(self) -> CallOutcome:
-        """The outcome of the next call that ends; there must be one pending."""
-
-
-def dead(deaths: int) -> Failure:
-    """What is said of a call that killed one worker after the other."""
-    return Failure(
-        f"{deaths} workers died over it",
-        hint="it may need more memory than there is; retries in the plan says how often to try",
-    )
-
-
 class WorkerDied(Exception):  # noqa: N818 (no error: it is replaced)
     """A worker is gone, and its call with it."""
 
 
+class CallWorker(Protocol):
+    """Makes one call at a time; :class:`WorkerDied` where it is gone."""
+
+    def send(self, call: Call) -> None:
+        """Begin a call."""
+
+    def answer(self) -> tuple[Any, Failure | None]:
+        """The value or the failure of the call; waits for it."""
+
+    def end(self) -> None:
+        """Ask it to end, and all that it started."""
+
+    def join(self) -> None:
+        """Wait for its end, and kill it if that takes long."""
+
+
 @dataclass
-class Queued:
-    """A call, and how many workers died over it."""
-
-    call: Call
-    deaths: int = 0
-
-
-@dataclass
-class Worker:
-    """Who makes one call at a time; ``handle`` is what the pool knows it by."""
+class Slot:
+    """A worker with its device, and the call that it makes."""
 
     device: GpuDevice | None
-    handle: Any
-    doing: Queued | None = None
+    worker: Any
+    doing: CallOutcome | None = None
 
 
-class Pool(ABC):
-    """``devices`` have a worker each; ``workers`` more make the calls without a device."""
+class Executor(ABC):
+    """Runs calls; entered, it has workers, and left, none of them is there any more.
+
+    ``devices`` have a worker each, which starts with the first call for it; ``workers`` more make
+    the calls without a device. ``pending`` are calls whose outcome nobody took yet.
+    """
 
     def __init__(self, devices: Sequence[GpuDevice], workers: int, retries: int) -> None:
         self.devices = tuple(devices)
         self.workers = workers
         self.pending = 0
         self._retries = retries
-        self._queues: dict[str | None, deque[Queued]] = {}
+        self._queues: dict[str | None, deque[CallOutcome]] = {}
         self._done: deque[CallOutcome] = deque()
-        self._workers: list[Worker] = []
+        self._slots: list[Slot] = []
 
     @abstractmethod
-    def _start(self, device: GpuDevice | None) -> Any:
-        """The handle of a new worker."""
+    def _start(self, device: GpuDevice | None) -> CallWorker:
+        """Start a worker."""
 
     @abstractmethod
-    def _send(self, handle: Any, call: Call) -> None:
-        """Have a worker begin; :class:`WorkerDied` where it cannot."""
-
-    @abstractmethod
-    def _ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
+    def _ready(self, busy: Sequence[Slot]) -> Sequence[Slot]:
         """Those that are done or gone; waits for the first."""
 
-    @abstractmethod
-    def _answer(self, handle: Any) -> tuple[Any, Failure | None]:
-        """What a worker's call gave; :class:`WorkerDied` where it is gone."""
-
-    @abstractmethod
-    def _gone(self, handle: Any) -> None:
-        """Give up what is left of a worker that died."""
-
-    @abstractmethod
-    def _end(self, handles: Sequence[Any]) -> None:
-        """End workers, and what they started."""
-
     def __enter__(self) -> Self:
-        """Workers start with the first calls for them."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """End all workers; what they started ends with them."""
-        handles = [each.handle for each in self._workers]
-        self._workers.clear()
-        self._end(handles)
+        end_workers([each.worker for each in self._slots])
+        self._slots.clear()
 
     def submit(self, call: Call) -> None:
-        """Queue a call, and start it if a worker is idle."""
+        """Have a call made, after those that were submitted before."""
         self.pending += 1
-        self._queues.setdefault(call.device, deque()).append(Queued(call))
+        self._queues.setdefault(call.device, deque()).append(CallOutcome(call))
         self._dispatch()
 
     def wait(self) -> CallOutcome:
-        """Wait for workers, and replace those that die."""
+        """The outcome of the next call that ends; there must be one pending."""
         while not self._done:
-            for worker in self._ready([each for each in self._workers if each.doing is not None]):
-                self._process_outcome(worker)
+            for slot in self._ready([each for each in self._slots if each.doing is not None]):
+                assert slot.doing is not None
+                try:
+                    value, error = slot.worker.answer()
+                except WorkerDied:
+                    self._replace_dead(slot, slot.doing)
+                    continue
+                self._done.append(replace(slot.doing, value=value, error=error))
+                slot.doing = None
             self._dispatch()
         self.pending -= 1
         return self._done.popleft()
 
-    def _process_outcome(self, worker: Worker) -> None:
-        made = worker.doing
-        assert made is not None
-        try:
-            value, failure = self._answer(worker.handle)
-        except WorkerDied:
-            self._lost(worker, made)
-            return
-        worker.doing = None
-        self._done.append(CallOutcome(made.call, value, failure, made.deaths))
-
-    def _lost(self, worker: Worker, made: Queued) -> None:
-        self._workers.remove(worker)
-        self._gone(worker.handle)
-        made.deaths += 1
-        if made.deaths > self._retries:
-            self._done.append(CallOutcome(made.call, None, dead(made.deaths), made.deaths))
-        else:
+    def _replace_dead(self, slot: Slot, made: CallOutcome) -> None:
+        self._slots.remove(slot)
+        end_workers([slot.worker])
+        made = replace(made, deaths=made.deaths + 1)
+        if made.deaths <= self._retries:
             self._queues[made.call.device].appendleft(made)
+            return
+        error = Failure(
+            f"{made.deaths} workers died over it",
+            hint="it may need more memory than there is; retries in the plan says how often to try",
+        )
+        self._done.append(replace(made, error=error))
 
     def _dispatch(self) -> None:
         for name, queue in self._queues.items():
-            while queue and (worker := self._idle(name)) is not None:
-                worker.doing = queue.popleft()
+            while queue and (slot := self._find_idle(name)) is not None:
+                slot.doing = queue.popleft()
                 try:
-                    self._send(worker.handle, worker.doing.call)
+                    slot.worker.send(slot.doing.call)
                 except WorkerDied:
-                    self._lost(worker, worker.doing)
+                    self._replace_dead(slot, slot.doing)
 
-    def _idle(self, name: str | None) -> Worker | None:
-        mine = [each for each in self._workers if _is_for(each.device, name)]
+    def _find_idle(self, name: str | None) -> Slot | None:
+        mine = [each for each in self._slots if name == (each.device and each.device.name)]
         for each in mine:
             if each.doing is None:
                 return each
         if name is None:
-            return self._added(None) if len(mine) < self.workers else None
-        used_devices = [each.device for each in mine]
-        for device in self.devices:
-            if device.name == name and used_devices.count(device) < self.devices.count(device):
-                return self._added(device)
-        return None
-
-    def _added(self, device: GpuDevice | None) -> Worker:
-        worker = Worker(device, self._start(device))
-        self._workers.append(worker)
-        return worker
+            unused: list[GpuDevice | None] = [None] * (self.workers - len(mine))
+        else:
+            unused = [each for each in self.devices if each.name == name]
+            for each in mine:
+                unused.remove(each.device)
+        if not unused:
+            return None
+        self._slots.append(Slot(unused[0], self._start(unused[0])))
+        return self._slots[-1]
 
 
-def _is_for(device: GpuDevice | None, name: str | None) -> bool:
-    return (None if device is None else device.name) == name
+def end_workers(workers: Sequence[CallWorker]) -> None:
+    """End workers at the same time, and wait for all of them."""
+    for each in workers:
+        each.end()
+    for each in workers:
+        each.join()
 
 
 VISIBLE_DEVICES: Final = "CUDA_VISIBLE_DEVICES"
@@ -359,37 +324,22 @@ class CallProcess:
         self.connection.close()
 
 
-class LocalExecutor(Pool):
+class LocalExecutor(Executor):
     """Without Ray: all workers are processes of this machine."""
 
     def _start(self, device: GpuDevice | None) -> CallProcess:
         return CallProcess("" if device is None else device.uuid)
 
-    def _send(self, handle: CallProcess, call: Call) -> None:
-        handle.send(call)
-
-    def _ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
-        ready = wait([each.handle.connection for each in busy])
-        return [each for each in busy if each.handle.connection in ready]
-
-    def _answer(self, handle: CallProcess) -> tuple[Any, Failure | None]:
-        return handle.answer()
-
-    def _gone(self, handle: CallProcess) -> None:
-        handle.join()
-
-    def _end(self, handles: Sequence[CallProcess]) -> None:
-        for each in handles:
-            each.end()
-        for each in handles:
-            each.join()
+    def _ready(self, busy: Sequence[Slot]) -> Sequence[Slot]:
+        ready = wait([each.worker.connection for each in busy])
+        return [each for each in busy if each.worker.connection in ready]
 
 
 def _serve(connection: Connection, device: str) -> None:
     signal.signal(signal.SIGTERM, _terminated)
     end_with_parent(signal.SIGTERM)  # a measurement would go on, and hold its GPU
     if device:
-        use_device(device)
+        os.environ[VISIBLE_DEVICES] = device
     with contextlib.suppress(EOFError, OSError, Terminated):
         while True:
             function, argument = connection.recv()
@@ -407,8 +357,3 @@ def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)
     end_children(os.getpid(), grace=_GRACE_BELOW_S)
     raise Terminated(number)
-
-
-def use_device(uuid: str) -> None:
-    """Let this process, and all that it starts, see one GPU."""
-    os.environ[VISIBLE_DEVICES] = uuid

@@ -53,7 +53,8 @@ def identify_job(job: Job, device: GpuDevice) -> Identity:
     if job.kind == "capture":
         return _of_capture(job)
     code, code_of, launch = _program(job) if job.kind == "program" else _source(job, device)
-    others = [] if job.against is None else [_other(job, device)]
+    # The code of the kernel that it is compared with: both are measured, or neither is
+    others = [] if job.against is None else [_source(replace(job, path=job.against), device)[0]]
     request = [job.preset, job.kernel, job.launch_skip, job.launch_count, job.round]
     return Identity(code, code_of, _digest([code, launch, others, request, device.name]))
 
@@ -107,12 +108,6 @@ def _source(job: Job, device: GpuDevice) -> tuple[str, str, Any]:
     return code, MACHINE_CODE, launch
 
 
-def _other(job: Job, device: GpuDevice) -> str:
-    # The code of the kernel that a job is compared with: both are measured, or neither is
-    assert job.against is not None
-    return _source(replace(job, path=job.against), device)[0]
-
-
 def overrides_of(job: Job) -> Any:
     """The sizes and defines of a job as a launch takes them."""
     from kernelprof.launch.specification.overrides import LaunchOverrides
@@ -121,40 +116,30 @@ def overrides_of(job: Job) -> Any:
 
 
 def _machine_code(source: Path, spec: LaunchSpec, arch: str) -> str | None:
+    # By `nvcc`, else by NVRTC; nothing where neither is installed
     from kernelprof.launch.build.compilation import build_kernel, compile_failure
     from kernelprof.launch.build.cubin import CompileError, code_digest
     from kernelprof.launch.build.nvcc import Workshop, scratch
-    from kernelprof.tools import find_nvcc
-
-    try:
-        find_nvcc()
-    except MissingToolError:
-        return _without_toolkit(source, spec, arch)
-    with scratch() as folder:
-        workshop = Workshop(folder)
-        try:
-            built = build_kernel(
-                spec, source, arch, workshop.cubin, workshop.printable_path(source)
-            )
-        except CompileError as error:
-            raise compile_failure(source, error.what, kernel=spec.kernel) from error
-    return code_digest(built.cubin)
-
-
-def _without_toolkit(source: Path, spec: LaunchSpec, arch: str) -> str | None:
-    from kernelprof.launch.build.compilation import build_kernel, compile_failure
-    from kernelprof.launch.build.cubin import CompileError, code_digest
     from kernelprof.prediction.compiler import DeviceCompiler
     from kernelprof.prediction.toolchain import find_toolchain
+    from kernelprof.tools import find_nvcc
 
-    try:
-        compiler = DeviceCompiler(find_toolchain(), spec.kernel)
-    except MissingToolError:
-        return None
-    try:
-        built = build_kernel(spec, source, arch, compiler.cubin, compiler.named(source))
-    except CompileError as error:
-        raise compile_failure(source, error.what, kernel=spec.kernel) from error
+    with contextlib.ExitStack() as stack:
+        try:
+            find_nvcc()
+        except MissingToolError:
+            try:
+                compiler = DeviceCompiler(find_toolchain(), spec.kernel)
+            except MissingToolError:
+                return None
+            compile_with, name = compiler.cubin, compiler.named(source)
+        else:
+            workshop = Workshop(stack.enter_context(scratch()))
+            compile_with, name = workshop.cubin, workshop.printable_path(source)
+        try:
+            built = build_kernel(spec, source, arch, compile_with, name)
+        except CompileError as error:
+            raise compile_failure(source, error.what, kernel=spec.kernel) from error
     return code_digest(built.cubin)
 
 

@@ -10,14 +10,16 @@ import contextlib
 import os
 import socket
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
 from kernelprof.fleet.executor import (
     CallProcess,
+    Executor,
     GpuDevice,
-    Pool,
     WorkerDied,
+    end_workers,
     local_devices,
     select_devices,
 )
@@ -26,7 +28,7 @@ from kernelprof.fleet.store import package
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.fleet.executor import Call, Failure, Worker
+    from kernelprof.fleet.executor import Call, Failure, Slot
 
 LOCAL: Final = "local"
 """The address for which a Ray is started here, and ended with us."""
@@ -88,7 +90,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
 
 
-class RayExecutor(Pool):
+class RayExecutor(Executor):
     """An executor on a cluster, or on a Ray of this machine at :data:`LOCAL`.
 
     ``wanted`` are parts of names of GPUs, ``None`` where no GPU is needed; ``recorded`` are
@@ -112,8 +114,7 @@ class RayExecutor(Pool):
         self._recorded = tuple(recorded)
         self._resource = RECORDED if recorded else "GPU"
         self._options = dict(options or {})
-        self._spare: list[tuple[GpuDevice, Any]] = []
-        self._requests: dict[Any, Any] = {}
+        self._spare: list[tuple[GpuDevice, _Hand]] = []
         self._left = contextlib.ExitStack()
         """What is there until Ray has ended."""
 
@@ -151,7 +152,7 @@ class RayExecutor(Pool):
         """End all hands, and leave the cluster."""
         try:
             super().__exit__()
-            self._end([hand for _, hand in self._spare])
+            end_workers([hand for _, hand in self._spare])
         finally:
             self._spare.clear()
             self._ray.shutdown()
@@ -165,7 +166,7 @@ class RayExecutor(Pool):
             self.devices = self._recorded
             return
         hands = [self._hand("GPU") for _ in range(int(resources.get("GPU", 0)))]
-        requests = {hand.device.remote(): hand for hand in hands}
+        requests = {hand.actor.device.remote(): hand for hand in hands}
         ready, late = (
             self._ray.wait(list(requests), num_returns=len(requests), timeout=_COMES_WITHIN_S)
             if requests
@@ -176,12 +177,12 @@ class RayExecutor(Pool):
         try:
             wanted = select_devices([device for device, _ in self._spare], self._wanted)
         finally:
-            self._end([requests[each] for each in late])
-        self._end([hand for device, hand in self._spare if device not in wanted])
+            end_workers([requests[each] for each in late])
+        end_workers([hand for device, hand in self._spare if device not in wanted])
         self._spare = [each for each in self._spare if each[0] in wanted]
         self.devices = tuple(device for device, _ in self._spare)
 
-    def _hand(self, resource: str | None) -> Any:
+    def _hand(self, resource: str | None) -> _Hand:
         # A new actor; a second thread lets it end what the first one waits for
         needs: dict[str, Any] = {"num_cpus": 0, "max_concurrency": 2, "max_restarts": 0}
         if resource is None:
@@ -190,9 +191,10 @@ class RayExecutor(Pool):
             needs["num_gpus"] = 1
         else:
             needs["resources"] = {resource: 1}
-        return self._ray.remote(RayWorker).options(**needs).remote(resource)
+        actor = self._ray.remote(RayWorker).options(**needs).remote(resource)
+        return _Hand(self._ray, actor)
 
-    def _start(self, device: GpuDevice | None) -> Any:
+    def _start(self, device: GpuDevice | None) -> _Hand:
         if device is None:
             return self._hand(None)
         for at, (candidate, hand) in enumerate(self._spare):
@@ -201,30 +203,39 @@ class RayExecutor(Pool):
                 return hand
         return self._hand(self._resource)
 
-    def _send(self, handle: Any, call: Call) -> None:
-        self._requests[handle] = handle.make.remote(call)
-
-    def _ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
-        requests = {self._requests[each.handle]: each for each in busy}
+    def _ready(self, busy: Sequence[Slot]) -> Sequence[Slot]:
+        requests = {each.worker.request: each for each in busy}
         ready, _ = self._ray.wait(list(requests), num_returns=1)
         return [requests[each] for each in ready]
 
-    def _answer(self, handle: Any) -> tuple[Any, Failure | None]:
+
+class _Hand:
+    """An actor of Ray, as a worker of the executor."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray = ray
+        self.actor = actor
+        self.request: Any = None
+        self._ended: Any = None
+        self._deadline = 0.0
+
+    def send(self, call: Call) -> None:
+        self.request = self.actor.make.remote(call)
+
+    def answer(self) -> tuple[Any, Failure | None]:
         try:
-            answer: tuple[Any, Failure | None] | None = self._ray.get(self._requests.pop(handle))
+            answer: tuple[Any, Failure | None] | None = self._ray.get(self.request)
         except self._ray.exceptions.RayError as error:
             raise WorkerDied from error
         if answer is None:
             raise WorkerDied
         return answer
 
-    def _gone(self, handle: Any) -> None:
-        self._end([handle])
+    def end(self) -> None:
+        self._ended = self.actor.end.remote()
+        self._deadline = time.monotonic() + _GRACE_S
 
-    def _end(self, handles: Sequence[Any]) -> None:
-        ended = [each.end.remote() for each in handles]
-        if ended:
-            with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.wait(ended, num_returns=len(ended), timeout=_GRACE_S)
-        for each in handles:
-            self._ray.kill(each)
+    def join(self) -> None:
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            self._ray.wait([self._ended], timeout=max(0.0, self._deadline - time.monotonic()))
+        self._ray.kill(self.actor)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -44,23 +45,16 @@ _NOWHERE: Final = GpuDevice("", (0, 0))
 """In the place of a GPU for what needs none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """``again`` measures what is stored, too; ``recorded`` takes recorded captures."""
-
-    again: bool = False
-    recorded: bool = False
-
-
 @dataclass
 class _Running:
     plan: FleetPlan
     store: FleetStore
     executor: Executor
-    options: Options
+    again: bool
+    recorded: bool
     tell: Tell
-    planned: int
     commit: str | None
+    planned: int = 0
     done: list[JobDone] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     claimed: dict[str, str] = field(default_factory=dict)
@@ -86,10 +80,13 @@ class _Running:
             deaths=deaths,
         )
 
-    def identify(self, groups: list[tuple[tuple[Job, ...], GpuDevice]]) -> None:
-        captures = [group[0] for group, device in groups if device is _NOWHERE]
-        for group, device in groups:
-            if device is not _NOWHERE:
+    def identify(self) -> None:
+        kinds = tuple({each.name: each for each in self.executor.devices}.values())
+        captures = [group[0] for group in self.plan.groups if group[0].kind == "capture"]
+        others = [group for group in self.plan.groups if group[0].kind != "capture"]
+        self.planned = len(captures) + len(kinds) * sum(map(len, others))
+        for group in others:
+            for device in kinds:
                 self.executor.submit(Call(identify_jobs, (group, device), (group, device)))
         for some in _batches(captures, _AT_ONCE):
             self.executor.submit(Call(identify_jobs, (some, _NOWHERE), (some, _NOWHERE)))
@@ -119,132 +116,107 @@ class _Running:
         self, group: tuple[Job, ...], device: GpuDevice, identities: list[Identity | Failure]
     ) -> None:
         wanted: list[tuple[Job, Identity]] = []
-        together = group[0].against is not None
         for job, identity in zip(group, identities, strict=True):
             if isinstance(identity, Failure):
                 self.failed(job, device, identity)
             else:
                 wanted.append((job, identity))
-        if together:
-            self._submit_pair(wanted, device, complete=len(wanted) == len(group))
+        together = group[0].against is not None
+        if together and len(wanted) < len(group):
+            for job, _ in wanted:
+                what = "the kernel that it is compared with failed"
+                self.ended(job, device, Done.FAILED, why=what, exit_code=2)
             return
-        open_ = []
-        for job, who in wanted:
-            if who.key in self.claimed:
-                self._report_duplicate(job, device, who)
-                continue
-            self.claimed[who.key] = job.shown()
-            if self._is_stored(who):
-                self._report_unchanged(job, device, who)
-            else:
-                open_.append((job, who))
-        size = _AT_ONCE if device is _NOWHERE else 1
-        for some in _batches(open_, size):
-            self._submit(list(some), device)
-
-    def _submit_pair(
-        self, wanted: list[tuple[Job, Identity]], device: GpuDevice, *, complete: bool
-    ) -> None:
         # Of two that are compared both are measured, or neither
-        same = complete and all(who.key in self.claimed for _, who in wanted)
-        if complete and not same:
-            self.claimed.update((who.key, job.shown()) for job, who in wanted)
-            if not all(self._is_stored(who) for _, who in wanted):
-                self._submit(wanted, device)
-                return
-        for job, who in wanted:
-            if same:
-                self._report_duplicate(job, device, who)
-            else:
-                self._report_unchanged(job, device, who, failed=not complete)
+        open_ = [
+            some
+            for some in ([wanted] if together else [[each] for each in wanted])
+            if self._is_missing(some, device)
+        ]
+        if device is _NOWHERE:
+            open_ = [list(some) for some in _batches(list(chain(*open_)), _AT_ONCE)]
+        for some in open_:
+            order = Order(tuple(some), self.plan.name, device, self.commit, self.recorded)
+            on = None if device is _NOWHERE else device.name
+            self.executor.submit(Call(measure_jobs, order, device=on))
 
-    def _report_duplicate(self, job: Job, device: GpuDevice, who: Identity) -> None:
-        first = self.claimed[who.key]
-        self.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
+    def _is_missing(self, jobs: list[tuple[Job, Identity]], device: GpuDevice) -> bool:
+        # Whether jobs that belong together are to be measured; else why not is reported
+        first = [self.claimed.get(who.key) for _, who in jobs]
+        if None in first:
+            self.claimed.update((who.key, job.shown()) for job, who in jobs)
+            if not all(self._is_stored(who) for _, who in jobs):
+                return True
+        for (job, who), same in zip(jobs, first, strict=True):
+            if None in first:
+                self.ended(job, device, Done.UNCHANGED, why=f"the same {who.code_of} is stored")
+            else:
+                self.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {same}")
+        return False
 
     def _is_stored(self, who: Identity) -> bool:
         # Code may have been changed and changed back: the newest measurement is then of other code.
-        if self.options.again:
+        if self.again:
             return False
-        name, damaged = self.store.holds(who.key, recorded=self.options.recorded)
+        name, damaged = self.store.holds(who.key, recorded=self.recorded)
         self.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-        if name is None or who.code_of == CAPTURE or self.options.recorded:
+        if name is None or who.code_of == CAPTURE or self.recorded:
             return name is not None
         if self.outdated is None:
             self.outdated = query_store(self.store, outdated)
         return name not in self.outdated
 
-    def _report_unchanged(
-        self, job: Job, device: GpuDevice, who: Identity, *, failed: bool = False
-    ) -> None:
-        if failed:
-            what = "the kernel that it is compared with failed"
-            self.ended(job, device, Done.FAILED, why=what, exit_code=2)
-            return
-        self.ended(job, device, Done.UNCHANGED, why=f"the same {who.code_of} is stored")
-
-    def _submit(self, jobs: list[tuple[Job, Identity]], device: GpuDevice) -> None:
-        order = Order(tuple(jobs), self.plan.name, device, self.commit, self.options.recorded)
-        on = None if device is _NOWHERE else device.name
-        self.executor.submit(Call(measure_jobs, order, device=on))
+    def result(self, started: datetime, **more: Any) -> FleetRun:
+        return FleetRun(
+            plan=self.plan.name,
+            store=self.store.backend.shown,
+            started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            devices=tuple(each.name for each in self.executor.devices),
+            workers=self.executor.workers,
+            planned=self.planned,
+            jobs=tuple(self.done),
+            warnings=tuple(self.warnings),
+            **more,
+        )
 
 
 def run(
     plan: FleetPlan,
     store: FleetStore,
     executor: Executor,
-    options: Options = Options(),
+    *,
+    again: bool = False,
+    recorded: bool = False,
     tell: Tell = lambda *_: None,
 ) -> FleetRun:
     """Carry out a plan with an executor that is entered already.
 
-    Failed jobs are among the results. Without room in the store and on Ctrl-C
-    (:class:`Interrupted`) the run ends; another run of the plan goes on from what is stored.
+    ``again`` measures what is stored, too; ``recorded`` takes recorded captures. Failed jobs are
+    among the results. Without room in the store and on Ctrl-C (:class:`Interrupted`) the run ends;
+    another run of the plan goes on from what is stored.
     """
     started, clock = datetime.now(UTC), time.monotonic()
-    kinds = tuple({each.name: each for each in executor.devices}.values())
-    groups = [
-        (group, device)
-        for group in plan.groups
-        for device in ((_NOWHERE,) if group[0].kind == "capture" else kinds)
-    ]
-    planned = sum(len(group) for group, _ in groups)
-    running = _Running(
-        plan, store, executor, options, tell, planned, _commit(plan.path.absolute().parent)
-    )
-    stopped, interrupted = None, False
+    commit = _commit(plan.path.absolute().parent)
+    running = _Running(plan, store, executor, again, recorded, tell, commit)
 
-    def result() -> FleetRun:
-        return FleetRun(
-            plan=plan.name,
-            store=store.backend.shown,
-            started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            seconds=round(time.monotonic() - clock, 3),
-            devices=tuple(each.name for each in executor.devices),
-            workers=executor.workers,
-            planned=planned,
-            jobs=tuple(running.done),
-            warnings=tuple(running.warnings),
-            interrupted=interrupted,
-            stopped=stopped,
-        )
+    def result(**more: Any) -> FleetRun:
+        return running.result(started, seconds=round(time.monotonic() - clock, 3), **more)
 
     try:
-        running.identify(groups)
+        running.identify()
         while executor.pending:
             running.process_outcome(executor.wait())
     except StoreError as error:
-        stopped = error.what
+        return result(stopped=error.what)
     except BaseException as error:
-        interrupted = True
-        _store_run(store, result())
+        finished = result(interrupted=True)
+        _store_run(store, finished)
         if isinstance(error, KeyboardInterrupt):
-            done = f"{result().stored:,} of {count(planned, 'job')} stored"
+            done = f"{finished.stored:,} of {count(running.planned, 'job')} stored"
             raise Interrupted(f"{done}; run it again to go on") from error
         raise
     finished = result()
-    if stopped is None:
-        _store_run(store, finished)
+    _store_run(store, finished)
     return finished
 
 

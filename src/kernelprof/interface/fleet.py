@@ -50,7 +50,6 @@ def run(
         select_devices,
     )
     from kernelprof.fleet.ray_executor import RayExecutor
-    from kernelprof.fleet.run import Options
     from kernelprof.fleet.run import run as carry_out
 
     target = _store(wanted, store)
@@ -75,7 +74,7 @@ def run(
             options=ray_options,
         )
     with executor:
-        return carry_out(wanted, target, executor, Options(again, recorded), tell)
+        return carry_out(wanted, target, executor, again=again, recorded=recorded, tell=tell)
 
 
 def status(
