@@ -1,9 +1,8 @@
 """DuckDB over the files of a store, read-only, with an index in the user's cache folder.
 
-Opening thousands of files takes seconds, and files never change: the light columns of each are
-kept in a **part**, a Parquet file beside the names of the files that it is of. New files make a new
-part, and many parts one. The folder may be deleted at any time; damaged parts are made again, and
-where the folder cannot be used, files are read each time.
+Opening thousands of files takes seconds, and files never change: the light columns of all of them
+are kept in the **index**, one Parquet file, to which new files are added. It may be deleted at any
+time; a damaged one is made again, and where the folder cannot be used, files are read each time.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import hashlib
 import secrets
 import tempfile
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -22,25 +22,23 @@ from kernelprof.fleet.store import Damaged, package
 from kernelprof.locks import held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kernelprof.fleet.store import FleetStore
 
 _T = TypeVar("_T")
 
 _WAIT_S: Final = 10.0
-_MOST_PARTS: Final = 12
-_NAMES: Final = ".names"
-_PART: Final = ".parquet"
+_INDEX: Final = "index.parquet"
 
 
 @contextmanager
-def parts(
+def open_index(
     connection: Any, store: FleetStore, names: Sequence[str], *, cached: bool
-) -> Iterator[tuple[list[str], tuple[Damaged, ...]]]:
-    """Yield Parquet files with the light columns of these files, and what of those is damaged.
+) -> Iterator[tuple[str, tuple[Damaged, ...]]]:
+    """Yield a file with the light columns of these files, and what of those is damaged.
 
-    They exist until the context ends, and may hold other files as well.
+    It exists until the context ends, and may hold rows of other files as well.
     """
     index = None
     if cached:
@@ -67,60 +65,65 @@ def _folder(store: FleetStore) -> Path:
 
 def _update_index(
     connection: Any, store: FleetStore, names: Sequence[str], folder: Path
-) -> tuple[list[str], tuple[Damaged, ...]]:
-    indexed = {name for each in _complete_parts(folder).values() for name in each}
-    new = [each for each in names if each not in indexed]
+) -> tuple[str, tuple[Damaged, ...]]:
+    # Files that cannot be read are left out, and checked again next time.
+    duckdb = package("duckdb", "asking a store")
+    index = folder / _INDEX
+    indexed: set[str] = set()
+    try:
+        if index.is_file():
+            rows = connection.execute("select distinct file from read_parquet(?)", [str(index)])
+            indexed = {file for (file,) in rows.fetchall()}
+    except duckdb.Error:
+        index.unlink()
+    new = whole = [each for each in names if each not in indexed]
     damaged: tuple[Damaged, ...] = ()
-    if new:
-        damaged = _add_part(connection, store, new, folder)
-    parts = _complete_parts(folder)
-    if len(parts) > _MOST_PARTS:
-        indexed = {name for each in parts.values() for name in each}
-        present = sorted(indexed & set(names)) or sorted(indexed)
-        query = "select * from read_parquet(?)"
-        _write_part(connection, folder, query, [str(each) for each in parts], present)
-        for each in parts:
-            _remove(each)
-        parts = _complete_parts(folder)
-    return [str(each) for each in sorted(parts)], damaged
+    # An object store has checksums of its own, and would send each file once more.
+    if store.backend.local:
+        whole, damaged = store.check_all(new)
+    try:
+        _add_to_index(connection, store, whole, index)
+    except duckdb.Error:
+        whole, damaged = unreadable(connection, store, new)
+        _add_to_index(connection, store, whole, index)
+    return str(index), damaged
 
 
-def _complete_parts(folder: Path) -> dict[Path, list[str]]:
-    complete: dict[Path, list[str]] = {}
-    for each in {path.with_suffix("") for path in folder.glob("[!.]*")}:
-        parquet, names = each.with_suffix(_PART), each.with_suffix(_NAMES)
-        try:
-            *listed, count = names.read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError):
-            listed, count = [], ""
-        if count == str(len(listed)) and parquet.is_file():
-            complete[parquet] = listed
-        else:
-            _remove(parquet)
-    return complete
+def _add_to_index(connection: Any, store: FleetStore, names: Sequence[str], index: Path) -> None:
+    if not names:
+        return
+    query = (
+        f"select {', '.join(LIGHT)}, filename[{len(store.backend.path('')) + 1}:] as file "
+        "from read_parquet(?, hive_partitioning = false, filename = true)"
+    )
+    if index.is_file():
+        query = f"select * from read_parquet('{_escape(index)}') union all by name {query}"
+    draft = index.with_name(f".{secrets.token_hex(8)}")
+    try:
+        connection.execute(
+            f"copy ({query}) to '{_escape(draft)}' (format parquet, compression zstd)",
+            [[store.backend.path(each) for each in names]],
+        )
+        draft.rename(index)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
-def _remove(parquet: Path) -> None:
-    parquet.with_suffix(_NAMES).unlink(missing_ok=True)
-    parquet.unlink(missing_ok=True)
-
-
-def remove_damaged_parts(store: FleetStore) -> bool:
-    """Take away the parts that cannot be read to their end; whether there was one."""
+def remove_damaged_index(store: FleetStore) -> bool:
+    """Take the index away if it cannot be read to its end; whether that was so."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    mended = False
     with suppress(OSError, KernelprofError):
-        folder = _folder(store)
-        with held(folder / "index", _WAIT_S):
-            for parquet in _complete_parts(folder):
-                try:
-                    pq.ParquetFile(parquet).read(use_threads=False)
-                except (OSError, ValueError, pa.ArrowException):
-                    _remove(parquet)
-                    mended = True
-    return mended
+        index = _folder(store) / _INDEX
+        with held(_folder(store) / "index", _WAIT_S):
+            try:
+                if index.is_file():
+                    pq.ParquetFile(index).read(use_threads=False)
+            except (OSError, ValueError, pa.ArrowException):
+                index.unlink()
+                return True
+    return False
 
 
 def unreadable(
@@ -146,62 +149,16 @@ def unreadable(
     return readable, damaged
 
 
-def _add_part(
-    connection: Any, store: FleetStore, new: Sequence[str], folder: Path
-) -> tuple[Damaged, ...]:
-    # Files that cannot be read are left out, and checked again next time.
-    duckdb = package("duckdb", "asking a store")
-    whole = list(new)
-    damaged: tuple[Damaged, ...] = ()
-    # An object store has checksums of its own, and would send each file once more.
-    if store.backend.local:
-        whole, damaged = store.check_all(new)
-    query = (
-        f"select {', '.join(LIGHT)}, filename[{len(store.backend.path('')) + 1}:] as file "
-        "from read_parquet(?, hive_partitioning = false, filename = true)"
-    )
-
-    def write() -> None:
-        if whole:
-            paths = [store.backend.path(each) for each in whole]
-            _write_part(connection, folder, query, paths, whole)
-
-    try:
-        write()
-    except duckdb.Error:
-        whole, damaged = unreadable(connection, store, new)
-        write()
-    return damaged
-
-
-def _write_part(
-    connection: Any, folder: Path, query: str, files: Sequence[str], names: Collection[str]
-) -> None:
-    name = secrets.token_hex(8)
-    draft, final = folder / f".{name}", folder / f"{name}{_PART}"
-    try:
-        connection.execute(
-            f"copy ({query}) to '{_quote_path(draft)}' (format parquet, compression zstd)",
-            [[*files]],
-        )
-        draft.rename(final)
-        # A part without names is none, and the last line shows that none is missing.
-        text = "\n".join([*names, str(len(names))])
-        final.with_suffix(_NAMES).write_text(text, encoding="utf-8")
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _quote_path(path: Path) -> str:
+def _escape(path: object) -> str:
     return str(path).replace("'", "''")
 
 
 _KERNELS: Final = (
-    "create view kernels as select * from read_parquet({}) where file in (select file from files)"
+    "create view kernels as select * from read_parquet('{}') where file in (select file from files)"
 )
 _ALL: Final = """
 create view measurements as
-select * from read_parquet({}, hive_partitioning = false, filename = true);
+select * from read_parquet([{}], hive_partitioning = false, filename = true);
 create view launches as
 select * exclude ({heavy}), unnest(ids) as id,
   unnest(durations_ns) as duration_ns
@@ -210,31 +167,16 @@ from measurements;
 """Of ``launches`` a row is a launch, with the profiler's time."""
 
 
+@dataclass(frozen=True, slots=True)
 class StoreConnection:
     """A connection with the view ``kernels``; ``warnings`` name the files that are not in it."""
 
-    def __init__(
-        self,
-        connection: Any,
-        store: FleetStore,
-        parts: Sequence[str],
-        whole: Sequence[str],
-        warnings: Sequence[str],
-    ) -> None:
-        self.connection = connection
-        self.root = store.backend.path("")
-        self.warnings = tuple(warnings)
-        self._local = store.backend.local
-        self._parts = parts
-        self._whole = whole
-
-    def open_to_others(self) -> None:
-        """Add the views ``measurements`` and ``launches``; nothing else can be opened then."""
-        self.connection.execute(_ALL.format(_quote_list(self._whole), heavy=", ".join(HEAVY)))
-        if self._local:
-            self.connection.execute("set allowed_paths = ?", [[*self._parts, *self._whole]])
-            self.connection.execute("set enable_external_access = false")
-        self.connection.execute("set lock_configuration = true")
+    connection: Any
+    root: str
+    local: bool
+    index: str
+    whole: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows that a query of ours gives."""
@@ -259,7 +201,7 @@ def query_store(
             raise
         with closing(_connect(store)) as connection:
             _, damaged = unreadable(connection, store, store.names())
-        if not (cached and remove_damaged_parts(store)) and not damaged:
+        if not (cached and remove_damaged_index(store)) and not damaged:
             raise
     with _connect_views(store, cached=cached, damaged=damaged) as connected:
         return answer(connected)
@@ -298,7 +240,7 @@ def _connect_views(
     sound = [each for each, path in paths.items() if path not in torn]
     with (
         closing(_connect(store)) as connection,
-        parts(connection, store, sound, cached=cached) as (index, more),
+        open_index(connection, store, sound, cached=cached) as (index, more),
     ):
         left_out = [*store.strangers(), *damaged, *more]
         warnings = [f"{each.file} is left out: {each.why}" for each in left_out]
@@ -308,13 +250,15 @@ def _connect_views(
             what = "no file of this store can be read"
             raise InputError(what, where=store.backend.shown, hint="\n".join(warnings))
         connection.execute("create temp table files as select unnest(?) as file", [list(whole)])
-        connection.execute(_KERNELS.format(_quote_list(index)))
-        yield StoreConnection(connection, store, index, list(whole.values()), warnings)
-
-
-def _quote_list(paths: Sequence[str]) -> str:
-    quoted = ("'{}'".format(each.replace("'", "''")) for each in paths)
-    return f"[{', '.join(quoted)}]"
+        connection.execute(_KERNELS.format(_escape(index)))
+        yield StoreConnection(
+            connection,
+            store.backend.path(""),
+            store.backend.local,
+            index,
+            tuple(whole.values()),
+            tuple(warnings),
+        )
 
 
 def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -332,7 +276,13 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
         raise UsageError(
             "--sql takes one query", hint="begin it with select or with; a store is never changed"
         )
-    store.open_to_others()
+    # Nothing but the views can be opened by what others wrote.
+    files = ", ".join(f"'{_escape(each)}'" for each in store.whole)
+    connection.execute(_ALL.format(files, heavy=", ".join(HEAVY)))
+    if store.local:
+        connection.execute("set allowed_paths = ?", [[store.index, *store.whole]])
+        connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
     try:
         answer = connection.execute(statements[0])
         return [each[0] for each in answer.description], answer.fetchall()
