@@ -64,7 +64,7 @@ def test_what_is_stored_is_found_by_its_key(store: FleetStore, made: Measurement
     again = FleetStore(store.backend)
     assert again.holds(KEY) == (name, ())
     assert again.holds("b" * 64) == (None, ())
-    assert again.check(name) == 1
+    assert again.open(name).metadata.num_rows == 1
 
 
 def test_an_object_store_holds_the_same(made: MeasurementFile) -> None:
@@ -105,7 +105,7 @@ def test_a_changed_value_is_damage(store: FleetStore, made: MeasurementFile) -> 
     data[data.index(b"01_naive.cu")] ^= 1
     path.write_bytes(data)
     with pytest.raises(InputError, match="not what was written"):
-        store.check(store.names()[0])
+        store.open(store.names()[0])
 
 
 def test_files_of_something_else_are_told(store: FleetStore, made: MeasurementFile) -> None:
@@ -113,7 +113,7 @@ def test_files_of_something_else_are_told(store: FleetStore, made: MeasurementFi
     path = Path(store.backend.path(name))
     pq.write_table(pa.table({"key": [KEY]}), path)
     with pytest.raises(InputError, match="something else"):
-        store.check(name)
+        store.open(name)
     stranger = path.with_name("other.parquet")
     stranger.write_bytes(made.data)
     assert [each.file for each in FleetStore(store.backend).strangers()] == [str(stranger)]

@@ -13,17 +13,18 @@ import json
 import os
 import re
 import secrets
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError
 from kernelprof.fleet import records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kernelprof.fleet.records import MeasurementFile
 
@@ -51,76 +52,79 @@ class StoreError(KernelprofError):
     exit_code = ExitCode.ENVIRONMENT
 
 
-class StorageBackend(Protocol):
-    """Names with slashes, and the bytes under them."""
+class StorageBackend(ABC):
+    """Names with slashes, and the bytes under them.
 
-    shown: str
+    ``root`` is before each name; ``local`` is whether files can be opened by their paths.
+    """
+
     local: bool
-    """Whether files can be opened by their paths."""
+    root: str
+
+    def __init__(self, shown: str) -> None:
+        self.shown = shown
 
     def names(self, below: str, ending: str) -> list[str]:
         """The names below a folder, in their order; hidden ones are left out."""
+        return sorted(
+            each
+            for each in self._list(below)
+            if each.endswith(ending) and not each.rpartition("/")[2].startswith(".")
+        )
 
     def path(self, name: str) -> str:
-        """What opens a name: a path, or a URL."""
+        """What opens a name: a path, or a URL; of no name it ends with a slash."""
+        return f"{self.root}/{name}"
 
     def read(self, name: str) -> bytes:
         """The bytes under a name."""
-
-    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
-        """Store bytes under a name, completely or not at all; ``sync`` survives a power cut."""
-
-
-def open_backend(where: str) -> StorageBackend:
-    """The place that a folder or a URL such as ``s3://bucket/fleet`` names."""
-    return ObjectBackend(where) if "://" in where else FolderBackend(Path(where))
-
-
-class FolderBackend:
-    """A folder of a file system."""
-
-    local = True
-
-    def __init__(self, root: Path) -> None:
-        self.root = root.expanduser()
-        self.shown = str(root)
-
-    def names(self, below: str, ending: str) -> list[str]:
-        """Walks over the folders below; what cannot be read is an error."""
-        paths: list[str] = []
-
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError):
-                raise _storage_error(error, error.filename or self.shown) from error
-
-        top = self.root / below
-        for folder, folders, names in os.walk(top, onerror=refuse):
-            folders[:] = [each for each in folders if not each.startswith(".")]
-            inner = Path(folder).relative_to(self.root).as_posix()
-            paths += [
-                f"{inner}/{name}"
-                for name in names
-                if name.endswith(ending) and not name.startswith(".")
-            ]
-        return sorted(paths)
-
-    def path(self, name: str) -> str:
-        """An absolute path; that of no name ends with a slash."""
-        return f"{self.root.absolute()}/{name}"
-
-    def read(self, name: str) -> bytes:
-        """The whole file."""
         try:
-            return (self.root / name).read_bytes()
+            return self._load(name)
         except OSError as error:
             raise InputError(
                 f"a file of the store cannot be read: {error.strerror or error}",
                 where=self.path(name),
             ) from error
 
+    @abstractmethod
+    def _list(self, below: str) -> Iterable[str]:
+        """All names below a folder; what cannot be read is an error."""
+
+    @abstractmethod
+    def _load(self, name: str) -> bytes:
+        """The bytes under a name, or an :class:`OSError`."""
+
+    @abstractmethod
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Store bytes under a name, completely or not at all; ``sync`` survives a power cut."""
+
+
+class FolderBackend(StorageBackend):
+    """A folder of a file system."""
+
+    local = True
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(str(Path(folder)))
+        self._folder = Path(folder).expanduser().absolute()
+        self.root = str(self._folder)
+
+    def _list(self, below: str) -> Iterator[str]:
+        def refuse(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):
+                raise _storage_error(error, error.filename or self.shown) from error
+
+        for folder, folders, names in os.walk(self._folder / below, onerror=refuse):
+            folders[:] = [each for each in folders if not each.startswith(".")]
+            inner = Path(folder).relative_to(self._folder).as_posix()
+            yield from (f"{inner}/{name}" for name in names)
+
+    def _load(self, name: str) -> bytes:
+        return (self._folder / name).read_bytes()
+
     def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Written beside, brought to the disk, and renamed."""
-        final = self.root / name
+        final = self._folder / name
         draft = final.with_name(f".{final.name}.{os.getpid()}")
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
@@ -131,22 +135,21 @@ class FolderBackend:
                     if sync:
                         os.fsync(file.fileno())
                 draft.replace(final)
-            except BaseException:
+            finally:
                 with contextlib.suppress(OSError):
                     draft.unlink(missing_ok=True)
-                raise
         except OSError as error:
             raise _storage_error(error, str(final)) from error
 
 
-class ObjectBackend:
+class ObjectBackend(StorageBackend):
     """What ``fsspec`` opens: object stores, memory, archives."""
 
     local = False
 
     def __init__(self, url: str) -> None:
+        super().__init__(url)
         fsspec = package("fsspec", "a store that is no folder")
-        self.shown = url
         try:
             self.filesystem, root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
@@ -155,42 +158,26 @@ class ObjectBackend:
                 where=url,
                 hint="install the package of fsspec for it, such as s3fs, or name a folder",
             ) from error
-        self.root: str = root.rstrip("/")
-        self.scheme = url.partition("://")[0]
+        self._inner = root.rstrip("/")
+        self.root = f"{url.partition('://')[0]}://{self._inner}"
 
-    def names(self, below: str, ending: str) -> list[str]:
-        """Lists all that is below."""
+    def _list(self, below: str) -> Iterator[str]:
         try:
-            paths: Sequence[str] = self.filesystem.find(f"{self.root}/{below}")
+            paths: list[str] = self.filesystem.find(f"{self._inner}/{below}")
         except FileNotFoundError:
-            return []
+            return
         except OSError as error:
             raise _storage_error(error, self.shown) from error
-        inner = [each.removeprefix(f"{self.root}/") for each in paths]
-        return sorted(
-            each
-            for each in inner
-            if each.endswith(ending) and not each.rpartition("/")[2].startswith(".")
-        )
+        yield from (each.removeprefix(f"{self._inner}/") for each in paths)
 
-    def path(self, name: str) -> str:
-        """A URL."""
-        return f"{self.scheme}://{self.root}/{name}"
-
-    def read(self, name: str) -> bytes:
-        """The whole object."""
-        try:
-            data: bytes = self.filesystem.cat_file(f"{self.root}/{name}")
-        except OSError as error:
-            raise InputError(
-                f"a file of the store cannot be read: {error}", where=self.path(name)
-            ) from error
+    def _load(self, name: str) -> bytes:
+        data: bytes = self.filesystem.cat_file(f"{self._inner}/{name}")
         return data
 
     def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Put as one object."""
         del sync  # the store answers when it has it
-        target = f"{self.root}/{name}"
+        target = f"{self._inner}/{name}"
         try:
             self.filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
             self.filesystem.pipe_file(target, data)
@@ -213,9 +200,7 @@ def _storage_error(error: OSError, where: str) -> KernelprofError:
 ENDING: Final = ".parquet"
 RUNS: Final = "runs"
 DATA: Final = "kernels"
-_NAME: Final = re.compile(
-    r"(?:^|/)gpu=(?P<gpu>[^/]+)/month=(?P<month>\d{4}-\d\d)/(?P<key>[0-9a-f]{64})\.[^/]+$"
-)
+_NAME: Final = re.compile(r"(?:^|/)gpu=[^/]+/month=\d{4}-\d\d/(?P<key>[0-9a-f]{64})\.[^/]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +220,12 @@ class FleetStore:
 
     @staticmethod
     def at(where: str) -> FleetStore:
-        """The store in a folder or under a URL."""
-        return FleetStore(open_backend(where))
+        """The store in a folder or under a URL such as ``s3://bucket/fleet``."""
+        return FleetStore(ObjectBackend(where) if "://" in where else FolderBackend(where))
 
-    def names(self, since: str | None = None) -> list[str]:
-        """List the files with measurements, those of a month from ``since`` (``2026-11``) on."""
-        files = (each for names in self._keys().values() for each in names)
-        return sorted(each for each in files if since is None or _month(each) >= since)
+    def names(self) -> list[str]:
+        """List the files with measurements."""
+        return sorted(each for names in self._keys().values() for each in names)
 
     def strangers(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
@@ -264,7 +248,7 @@ class FleetStore:
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):
             try:
-                file = self._opened(name)
+                file = self.open(name)
             except InputError as error:
                 damaged.append(Damaged(self.backend.path(name), error.what))
                 continue
@@ -272,20 +256,16 @@ class FleetStore:
                 return name, tuple(damaged)
         return None, tuple(damaged)
 
-    def _opened(self, name: str) -> Any:
+    def open(self, name: str) -> Any:
+        """Open a file; :class:`InputError` for one that is damaged or foreign."""
         return records.open_measurement(self.backend.read(name), self.backend.path(name))
-
-    def check(self, name: str) -> int:
-        """The rows of a file; :class:`InputError` for one that is damaged or foreign."""
-        rows: int = self._opened(name).metadata.num_rows
-        return rows
 
     def check_all(self, names: Iterable[str]) -> tuple[list[str], tuple[Damaged, ...]]:
         """The whole ones of these files, and the others."""
         whole, damaged = [], []
         for name in names:
             try:
-                self.check(name)
+                self.open(name)
                 whole.append(name)
             except InputError as error:
                 damaged.append(Damaged(self.backend.path(name), error.what))
@@ -294,10 +274,10 @@ class FleetStore:
     def add(self, made: MeasurementFile, *, sync: bool = True) -> str:
         """Store a file; its name. Without ``sync`` a power cut may take it."""
         gpu = re.sub(r"[^A-Za-z0-9._-]+", "-", made.gpu).strip("-.") or records.UNKNOWN
-        month = made.created.astimezone(UTC).strftime("%Y-%m")
+        when = made.created.astimezone(UTC)
         name = (
-            f"{DATA}/gpu={gpu}/month={month}/{made.key}."
-            f"{made.created.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}{ENDING}"
+            f"{DATA}/gpu={gpu}/month={when:%Y-%m}/{made.key}."
+            f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}{ENDING}"
         )
         self.backend.write(name, made.data, sync=sync)
         if self._names_by_key is not None:
@@ -306,8 +286,8 @@ class FleetStore:
 
     def add_run(self, facts: dict[str, Any]) -> str:
         """Store what a run did."""
-        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        name = f"{RUNS}/{when}-{secrets.token_hex(4)}.json"
+        when = datetime.now(UTC)
+        name = f"{RUNS}/{when:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}.json"
         text = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
         self.backend.write(name, text.encode())
         return name
@@ -321,8 +301,3 @@ class FleetStore:
                 continue
             if isinstance(facts, dict):
                 yield facts
-
-
-def _month(name: str) -> str:
-    match = _NAME.search(name)
-    return "" if match is None else match["month"]
