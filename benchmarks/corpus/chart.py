@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.corpus.score import NEAR
 
 from kernelprof.model.numbers import factor
 from kernelprof.report import charts
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import ACCENT, ChartKind, Row, Rows, real, tidy
+from kernelprof.report.charts.drawing import ACCENT, ChartKind, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markupsafe import Markup
 
+Row = dict[str, Any]
 NAME: Final = "gains"
 HEIGHT: Final = 420
 _ROOM: Final = 1.15
@@ -87,10 +88,10 @@ def _row(point: Point) -> Row:
     }
 
 
-def draw(found: Rows) -> Markup:
+def draw(found: Sequence[Row]) -> Markup:
     """Both axes are logarithmic, so that a factor is a distance."""
     band = [row for row in found if row["what"] == "band"]
-    low, high = real(band[0], "predicted"), real(band[-1], "predicted")
+    low, high = band[0]["predicted"], band[-1]["predicted"]
     scale = axes.AxisScale(low, high, log=True)
     across, up = (
         axes.Axis(scale, scale.ticks(most), lambda value: f"{value:g}x", title)
@@ -102,19 +103,17 @@ def draw(found: Rows) -> Markup:
 
     marks = []
     for start, end in pairwise(band):
-        sides = [(scale.at(real(row, "predicted")), row) for row in (start, end)]
+        sides = [(scale.at(row["predicted"]), row) for row in (start, end)]
         for field in ("low", "high", "measured"):
             (x, one), (x2, other) = sides
             look = "dashed" if field == "measured" else "band"
-            marks.append(
-                drawing.line(x, down(real(one, field)), x2, down(real(other, field)), look)
-            )
+            marks.append(drawing.line(x, down(one[field]), x2, down(other[field]), look))
     for row in found:
         if row["what"] == "point":
-            place = scale.at(real(row, "predicted")), down(real(row, "measured"))
+            place = scale.at(row["predicted"]), down(row["measured"])
             told = "\n".join(f"{title}: {row[field]}" for field, title in _TOLD)
             said = f"{row['name']}\n{told}"
-            marks.append(drawing.symbol(*place, str(row["shape"]), str(row["colour"]), title=said))
+            marks.append(drawing.symbol(*place, row["shape"], row["colour"], title=said))
     return drawing.plot(HEIGHT, marks, x=across, y=up)
 
 

@@ -149,7 +149,7 @@ def test_noise_looks_like_noise():
     (section,) = (each for each in page.blocks if isinstance(each, Section) and each.anchor)
     (chart,) = (each for each in section.blocks if isinstance(each, Chart))
     assert chart.kind == "history"
-    assert [row["change"] for row in chart.rows] == ["-", "~"]
+    assert [row.change for row in chart.rows] == ["-", "~"]
 
 
 def test_a_tooltip_tells_all_about_a_point(pages: dict[str, Path], open_page: OpenPage):

@@ -17,6 +17,8 @@ from kernelprof.comparison import words
 from kernelprof.comparison.compare import compare
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.snapshot import Inputs, MeasurementSetup
+from kernelprof.report.charts.roofline import Point
+from kernelprof.report.charts.times import NoiseBand
 from kernelprof.report.document import (
     Bullets,
     Chart,
@@ -126,18 +128,14 @@ def test_every_launch_is_a_row_in_its_order(barrier: Document) -> None:
     found = chart(barrier, "launches")
     assert found.kind == "launches"
     for label, run, name in (("tile", "1", "Before"), ("tile-barrier", "2", "After")):
-        shown = [row["x"] for row in found.rows if row["what"] == "launch" and row["side"] == name]
+        (shown,) = (row.times for row in found.rows if row.side == name)
         known = taken(label, run).kernels[0].events_ns
         assert shown == pytest.approx([each * 1e-9 for each in known])
 
 
 def test_medians_have_their_interval(barrier: Document) -> None:
-    (after,) = (
-        row
-        for row in chart(barrier, "launches").rows
-        if row["what"] == "median" and row["side"] == "After"
-    )
-    low, middle, high = (float(str(after[key])) for key in ("low", "x", "high"))
+    (after,) = (row for row in chart(barrier, "launches").rows if row.side == "After")
+    low, middle, high = after.low, after.median, after.high
     assert low <= middle <= high
     times = [each * 1e-9 for each in taken("tile-barrier", "2").kernels[0].events_ns]
     assert min(times) <= low
@@ -148,10 +146,11 @@ def test_what_counts_as_noise_is_shown_where_the_sides_are_near() -> None:
     page = page_of("walk", "walk")
     found = chart(page, "launches")
     assert found.kind == "launches:near"
-    noise = next(row for row in found.rows if row["what"] == "noise")
+    noise = found.rows[-1]
+    assert isinstance(noise, NoiseBand)
     middle = median(taken("walk", "1").kernels[0].events_ns) * 1e-9
-    assert noise["x"] == pytest.approx(middle * 0.995)
-    assert noise["x2"] == pytest.approx(middle * 1.005)
+    assert noise.low == pytest.approx(middle * 0.995)
+    assert noise.high == pytest.approx(middle * 1.005)
     assert any("grey is what counts as noise" in each for each in notes(page, warning=False))
 
 
@@ -165,17 +164,19 @@ def test_counters_are_marked_in_words(barrier: Document) -> None:
 
 def test_points_are_operations_over_bytes_on_both_sides(barrier: Document) -> None:
     rows = chart(barrier, "roofline").rows
-    points = {row["label"]: row for row in rows if row["what"] == "point"}
+    points = {row.label: row for row in rows if isinstance(row, Point)}
     for label, run, name in (("tile", "1", "before"), ("tile-barrier", "2", "after")):
         metrics = taken(label, run).kernels[0].metrics
         point = points[f"{name}, at DRAM"]
         rate = 2 * metrics["ffma_rate"] + metrics["fadd_rate"] + metrics["fmul_rate"]
         rate *= metrics["sm_clock"]
         moved = metrics["dram_bytes_read"] + metrics["dram_bytes_written"]
-        assert point["y"] == pytest.approx(rate, rel=1e-3)
-        assert point["x"] == pytest.approx(rate * metrics["duration"] * 1e-9 / moved, rel=1e-3)
+        assert point.flop_per_second == pytest.approx(rate, rel=1e-3)
+        assert point.flop_per_byte == pytest.approx(
+            rate * metrics["duration"] * 1e-9 / moved, rel=1e-3
+        )
         assert rate * metrics["duration"] * 1e-9 == pytest.approx(GEMM, rel=0.01)
-        assert (point["hollow"], point["path"]) == (name == "before", "DRAM")
+        assert (point.hollow, point.path) == (name == "before", "DRAM")
 
 
 def test_limits_are_told_once(barrier: Document) -> None:
@@ -224,11 +225,11 @@ def test_without_counters_of_arithmetic_there_is_no_roofline() -> None:
 def test_warp_states_are_parts_of_the_same_time(barrier: Document) -> None:
     metrics = taken("tile-barrier", "2").kernels[0].metrics
     rows = chart(barrier, "states").rows
-    _, state = (each for each in rows if each["name"] == "barrier")
+    _, state = (each for each in rows if each.name == "barrier")
     whole = metrics["warp_cycles_per_instruction"]
-    assert state["side"] == "After"
-    assert state["share"] == pytest.approx(metrics["stall_barrier"] / whole, rel=1e-3)
-    shares = [float(str(row["share"])) for row in rows]
+    assert state.state == "after"
+    assert state.part == pytest.approx(metrics["stall_barrier"] / whole, rel=1e-3)
+    shares = [row.part for row in rows]
     largest = [max(pair) for pair in zip(shares[::2], shares[1::2], strict=True)]
     assert largest == sorted(largest, reverse=True)
 
@@ -414,7 +415,7 @@ def test_the_overview_has_the_kernels_that_have_a_ratio() -> None:
     unknown = slower("unknown", time=TimeChange(TimeOutcome.NOT_MEASURED, reason="no time"))
     page = document(comparison(slower("one"), unknown, slower("three")))
     found = chart(page, "changes")
-    assert [(row["name"], row["text"]) for row in found.rows] == [
+    assert [(row.name, row.text) for row in found.rows] == [
         ("1 one", "2.0x slower"),
         ("3 three", "2.0x slower"),
     ]
@@ -427,7 +428,7 @@ def test_a_difference_within_a_large_noise_is_called_that() -> None:
         page = document(comparison(slower("kernel", time=time), slower("other")))
         assert words.outcome_text(time) == text
         row = chart(page, "changes").rows[0]
-        assert (row["text"], row["outcome"]) == (text, "same")
+        assert (row.text, row.outcome) == (text, "same")
 
 
 def test_amounts_of_a_specification_that_are_none() -> None:

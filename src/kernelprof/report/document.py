@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernelprof.model.names import ELLIPSIS, printable, shorten
 
@@ -136,14 +136,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Rows for the chart of this kind (``report/charts``); ``label`` says what it shows.
+    """Named tuples for the chart of this kind (``report/charts``); ``label`` says what it shows.
 
     Writers without charts leave it out with its ``caption``, which says how to read it: whatever
     matters stands in another block as well.
     """
 
     kind: str
-    rows: tuple[dict[str, object], ...]
+    rows: tuple[Any, ...]
     label: str
     caption: Text = ""
 

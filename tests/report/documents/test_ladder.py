@@ -114,8 +114,8 @@ def test_the_bars_have_the_unit_of_the_table() -> None:
     )
     assert chart.kind == "climb:tflops"
     assert chart.label.startswith("TFLOP/s of each rung")
-    assert [row.get("tflops") for row in chart.rows] == [0.25, 200, 2, 2.56]
-    assert [str(row["text"]).partition(":")[0] for row in chart.rows] == [
+    assert [row.rate for row in chart.rows] == [0.25, 200, 2, 2.56]
+    assert [row.text.partition(":")[0] for row in chart.rows] == [
         "0.25",
         "200",
         "cuBLAS 2",

@@ -15,6 +15,7 @@ from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Trouble, from_json
 from kernelprof.model.numbers import share
+from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
 from kernelprof.report.document import Cell, Chart, Document, FactList, Note, Section, Table, plain
 from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.documents.ladder import document, headline
@@ -60,14 +61,18 @@ def facts_of(section: Section) -> dict[str, str]:
     return {fact.label: "".join(map(plain, fact.lines)) for fact in facts.items}
 
 
-def chart_of(page: Document, title: str) -> tuple[dict[str, object], ...]:
+def chart_of(page: Document, title: str) -> tuple[Any, ...]:
     (chart,) = sections(page)[title].blocks
     assert isinstance(chart, Chart)
     return chart.rows
 
 
-def bars(page: Document) -> list[dict[str, object]]:
-    return [row for row in chart_of(page, "The climb") if row["what"] == "rung"]
+def bars(page: Document) -> list[ClimbBar]:
+    return [row for row in chart_of(page, "The climb") if isinstance(row, ClimbBar)]
+
+
+def limits(page: Document) -> list[str]:
+    return [row.text for row in chart_of(page, "The climb") if isinstance(row, ClimbLimit)]
 
 
 def table_of(page: Document) -> list[dict[str, Cell]]:
@@ -121,7 +126,7 @@ def test_every_rung_has_its_figures(page: Document, raw: dict[str, Any]) -> None
 
 
 def test_the_way_leads_from_the_first_rung_to_the_fastest(page: Document) -> None:
-    assert [at for at, row in enumerate(bars(page), 1) if row["first"]] == WAY
+    assert [at for at, row in enumerate(bars(page), 1) if row.leads] == WAY
 
 
 def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
@@ -130,9 +135,8 @@ def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
         assert plain(first.text) == rung.changes
 
 
-def points(page: Document) -> dict[str, dict[str, object]]:
-    rows = chart_of(page, "The way on the roofline")
-    return {str(row["label"]): row for row in rows if "label" in row}
+def points(page: Document) -> dict[str, Any]:
+    return {row.title: row for row in chart_of(page, "The way on the roofline")}
 
 
 def test_points_are_rates_over_the_bytes_of_device_memory(
@@ -140,12 +144,13 @@ def test_points_are_rates_over_the_bytes_of_device_memory(
 ) -> None:
     known = points(page)
     for row, found in zip(bars(page), raw["rungs"], strict=True):
-        point = known[str(row["name"])]
-        assert point["x"] == pytest.approx(2 * 4096**3 / found["traffic"]["dram"], rel=1e-4)
-        assert point["y"] == pytest.approx(gflops(found["timing"]) * 1e9, rel=1e-4)
+        point = known[row.name]
+        intensity = 2 * 4096**3 / found["traffic"]["dram"]
+        assert point.flop_per_byte == pytest.approx(intensity, rel=1e-4)
+        assert point.flop_per_second == pytest.approx(gflops(found["timing"]) * 1e9, rel=1e-4)
     ideal = known["fewest operations and bytes"]
-    assert ideal["x"] == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 4), rel=1e-4)
-    assert ideal["y"] == pytest.approx(132 * 128 * 2 * 1.98e9, rel=1e-4)
+    assert ideal.flop_per_byte == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 4), rel=1e-4)
+    assert ideal.flop_per_second == pytest.approx(132 * 128 * 2 * 1.98e9, rel=1e-4)
     assert any(label.startswith("FP32 peak") for label in known)
     assert any(label.startswith("cuBLAS") for label in known)
 
@@ -168,13 +173,12 @@ def test_memory_s_limit_and_the_card_come_from_a_capture(climb: Climb, naive: Ca
 
 
 def test_the_chart_has_a_bar_a_rung_and_both_limits(page: Document, raw: dict[str, Any]) -> None:
-    assert [row["name"] for row in bars(page)][:2] == ["1 Naive", "2 Coalesced"]
+    assert [row.name for row in bars(page)][:2] == ["1 Naive", "2 Coalesced"]
     for row, found in zip(bars(page), raw["rungs"], strict=True):
-        assert row["gflops"] == pytest.approx(gflops(found["timing"]), rel=1e-5)
-    assert str(bars(page)[-1]["text"]).endswith(": fp32-throughput, at its limit")
+        assert row.rate == pytest.approx(gflops(found["timing"]), rel=1e-5)
+    assert bars(page)[-1].text.endswith(": fp32-throughput, at its limit")
     ceiling = gflops(raw["ceiling"]["timing"])
-    limits = [row["text"] for row in chart_of(page, "The climb") if row["what"] == "limit"]
-    assert limits == [f"cuBLAS {ceiling:,.0f}", "FP32 peak 66,908"]
+    assert limits(page) == [f"cuBLAS {ceiling:,.0f}", "FP32 peak 66,908"]
 
 
 def test_the_results_are_inside(page: Document) -> None:
@@ -205,8 +209,8 @@ def test_a_rung_that_failed() -> None:
     ]
     assert headline(CLIMB) == "From 8 ms to 2 ms over 3 rungs: 50 % of cuBLAS."
     assert plain(page.blocks[0].blocks[0].text) == "That is 4.0x as fast. 1 rung failed."
-    assert bars(page)[2]["gflops"] is None
-    assert bars(page)[2]["text"] == "failed: the result is wrong"
+    assert bars(page)[2].rate is None
+    assert bars(page)[2].text == "failed: the result is wrong"
 
 
 @pytest.mark.parametrize(
@@ -234,8 +238,7 @@ def test_without_cublas_its_reason_is_a_warning() -> None:
         True,
         "cuBLAS was not measured: CuPy is not here.",
     )
-    limits = [row["text"] for row in chart_of(page, "The climb") if row["what"] == "limit"]
-    assert limits == ["FP32 peak 2,560"]
+    assert limits(page) == ["FP32 peak 2,560"]
 
 
 def test_a_circle_of_rungs_ends() -> None:
@@ -243,4 +246,4 @@ def test_a_circle_of_rungs_ends() -> None:
     first = replace(NAIVE, after="02_coalesced.cu", timing=timing(1e6))
     circle = replace(CLIMB, rungs=(first, COALESCED))
     assert way_up(circle) == {"01_naive.cu", "02_coalesced.cu"}
-    assert all(row["first"] for row in bars(document(circle)))
+    assert all(row.leads for row in bars(document(circle)))

@@ -248,8 +248,8 @@ def check(page: Page) -> None:
         if isinstance(each, Chart):
             json.dumps(each.rows, allow_nan=False)
             for row in each.rows:
-                _share(row.get("share"))
-                _share(row.get("hits"))
+                for name in ("part", "share", "use", "needless"):
+                    _share(getattr(row, name, None))
         elif isinstance(each, CodeBlock):
             for _, share in each.shares:
                 _share(share)

@@ -124,7 +124,7 @@ def _chart(folder: Path) -> tuple[Chart, tuple[str, ...]]:
 
 def test_a_page_takes_the_mix_of_the_machine_code() -> None:
     chart, _ = _chart(CAPTURES / "source_page" / "transpose")
-    shown = {str(row["name"]): row["share"] for row in chart.rows}
+    shown = {row.name: row.part for row in chart.rows}
     # Of 24 instructions that each warp executes once.
     assert shown["constant load"] == pytest.approx(7 / 24, abs=1e-5)
     assert shown["integer and logic"] == pytest.approx(6 / 24, abs=1e-5)

@@ -14,7 +14,7 @@ import kernelprof
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import from_json
 from kernelprof.report.charts.placement import Field, Line, Spot, breadth, covers, overlap
-from kernelprof.report.charts.roofline import WIDTHS, labels, scales
+from kernelprof.report.charts.roofline import WIDTHS, place_labels
 from kernelprof.report.document import Chart
 from kernelprof.report.documents import comparison
 from kernelprof.report.documents.comparison import Detail
@@ -23,7 +23,9 @@ from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
-    from kernelprof.report.charts.parts import Rows
+    from collections.abc import Sequence
+
+    from kernelprof.report.charts.roofline import Row
     from kernelprof.report.document import Document
 
 ROOT = Path(__file__).parents[3]
@@ -52,16 +54,16 @@ def _document(name: str) -> Document:
 
 
 @cache
-def _rooflines(name: str) -> tuple[Rows, ...]:
+def _rooflines(name: str) -> tuple[Sequence[Row], ...]:
     found = blocks(_document(name).blocks)
     return tuple(each.rows for each in found if isinstance(each, Chart) and each.kind == "roofline")
 
 
-def _placed(rows: Rows) -> list[tuple[Field, list[Spot]]]:
-    x, y = scales(rows)
-    limits, points = ([row for row in rows if row["what"] == what] for what in ("limit", "point"))
-    placed = labels(limits, points, x, y)
-    return [(each.field, [*(spot for _, spot in each.limits), *each.points]) for each in placed]
+def _placed(rows: Sequence[Row]) -> list[tuple[Field, list[Spot]]]:
+    return [
+        (each.field, [*(spot for _, spot in each.limits), *each.points])
+        for each in place_labels(rows)
+    ]
 
 
 @pytest.mark.parametrize("name", GALLERY)

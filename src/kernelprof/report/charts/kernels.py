@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.analysis.rules import Subsystem, registry
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.numbers import share as percent
-from kernelprof.report.charts.parts import ChartKind, Key, Row, Rows, real, tidy
+from kernelprof.report.charts.drawing import ChartKind, Key
 from kernelprof.report.markup import classes, element, joined
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ _ROOM: Final = 0.12
 """The part of the map's width from which an area has room for a few words."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreemapEntry:
+class TreemapEntry(NamedTuple):
     """A kernel with its ``share`` of the time, 0 to 1, and what of it the fix can save.
 
     ``group`` is the range of NVTX around it, where there is one; ``target`` its anchor.
@@ -84,23 +83,6 @@ def kind_of(verdict: Verdict) -> str:
         return "limit"
     rule = registry().get(verdict.bottleneck or "")
     return "open" if rule is None else _OF_SUBSYSTEM[rule.subsystem]
-
-
-def rows(parts: Iterable[TreemapEntry]) -> tuple[Row, ...]:
-    """An area each."""
-    return tuple(
-        {
-            "name": part.name,
-            "share": tidy(part.share),
-            "kind": part.kind,
-            "verdict": part.verdict,
-            "saves": tidy(part.saves),
-            "target": part.target,
-            "group": part.group,
-        }
-        for part in parts
-        if part.share > 0
-    )
 
 
 def areas(sizes: Sequence[float], whole: Area, aspect: float = _ASPECT) -> list[Area]:
@@ -160,17 +142,15 @@ def _row(sizes: Sequence[float], room: Area, scale: float, *, is_tall: bool) -> 
             at += width
 
 
-def _draw(rows_of_kernels: Rows) -> Markup:
-    groups: dict[str, list[Row]] = {}
-    for row in rows_of_kernels:
-        groups.setdefault(str(row["group"]), []).append(row)
+def _draw(entries: Sequence[TreemapEntry]) -> Markup:
+    groups: dict[str, list[TreemapEntry]] = {}
+    for each in entries:
+        groups.setdefault(each.group, []).append(each)
+    total = _size(entries)
+    if len(groups) == 1:
+        return element("ul", joined(_cells(entries, Area(0, 0, 1, 1), total)), class_="treemap")
     ordered = sorted(groups.items(), key=lambda each: -_size(each[1]))
     whole = areas([_size(own) for _, own in ordered], Area(0, 0, 1, 1))
-    total = _size(rows_of_kernels)
-    if len(ordered) == 1:
-        return element(
-            "ul", joined(_cells(rows_of_kernels, Area(0, 0, 1, 1), total)), class_="treemap"
-        )
     parts = []
     for (name, own), area in zip(ordered, whole, strict=True):
         title = f"{name or 'no range'} {percent(_size(own) / total)}"
@@ -180,50 +160,48 @@ def _draw(rows_of_kernels: Rows) -> Markup:
     return element("ul", joined(parts), class_="treemap grouped")
 
 
-def _size(rows_of_kernels: Rows) -> float:
-    return sum(real(row, "share") for row in rows_of_kernels)
+def _size(entries: Iterable[TreemapEntry]) -> float:
+    return sum(each.share for each in entries)
 
 
-def _cells(rows_of_kernels: Rows, area: Area, total: float) -> Iterable[Markup]:
-    ordered = sorted(rows_of_kernels, key=lambda row: (row["kind"] == OTHERS, -real(row, "share")))
+def _cells(entries: Iterable[TreemapEntry], area: Area, total: float) -> Iterable[Markup]:
+    ordered = sorted(entries, key=lambda each: (each.kind == OTHERS, -each.share))
     aspect = _ASPECT * area.width / area.height if area.height else 1.0
-    sizes = [real(row, "share") for row in ordered]
-    for row, place in zip(ordered, areas(sizes, Area(0, 0, 1, 1), aspect), strict=True):
-        part = real(row, "share") / total if total else 0.0
-        yield _cell(row, place, part, place.width * area.width)
+    sizes = [each.share for each in ordered]
+    for each, place in zip(ordered, areas(sizes, Area(0, 0, 1, 1), aspect), strict=True):
+        part = each.share / total if total else 0.0
+        yield _cell(each, place, part, place.width * area.width)
 
 
-def _cell(row: Row, area: Area, part: float, wide: float) -> Markup:
+def _cell(entry: TreemapEntry, area: Area, part: float, wide: float) -> Markup:
     """A kernel's rectangle; ``wide`` is its part of the map's width."""
-    time_share = percent(real(row, "share"))
-    saves = real(row, "saves")
-    words = [f"{row['name']}: {time_share} of the time", str(row["verdict"])]
-    inside = [element("span", f"{row['name']} ", class_="name")]
-    could_save = "could save" if wide >= _ROOM else "save"
-    if saves > 0:
-        could = f"the fix saves about {percent(saves)} of the time"
-        words.append(could)
-        inside.append(element("span", f"{could_save} {percent(saves)} ", class_="detail"))
-        part_saved = min(saves / real(row, "share"), 1.0)
-        style = f"width: {100 * part_saved:.1f}%"
+    time_share = percent(entry.share)
+    words = [f"{entry.name}: {time_share} of the time", entry.verdict]
+    inside = [
+        element("span", f"{entry.name} ", class_="name"),
+        element("span", f"{time_share} ", class_="detail"),
+    ]
+    if entry.saves > 0:
+        could_save = "could save" if wide >= _ROOM else "save"
+        words.append(f"the fix saves about {percent(entry.saves)} of the time")
+        inside.append(element("span", f"{could_save} {percent(entry.saves)} ", class_="detail"))
+        style = f"width: {100 * min(entry.saves / entry.share, 1.0):.1f}%"
         inside.append(element("span", class_="saving", style=style, aria_hidden="true"))
-    inside.insert(1, element("span", f"{time_share} ", class_="detail"))
-    inside.append(element("span", f", {row['verdict']}", class_="unseen"))
-    look = classes("cell", f"k-{row['kind']}", "small" if part < _LEAST else "")
+    inside.append(element("span", f", {entry.verdict}", class_="unseen"))
+    look = classes("cell", f"k-{entry.kind}", "small" if part < _LEAST else "")
     title = "\n".join(filter(None, words))
     # One that is too small to hit has its link in the table alone.
-    target = f"#{row['target']}" if row["target"] and part >= _LEAST else ""
-    kind = "a" if target else "span"
-    link = element(kind, *inside, href=target, title=title, class_=look)
+    target = f"#{entry.target}" if entry.target and part >= _LEAST else ""
+    link = element("a" if target else "span", *inside, href=target, title=title, class_=look)
     return element("li", link, style=area.style)
 
 
-def _legend(rows_of_kernels: Rows) -> Sequence[Key]:
-    there = {row["kind"] for row in rows_of_kernels}
+def _legend(entries: Sequence[TreemapEntry]) -> Sequence[Key]:
+    there = {each.kind for each in entries}
     keys = [
         Key(words, colour) for kind, (colour, words) in KINDS_OF_VERDICTS.items() if kind in there
     ]
-    if any(real(row, "saves") > 0 for row in rows_of_kernels):
+    if any(each.saves > 0 for each in entries):
         keys.append(Key("line at the bottom: the part of it that the fix could save", "var(--fg)"))
     return keys
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.model.numbers import number
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import ChartKind, Key, Row, Rows, real, tidy
+from kernelprof.report.charts.drawing import ChartKind, Key, tidy
 from kernelprof.report.markup import classes, element, joined
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kernelprof.report.charts.placement import Field, Line, Spot
+
+    Place = tuple[float, float]
 
 MEASURED: Final = "measured"
 PREDICTED: Final = "predicted"
@@ -47,8 +49,7 @@ _HEADROOM: Final = 28
 _RATES: Final = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1.0, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A kernel at one level of the memory hierarchy: FLOP per byte there, and FLOP/s.
 
     ``level`` is ``DRAM``, ``L2``, ``L1``, ``ideal`` for the FLOPs and bytes that the problem needs,
@@ -64,9 +65,18 @@ class Point:
     path: str = ""
     hollow: bool = False
 
+    @property
+    def title(self) -> str:
+        """What the point is of."""
+        return self.label
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
+    @property
+    def amount(self) -> str:
+        """``16 FLOP per byte, 8 TFLOP/s``."""
+        return f"{number(self.flop_per_byte)} FLOP per byte, {rate(self.flop_per_second)}FLOP/s"
+
+
+class Ceiling(NamedTuple):
     """A horizontal (``compute``, FLOP/s) or sloping (``bandwidth``, bytes/s) limit.
 
     ``origin`` is ``measured``, ``computed`` from the chip's units and its clock, or ``datasheet``.
@@ -80,78 +90,23 @@ class Ceiling:
     limiting: bool = False
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """``FP32 peak (computed)``."""
         return f"{self.label} ({self.origin})"
 
-
-def rows(points: Iterable[Point], ceilings: Sequence[Ceiling]) -> tuple[Row, ...]:
-    """Limits, points, and the corners of the picture.
-
-    There is room for the points, for the corner of each limit, and for what is written on them.
-    """
-    points = [each for each in points if each.flop_per_byte > 0 and each.flop_per_second > 0]
-    if not points:
-        return ()
-    xs = [each.flop_per_byte for each in points]
-    ys = [each.flop_per_second for each in points]
-    peak = max([*(each.value for each in ceilings if each.kind == "compute"), *ys])
-    ridges = [peak / each.value for each in ceilings if each.kind == "bandwidth"]
-    low, high = (
-        min([x / 3 for x in xs] + [x / 7 for x in ridges]),
-        max(xs + [4 * x for x in ridges]),
-    )
-    bottom = min([*(y / 3 for y in ys), peak / 40])
-    top = peak * max(1.7, (peak / bottom) ** (_HEADROOM / (HEIGHT - _HEADROOM)))
-    corners = ((low, bottom), (3 * high, top))
-    return (
-        *_limits(ceilings, *corners),
-        *({"what": "corner", "x": tidy(x), "y": tidy(y)} for x, y in corners),
-        *(_point(position, each) for position, each in enumerate(points)),
-    )
+    @property
+    def amount(self) -> str:
+        """``66.9 TFLOP/s``."""
+        return f"{rate(self.value)}{'FLOP/s' if self.kind == 'compute' else 'B/s'}"
 
 
-def _limits(
-    ceilings: Sequence[Ceiling], start: tuple[float, float], end: tuple[float, float]
-) -> Iterable[Row]:
-    """A compute limit begins at the steepest slope, a slope ends at the highest of those."""
-    (low, bottom), (high, top) = start, end
-    fastest = max((each.value for each in ceilings if each.kind == "bandwidth"), default=None)
-    roof = max((each.value for each in ceilings if each.kind == "compute"), default=top)
-    for each in ceilings:
-        if each.kind == "compute":
-            x = low if fastest is None else max(low, each.value / fastest)
-            ends, unit = (x, each.value, high, each.value), "FLOP/s"
-        else:
-            x = max(low, bottom / each.value)
-            ends, unit = (x, each.value * x, roof / each.value, roof), "B/s"
-        shown = f"{rate(each.value)}{unit}"
-        yield {
-            "what": "limit",
-            "label": each.shown,
-            "shown": shown,
-            "kind": each.kind,
-            "limiting": each.limiting,
-            "assumed": each.origin == DATASHEET,
-            "text": f"{each.label} {shown}",
-            **dict(zip(("x", "y", "x2", "y2"), map(tidy, ends), strict=True)),
-        }
+Row = Point | Ceiling
 
 
-def _point(position: int, point: Point) -> Row:
-    figures = f"{number(point.flop_per_byte)} FLOP per byte, {rate(point.flop_per_second)}FLOP/s"
-    return {
-        "what": "point",
-        "label": point.label,
-        "shown": figures,
-        "level": point.level,
-        "x": tidy(point.flop_per_byte),
-        "y": tidy(point.flop_per_second),
-        "path": point.path,
-        "order": position,
-        "text": point.short,
-        "hollow": point.hollow,
-    }
+def rows(points: Iterable[Point], ceilings: Iterable[Ceiling]) -> tuple[Row, ...]:
+    """Limits and the points that a logarithmic axis has; nothing where it has none of them."""
+    drawn = [each for each in points if each.flop_per_byte > 0 and each.flop_per_second > 0]
+    return (*ceilings, *drawn) if drawn else ()
 
 
 def rate(value: float) -> str:
@@ -172,43 +127,84 @@ _LABEL: Final = (22.0, 15.0)
 """Pixels between labels, along and down, from which both can be read."""
 
 
-def scales(rows: Rows) -> tuple[axes.AxisScale, axes.AxisScale]:
-    """The scales along and up, from the corners of the picture."""
-    low, high = (row for row in rows if row["what"] == "corner")
-    x, y = (axes.AxisScale(real(low, field), real(high, field), log=True) for field in ("x", "y"))
-    return x, y
+class Picture:
+    """Where points and limits are, along in parts of the width and down in pixels.
+
+    There is room for the points, for the corner of each limit, and for what is written on them.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.points = [row for row in rows if isinstance(row, Point)]
+        self.limits = [row for row in rows if isinstance(row, Ceiling)]
+        self._roofs = [each.value for each in self.limits if each.kind == "compute"]
+        self._slopes = [each.value for each in self.limits if each.kind == "bandwidth"]
+        xs = [each.flop_per_byte for each in self.points]
+        ys = [each.flop_per_second for each in self.points]
+        peak = max([*self._roofs, *ys])
+        ridges = [peak / slope for slope in self._slopes]
+        self.low = min([x / 3 for x in xs] + [x / 7 for x in ridges])
+        self.high = 3 * max(xs + [4 * x for x in ridges])
+        self.bottom = min([*(y / 3 for y in ys), peak / 40])
+        self.top = peak * max(1.7, (peak / self.bottom) ** (_HEADROOM / (HEIGHT - _HEADROOM)))
+        self.x = axes.AxisScale(tidy(self.low), tidy(self.high), log=True)
+        self.y = axes.AxisScale(tidy(self.bottom), tidy(self.top), log=True)
+
+    def place(self, flop_per_byte: float, flop_per_second: float) -> Place:
+        """A place in the plot: a part of its width, and pixels from its top."""
+        return self.x.at(tidy(flop_per_byte)), (1 - self.y.at(tidy(flop_per_second))) * HEIGHT
+
+    def place_point(self, point: Point) -> Place:
+        """Where a point is."""
+        return self.place(point.flop_per_byte, point.flop_per_second)
+
+    def ends(self, limit: Ceiling) -> tuple[float, float, float, float]:
+        """Both ends of a limit.
+
+        A compute limit begins at the steepest slope, a slope ends at the highest of those.
+        """
+        value = limit.value
+        if limit.kind == "compute":
+            start = max(self.low, value / max(self._slopes)) if self._slopes else self.low
+            return *self.place(start, value), *self.place(self.high, value)
+        start, roof = max(self.low, self.bottom / value), max(self._roofs, default=self.top)
+        return *self.place(start, value * start), *self.place(roof / value, roof)
+
+    def ways(self) -> Iterable[tuple[float, float, float, float]]:
+        """The way from one point of a path to the next."""
+        paths: dict[str, list[Point]] = {}
+        for point in self.points:
+            if point.path:
+                paths.setdefault(point.path, []).append(point)
+        for path in paths.values():
+            for start, end in pairwise(path):
+                yield *self.place_point(start), *self.place_point(end)
 
 
-def _draw(rows: Rows) -> Markup:
-    x, y = scales(rows)
-    across = axes.Axis(x, x.ticks(), _plain, "FLOP per byte")
-    up = axes.Axis(y, y.ticks(4), axes.prefixed, "FLOP/s")
-    limits = [row for row in rows if row["what"] == "limit"]
-    points = [row for row in rows if row["what"] == "point"]
+def _draw(rows: Sequence[Row]) -> Markup:
+    picture = Picture(rows)
+    across = axes.Axis(picture.x, picture.x.ticks(), lambda value: f"{value:,.6g}", "FLOP per byte")
+    up = axes.Axis(picture.y, picture.y.ticks(4), axes.prefixed, "FLOP/s")
     marks = [
-        *(_limit(row, x, y) for row in limits),
-        *(drawing.line(*start, *end, "way") for start, end in _ways(points, x, y)),
-        *(_mark(row, x, y) for row in points),
-        *_labels(tuple(tuple(row.items()) for row in rows)),
+        *(_limit(each, picture) for each in picture.limits),
+        *(drawing.line(*way, "way") for way in picture.ways()),
+        *(_mark(each, picture) for each in picture.points),
+        *_draw_labels(tuple(rows)),
     ]
     return drawing.plot(HEIGHT, marks, x=across, y=up)
 
 
-def _plain(value: float) -> str:
-    return f"{value:,.6g}"
+def _limit(limit: Ceiling, picture: Picture) -> Markup:
+    assumed = "assumed" if limit.origin == DATASHEET else ""
+    look = classes("roof", assumed, "limiting" if limit.limiting else "")
+    title = f"{limit.title}: at most {limit.amount}"
+    return drawing.line(*picture.ends(limit), look, title=title)
 
 
-def _place(row: Row, x: axes.AxisScale, y: axes.AxisScale, end: str = "") -> tuple[float, float]:
-    """A place in the plot: a part of its width, and pixels from its top."""
-    return x.at(real(row, f"x{end}")), (1 - y.at(real(row, f"y{end}"))) * HEIGHT
-
-
-def _limit(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Markup:
-    look = classes(
-        "roof", "assumed" if row["assumed"] else "", "limiting" if row["limiting"] else ""
-    )
-    start, end = _place(row, x, y), _place(row, x, y, "2")
-    return drawing.line(*start, *end, look, title=f"{row['label']}: at most {row['shown']}")
+def _mark(point: Point, picture: Picture) -> Markup:
+    colour, shape = LEVELS[point.level]
+    title = f"{point.title}: {point.amount}"
+    place = picture.place_point(point)
+    return drawing.symbol(*place, shape, colour, title=title, hollow=point.hollow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +213,11 @@ class Labels:
 
     look: str
     field: Field
-    limits: Sequence[tuple[Row, Spot]]
+    limits: Sequence[tuple[Ceiling, Spot]]
     points: Sequence[Spot]
 
 
-def labels(limits: Rows, points: Rows, x: axes.AxisScale, y: axes.AxisScale) -> Iterable[Labels]:
+def place_labels(rows: Sequence[Row]) -> Iterable[Labels]:
     """Names of limits and points, once for each of :data:`WIDTHS`.
 
     Of the limits the one that matters most chooses first.
@@ -229,96 +225,59 @@ def labels(limits: Rows, points: Rows, x: axes.AxisScale, y: axes.AxisScale) -> 
     # With NumPy, which a command without a chart does not need.
     from kernelprof.report.charts.placement import Field, Line, around_point
 
-    limits = sorted(limits, key=lambda row: (not row["limiting"], row["kind"] == "compute"))
-    places = [_place(row, x, y) for row in points]
-    lines = [_line(row, x, y) for row in limits]
-    ways = [Line(*start, *end, weight=_WAY) for start, end in _ways(points, x, y)]
-    labelled = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
+    picture = Picture(rows)
+    limits = sorted(picture.limits, key=lambda each: (not each.limiting, each.kind == "compute"))
+    places = list(map(picture.place_point, picture.points))
+    lines = [Line(*picture.ends(each)) for each in limits]
+    ways = [Line(*way, weight=_WAY) for way in picture.ways()]
+    labelled = [
+        (*place, point.short)
+        for place, point in zip(places, picture.points, strict=True)
+        if point.short
+    ]
     of_limits = list(map(_spots, limits, lines))
     for look, widths in WIDTHS:
         field = Field(HEIGHT, widths, places, [*lines, *ways])
         own = [
-            [
-                each._replace(bold=True)
-                for each in around_point(part, height, ", ".join(words), drawing.inward(part))
-            ]
+            _bold(around_point(part, height, ", ".join(words), drawing.inward(part)))
             for part, height, words in _together(labelled, widths[0])
         ]
         spots = field.place([*of_limits, *own])
-        limit_count = len(limits)
-        yield Labels(
-            look, field, list(zip(limits, spots[:limit_count], strict=True)), spots[limit_count:]
-        )
+        yield Labels(look, field, list(zip(limits, spots, strict=False)), spots[len(limits) :])
 
 
 @lru_cache(maxsize=1024)
-def _labels(key: tuple[tuple[tuple[str, object], ...], ...]) -> tuple[Markup, ...]:
-    rows: Any = [dict(row) for row in key]
-    x, y = scales(rows)
-    limits, points = ([row for row in rows if row["what"] == what] for what in ("limit", "point"))
-    return tuple(_names(limits, points, x, y))
-
-
-def _names(limits: Rows, points: Rows, x: axes.AxisScale, y: axes.AxisScale) -> Iterable[Markup]:
-    for each in labels(limits, points, x, y):
-        names = [_words(spot, _name_look(row)) for row, spot in each.limits]
-        yield element("g", joined(names, ""), class_=each.look)
+def _draw_labels(rows: tuple[Row, ...]) -> tuple[Markup, ...]:
+    groups = []
+    for each in place_labels(rows):
+        names = [
+            _words(spot, classes("roof-name", "limiting" if limit.limiting else ""))
+            for limit, spot in each.limits
+        ]
+        groups.append(element("g", joined(names, ""), class_=each.look))
         if each.points:
-            words = joined([_words(spot) for spot in each.points], "")
-            yield element("g", words, class_=f"labels {each.look}")
+            words = joined(map(_words, each.points), "")
+            groups.append(element("g", words, class_=f"labels {each.look}"))
+    return tuple(groups)
 
 
 def _words(spot: Spot, look: str = "") -> Markup:
     return drawing.text(spot.part, spot.height, spot.words, look, anchor=spot.anchor, dx=spot.dx)
 
 
-def _line(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Line:
-    from kernelprof.report.charts.placement import Line
-
-    return Line(*_place(row, x, y), *_place(row, x, y, "2"))
-
-
-def _spots(row: Row, line: Line) -> list[Spot]:
+def _spots(limit: Ceiling, line: Line) -> list[Spot]:
     from kernelprof.report.charts.placement import along_level, beside_slope
 
-    text = str(row["text"])
-    name = text.removesuffix(f" {row['shown']}")
-    first = name.partition(",")[0]
-    words = [
-        _limit_label(row, each) for each in dict.fromkeys((text, name, first, name.split()[0]))
-    ]
-    level = row["kind"] == "compute"
+    name, limits = limit.label, ": limits" if limit.limiting else ""
+    texts = (f"{name} {limit.amount}", name, name.partition(",")[0], name.split()[0])
+    words = [f"{each}{limits}" for each in dict.fromkeys(texts)]
+    level = limit.kind == "compute"
     spots = along_level(line, words, _ACROSS) if level else beside_slope(line, words, _UP)
-    return [each._replace(bold=True) for each in spots] if row["limiting"] else spots
+    return _bold(spots) if limit.limiting else spots
 
 
-def _limit_label(row: Row, name: str) -> str:
-    return f"{name}: limits" if row["limiting"] else name
-
-
-def _name_look(row: Row) -> str:
-    return "roof-name limiting" if row["limiting"] else "roof-name"
-
-
-def _ways(
-    points: Rows, x: axes.AxisScale, y: axes.AxisScale
-) -> Iterable[tuple[tuple[float, float], tuple[float, float]]]:
-    """The way from one point of a path to the next."""
-    paths: dict[str, list[Row]] = {}
-    for row in points:
-        if row["path"]:
-            paths.setdefault(str(row["path"]), []).append(row)
-    for path in paths.values():
-        for start, end in pairwise(path):
-            yield _place(start, x, y), _place(end, x, y)
-
-
-def _mark(row: Row, x: axes.AxisScale, y: axes.AxisScale) -> Markup:
-    colour, shape = LEVELS[str(row["level"])]
-    title = f"{row['label']}: {row['shown']}"
-    return drawing.symbol(
-        *_place(row, x, y), shape, colour, title=title, hollow=bool(row["hollow"])
-    )
+def _bold(spots: Iterable[Spot]) -> list[Spot]:
+    return [each._replace(bold=True) for each in spots]
 
 
 def _together(
@@ -336,11 +295,11 @@ def _together(
     return groups
 
 
-def _legend(rows: Rows) -> Sequence[Key]:
-    levels = {row.get("level") for row in rows}
+def _legend(rows: Sequence[Row]) -> Sequence[Key]:
+    levels = {row.level for row in rows if isinstance(row, Point)}
     return [Key(_WORDS[level], *LEVELS[level]) for level in LEVELS if level in levels]
 
 
 KIND: Final = ChartKind(
-    _draw, table=(("What", "label"), ("Value", "shown")), wide=True, legend=_legend
+    _draw, table=(("What", "title"), ("Value", "amount")), wide=True, legend=_legend
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.report.charts import axes, drawing
-from kernelprof.report.charts.parts import SHAPES, ChartKind, Key, Row, Rows, real
+from kernelprof.report.charts.drawing import SHAPES, ChartKind, Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,25 +27,36 @@ _SIDE: Final = 78
 _LARGEST: Final = 1e9
 
 
-def _changes(rows: Rows) -> Markup:
-    ends = [_drawn(row, field) for row in rows for field in ("low", "ratio", "high")]
+class TimeMark(NamedTuple):
+    """A kernel's time after over that before, with its interval and one of :data:`OUTCOMES`."""
+
+    name: str
+    ratio: float
+    low: float
+    high: float
+    outcome: str
+    text: str
+
+
+def _changes(rows: Sequence[TimeMark]) -> Markup:
+    ends = [_limited(value) for row in rows for value in (row.low, row.ratio, row.high)]
     scale = axes.around([*ends, 1.0], log=True)
     x = axes.Axis(scale, _factors(scale), _factor)
     height = ROW * len(rows)
     marks = [drawing.line(x.at(1.0), 0, x.at(1.0), height, "dashed")]
     for number, row in enumerate(rows):
         y = ROW * (number + 0.5)
-        colour, shape = OUTCOMES[str(row["outcome"])]
-        low, high = x.at(_drawn(row, "low")), x.at(_drawn(row, "high"))
-        title = f"{row['name']}: {row['text']}"
+        colour, shape = OUTCOMES[row.outcome]
+        low, ratio, high = (x.at(_limited(value)) for value in (row.low, row.ratio, row.high))
         marks.append(drawing.line(low, y, high, y, "spread", style=f"stroke: {colour}"))
-        marks.append(drawing.symbol(x.at(_drawn(row, "ratio")), y, shape, colour, title=title))
-    return drawing.plot(height, marks, x=x, names=[str(row["name"]) for row in rows])
+        title = f"{row.name}: {row.text}"
+        marks.append(drawing.symbol(ratio, y, shape, colour, title=title))
+    return drawing.plot(height, marks, x=x, names=[row.name for row in rows])
 
 
-def _drawn(row: Row, field: str) -> float:
+def _limited(factor: float) -> float:
     """A factor, or the largest that is drawn: times of next to nothing make any number."""
-    return min(max(real(row, field), 1.0 / _LARGEST), _LARGEST)
+    return min(max(factor, 1.0 / _LARGEST), _LARGEST)
 
 
 def _factors(scale: axes.AxisScale) -> list[float]:
@@ -65,71 +76,63 @@ def _factor(value: float) -> str:
     return f"{1 / value:.3g}x faster" if value < 1 else f"{value:.3g}x slower"
 
 
-def _changes_legend(rows: Rows) -> Sequence[Key]:
-    outcomes = {row["outcome"] for row in rows}
+def _changes_legend(rows: Sequence[TimeMark]) -> Sequence[Key]:
+    outcomes = {row.outcome for row in rows}
     return [Key(_WORDS.get(each, each), *OUTCOMES[each]) for each in OUTCOMES if each in outcomes]
 
 
-def _launches(rows: Rows, scale: str = "") -> Markup:
+class LaunchTimes(NamedTuple):
+    """Launches of a side in their order, with their median and its interval, in seconds."""
+
+    side: str
+    times: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+
+
+class NoiseBand(NamedTuple):
+    """What counts as noise, in seconds."""
+
+    low: float
+    high: float
+
+
+def _launches(rows: Sequence[LaunchTimes | NoiseBand], scale: str = "") -> Markup:
     """Launches as dots in their order from top to bottom, with the median across them.
 
     A side is told by its place and its name; colours only repeat that.
     """
     near = scale == "near"
-    fields = {"launch": ("x",), "median": ("x", "low", "high"), "noise": ("x", "x2")}
-    values = [real(row, field) for row in rows for field in fields[str(row["what"])]]
+    sides = [row for row in rows if isinstance(row, LaunchTimes)]
+    bands = [row for row in rows if isinstance(row, NoiseBand)]
+    values = [end for row in rows for end in (row.low, row.high)]
+    values += [time for side in sides for time in (*side.times, side.median)]
     axis_scale = axes.around(values, zero=not near)
     title = "Time of a launch" + ("; the axis does not begin at zero" if near else "")
     x = axes.Axis(axis_scale, axis_scale.ticks(5), lambda value: axes.prefixed(value, "s"), title)
-    sides = list(dict.fromkeys(str(row["side"]) for row in rows if "side" in row))
     height = _SIDE * len(sides)
     marks = [
-        drawing.box(
-            x.at(real(row, "x")), 0, x.at(real(row, "x2")) - x.at(real(row, "x")), height, "noise"
-        )
-        for row in rows
-        if row["what"] == "noise"
+        drawing.box(x.at(each.low), 0, x.at(each.high) - x.at(each.low), height, "noise")
+        for each in bands
     ]
     for at, side in enumerate(sides):
-        own = [row for row in rows if row.get("side") == side]
-        marks += _side(own, x, at * _SIDE, "after" if side == "After" else "before")
-    return drawing.plot(height, marks, x=x, names=sides)
+        marks += _side(side, x, at * _SIDE)
+    return drawing.plot(height, marks, x=x, names=[each.side for each in sides])
 
 
-def _side(rows: Rows, x: axes.Axis, top: float, look: str) -> Iterable[Markup]:
-    launches = [row for row in rows if row["what"] == "launch"]
-    last = max((real(row, "order") for row in launches), default=1.0)
-    for row in launches:
-        y = top + 8 + (_SIDE - 16) * (real(row, "order") - 0.5) / last
-        title = f"{row['side']}, launch {row['order']}: {axes.prefixed(real(row, 'x'), 's')}"
-        yield drawing.dot(x.at(real(row, "x")), y, 3, f"launch {look}", title)
-    for row in rows:
-        if row["what"] == "median":
-            low, middle, high = (real(row, field) for field in ("low", "x", "high"))
-            title = (
-                f"{row['side']}: median {axes.prefixed(middle, 's')}, 95 % from "
-                f"{axes.prefixed(low, 's')} to {axes.prefixed(high, 's')}"
-            )
-            y = top + _SIDE / 2
-            yield drawing.line(x.at(low), y, x.at(high), y, f"interval {look}", title=title)
-            yield drawing.line(
-                x.at(middle), top + 5, x.at(middle), top + _SIDE - 5, "median", title=title
-            )
+def _side(side: LaunchTimes, x: axes.Axis, top: float) -> Iterable[Markup]:
+    look = "after" if side.side == "After" else "before"
+    for order, time in enumerate(side.times, 1):
+        y = top + 8 + (_SIDE - 16) * (order - 0.5) / len(side.times)
+        title = f"{side.side}, launch {order}: {axes.prefixed(time, 's')}"
+        yield drawing.dot(x.at(time), y, 3, f"launch {look}", title)
+    low, middle, high = (axes.prefixed(each, "s") for each in (side.low, side.median, side.high))
+    title = f"{side.side}: median {middle}, 95 % from {low} to {high}"
+    y, at = top + _SIDE / 2, x.at(side.median)
+    yield drawing.line(x.at(side.low), y, x.at(side.high), y, f"interval {look}", title=title)
+    yield drawing.line(at, top + 5, at, top + _SIDE - 5, "median", title=title)
 
-
-_TITLES: Final = (
-    ("when", "When (UTC)"),
-    ("from", "From"),
-    ("text", "Time"),
-    ("interval", "90 % of the launches"),
-    ("change", "Change"),
-    ("verdict", "Verdict"),
-    ("confidence", "Confidence"),
-    ("counters", "Changed counters"),
-    ("gpu", "GPU"),
-    ("remarks", "Remarks"),
-)
-"""What is told of a point of a history."""
 
 _CHANGED: Final = ("▲", "▼")
 _COLOURS: Final = ("--point-dram", "--point-l2", "--point-l1", "--accent", "--failed")
@@ -145,50 +148,57 @@ def verdict_looks(verdicts: Iterable[str], inconclusive: str) -> dict[str, Key]:
     return keys
 
 
-def _history(rows: Rows, scale: str = "") -> Markup:
+class HistoryPoint(NamedTuple):
+    """A kernel's median, in seconds, at a date in milliseconds since 1970; ``title`` tells all.
+
+    ``changed`` says that the verdict is another one than before.
+    """
+
+    date: float
+    time: float
+    low: float
+    high: float
+    gpu: str
+    look: Key
+    change: str
+    changed: bool
+    title: str
+
+
+def _history(rows: Sequence[HistoryPoint], scale: str = "") -> Markup:
     """A kernel's medians over dates: verdicts by colour and shape, dashed lines at their changes.
     A time that changed says by how much.
 
     A linear axis begins at zero: noise has to look like noise.
     """
-    x = axes.dates(*(end(real(row, "date") for row in rows) for end in (min, max)))
-    times = [real(row, field) for row in rows for field in ("low", "time", "high")]
+    x = axes.dates(*(end(row.date for row in rows) for end in (min, max)))
+    times = [time for row in rows for time in (row.low, row.time, row.high)]
     time_scale = axes.around(times, zero=scale != "log", log=scale == "log")
     if not time_scale.log:  # room for what is written above the points
         time_scale = axes.AxisScale(time_scale.low, 1.1 * time_scale.high)
     y = axes.Axis(time_scale, time_scale.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
-    places = [(x.at(real(row, "date")), (1 - y.at(real(row, "time"))) * HEIGHT) for row in rows]
+    places = [(x.at(row.date), (1 - y.at(row.time)) * HEIGHT) for row in rows]
     marks = [
-        drawing.line(at, 0, at, HEIGHT, "dashed", title=_point_title(row))
+        drawing.line(at, 0, at, HEIGHT, "dashed", title=row.title)
         for row, (at, _) in zip(rows, places, strict=True)
-        if row["changed"]
+        if row.changed
     ]
-    for gpu in dict.fromkeys(str(row["gpu"]) for row in rows):
-        own = [place for row, place in zip(rows, places, strict=True) if row["gpu"] == gpu]
+    for gpu in dict.fromkeys(row.gpu for row in rows):
+        own = [place for row, place in zip(rows, places, strict=True) if row.gpu == gpu]
         marks += [drawing.line(*start, *end, "way") for start, end in pairwise(own)]
     for row, (at, height) in zip(rows, places, strict=True):
-        low, high = ((1 - y.at(real(row, end))) * HEIGHT for end in ("low", "high"))
-        if real(row, "high") > real(row, "low"):
+        if row.high > row.low:
+            low, high = ((1 - y.at(end)) * HEIGHT for end in (row.low, row.high))
             marks.append(drawing.line(at, low, at, high, "whisker"))
-        marks.append(
-            drawing.symbol(
-                at, height, str(row["shape"]), str(row["colour"]), title=_point_title(row)
-            )
-        )
-        if str(row["change"]).startswith(_CHANGED):
+        marks.append(drawing.symbol(at, height, row.look.shape, row.look.colour, title=row.title))
+        if row.change.startswith(_CHANGED):
             top = max(height - 14, 10.0)
-            words = str(row["change"])
-            marks.append(drawing.text(at, top, words, "change", anchor=drawing.inward(at)))
+            marks.append(drawing.text(at, top, row.change, "change", anchor=drawing.inward(at)))
     return drawing.plot(HEIGHT, marks, x=x, y=y)
 
 
-def _point_title(row: Row) -> str:
-    return "\n".join(f"{title}: {row[field]}" for field, title in _TITLES)
-
-
-def _history_legend(rows: Rows) -> Sequence[Key]:
-    keys = [Key(str(row["verdict"]), str(row["colour"]), str(row["shape"])) for row in rows]
-    return list(dict.fromkeys(keys))
+def _history_legend(rows: Sequence[HistoryPoint]) -> Sequence[Key]:
+    return list(dict.fromkeys(row.look for row in rows))
 
 
 KINDS: Final = {

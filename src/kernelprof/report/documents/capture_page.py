@@ -347,8 +347,11 @@ def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
     text += "." if limits.achieved is None else f", achieved {share(limits.achieved)}."
     if limits.limiters:
         text += f" Limited by {', '.join(limits.limiters)}."
+    most = max((blocks for _, blocks in limits.limits), default=0) or 1
     rows = tuple(
-        {"name": name, "blocks": blocks, "text": f"{blocks}", "first": name in limits.limiters}
+        bars.BarRow(
+            name, blocks / most, f"{blocks}", "fill first" if name in limits.limiters else "fill"
+        )
         for name, blocks in limits.limits
     )
     chart = Chart("occupancy", rows, "Blocks per SM that each resource allows")

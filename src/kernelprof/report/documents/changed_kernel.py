@@ -10,7 +10,9 @@ from kernelprof.launch.run.trial import timing_facts
 from kernelprof.model.names import middle, printable, short_name
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
-from kernelprof.report.charts.parts import tidy, time_unit
+from kernelprof.report.charts.bars import WaterfallStep
+from kernelprof.report.charts.drawing import tidy, time_unit
+from kernelprof.report.charts.times import LaunchTimes, NoiseBand
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
     from kernelprof.model.comparison import Comparison, KernelComparison
     from kernelprof.model.snapshot import KernelSnapshot
-    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.change_tables import Judged
     from kernelprof.report.figures.measured import Numbers
@@ -139,37 +140,25 @@ def launches(
     }
     if kernel.time.how is None or not all(sides.values()):
         return
-    rows: list[Row] = []
+    rows: list[LaunchTimes | NoiseBand] = []
     sentences: list[str] = []
     medians: list[float] = []
     for name, times in sides.items():
         facts = timing_facts(times, warm_up=0)
-        medians.append(facts.median_ns)
-        text = f"{name}: median {fine(facts.median_ns)}"
+        middle = facts.median_ns
+        low, high = facts.confidence_low_ns or middle, facts.confidence_high_ns or middle
+        medians.append(middle)
+        text = f"{name}: median {fine(middle)}"
         if len(times) > 1:
             text += f", {count(len(times), 'launch')} between {fine(facts.low_ns)} and "
             text += fine(facts.high_ns)
         sentences.append(f"{text}.")
-        every = -(-len(times) // MOST_DOTS)
-        rows += (
-            {"what": "launch", "side": name, "x": _seconds(each), "order": order}
-            for order, each in enumerate(times[::every], 1)
-        )
-        low, high = facts.confidence_low_ns, facts.confidence_high_ns
-        rows.append(
-            {
-                "what": "median",
-                "side": name,
-                "x": _seconds(facts.median_ns),
-                "low": _seconds(low or facts.median_ns),
-                "high": _seconds(high or facts.median_ns),
-            }
-        )
+        drawn = tuple(map(_seconds, times[:: -(-len(times) // MOST_DOTS)]))
+        rows.append(LaunchTimes(name, drawn, *map(_seconds, (middle, low, high))))
     near, floor = max(medians) < NEAR * min(medians), finite(kernel.time.floor)
     text = f"{_DOTS}."
     if near and floor:
-        ends = [_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1)]
-        rows.append({"what": "noise", "x": ends[0], "x2": ends[1]})
+        rows.append(NoiseBand(*(_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1))))
         text = f"{_DOTS}; grey is what counts as noise."
     chart = Chart("launches:near" if near else "launches", tuple(rows), " ".join(sentences))
     yield Section("Time", (chart, Note(" ".join((*sentences, text)))))
@@ -180,7 +169,7 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
     change = _causes(kernel, before, after)
     if change is None:
         return
-    rows: list[Row] = [_step("Before", 0.0, change.before_ns, "before", fine(change.before_ns))]
+    rows = [_step("Before", 0.0, change.before_ns, "before", fine(change.before_ns))]
     at = change.before_ns
     for (name, part), amount in zip(change.parts, _of_change(change), strict=True):
         look = "rest" if name == REST else "more" if part > 0 else "less"
@@ -220,8 +209,8 @@ def _of_change(causes: Causes) -> list[str]:
     return amounts
 
 
-def _step(name: str, start: float, end: float, look: str, text: str) -> Row:
-    return {"name": name, "start": tidy(start), "end": tidy(end), "look": look, "text": text}
+def _step(name: str, start: float, end: float, look: str, text: str) -> WaterfallStep:
+    return WaterfallStep(name, tidy(start), tidy(end), look, text)
 
 
 def _seconds(nanoseconds: float) -> float:
@@ -427,14 +416,14 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
     if both[0] is None or both[1] is None:
         return
     old, new = ({each.name: each for each in side.states} for side in both if side is not None)
-    rows: list[Row] = []
+    rows = []
     for name in sorted({*old, *new}, key=lambda each: (-_most(each, old, new), each)):
         if _most(name, old, new) < LEAST_STATE:
             break
         tip = (new.get(name) or old[name]).tip
-        for side, state in (("Before", old), ("After", new)):
+        for side, look, state in (("before", "fill before", old), ("after", "fill first", new)):
             part = state[name].share if name in state else 0.0
-            rows.append({**bars.share_row(name, part), "side": side, "tip": tip})
+            rows.append(bars.share_row(bars.Share(name, part, tip), look, side))
     chart = Chart("states", tuple(rows), "Share of a warp's time by reason, before and after")
     blocks: list[Block] = [chart]
     cycles = [each.value("warp_cycles_per_instruction") for each in (before, after)]

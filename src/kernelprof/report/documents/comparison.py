@@ -16,7 +16,8 @@ from kernelprof.model.comparison import Comparison, TimeOutcome
 from kernelprof.model.gate import Outcome
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import count, quantity
-from kernelprof.report.charts.parts import tidy
+from kernelprof.report.charts.drawing import tidy
+from kernelprof.report.charts.times import TimeMark
 from kernelprof.report.document import (
     Cell,
     Chart,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from kernelprof.model.comparison import InputChange, KernelComparison
     from kernelprof.model.gate import GateResult
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
 
 MOST_ROWS: Final = 30
@@ -270,22 +270,22 @@ def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
     return Section("What changed", tuple(blocks), anchor="kernels", summary=summary)
 
 
-def _marks(kernels: Sequence[Judged]) -> Iterable[Row]:
+def _marks(kernels: Sequence[Judged]) -> Iterable[TimeMark]:
     for position, each in enumerate(kernels, 1):
         time = each.kernel.time
         if each.kernel.before is None or each.kernel.after is None:
             continue
-        interval = [finite(value) or 0.0 for value in (time.low, time.ratio, time.high)]
-        ends = [value for value in interval if value > 0]
-        if interval[1] > 0:
-            yield {
-                "name": f"{position} {each.name}",
-                "ratio": tidy(interval[1]),
-                "low": tidy(min(ends)),
-                "high": tidy(max(ends)),
-                "outcome": _CHARTED.get(time.outcome, "unknown"),
-                "text": words.outcome_text(time),
-            }
+        low, ratio, high = (finite(value) or 0.0 for value in (time.low, time.ratio, time.high))
+        ends = [value for value in (low, ratio, high) if value > 0]
+        if ratio > 0:
+            yield TimeMark(
+                f"{position} {each.name}",
+                tidy(ratio),
+                tidy(min(ends)),
+                tidy(max(ends)),
+                _CHARTED.get(time.outcome, "unknown"),
+                words.outcome_text(time),
+            )
 
 
 def _provenance(comparison: Comparison, command: str) -> Section:

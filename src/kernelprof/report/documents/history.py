@@ -10,8 +10,8 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
 from kernelprof.model.names import middle, printable
-from kernelprof.report.charts.parts import tidy
-from kernelprof.report.charts.times import verdict_looks
+from kernelprof.report.charts.drawing import tidy
+from kernelprof.report.charts.times import HistoryPoint, verdict_looks
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kernelprof.model.history import History, HistoryRow, KernelHistory
-    from kernelprof.report.charts.parts import Key, Row
+    from kernelprof.report.charts.drawing import Key
     from kernelprof.report.document import Block
 
 MOST_ROWS: Final = 5_000
@@ -158,7 +158,7 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     ]
     if not rows:
         return []
-    times = [float(str(row[key])) for row in rows for key in ("low", "time", "high")]
+    times = [time for row in rows for time in (row.low, row.time, row.high)]
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     label = f"Time of {title} over dates, with its verdicts; the same is in the table below"
     text = (
@@ -170,30 +170,37 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     return [Chart("history:log" if is_log else "history", tuple(rows), label), Note(text)]
 
 
-def _point(row: HistoryRow, when: str, looks: Mapping[str, Key], *, first: bool) -> Row | None:
+def _point(
+    row: HistoryRow, when: str, looks: Mapping[str, Key], *, first: bool
+) -> HistoryPoint | None:
     time = finite(row.kernel.median_ns)
     if time is None:
         return None
-    look = looks[words.verdict_cell(row.kernel.verdict)]
-    return {
-        "date": 1000 * datetime.fromisoformat(row.moment.date).timestamp(),
-        "time": tidy(time * 1e-9),
-        "low": tidy((finite(row.low_ns) or time) * 1e-9),
-        "high": tidy((finite(row.high_ns) or time) * 1e-9),
-        "gpu": shown(words.gpu(row)),
-        "colour": look.colour,
-        "shape": look.shape,
-        "changed": row.verdict_changed,
-        "when": when,
-        "from": " ".join(_origin(row)),
-        "text": words.time_cell(row),
-        "interval": words.launch_text(row) or "-",
-        "change": words.change_cell(row, first=first) or "-",
-        "verdict": look.words,
-        "confidence": row.kernel.verdict.confidence.value,
-        "counters": words.counters_cell(row) or "0",
-        "remarks": shown("; ".join(words.notes(row))) or "-",
+    look, gpu = looks[words.verdict_cell(row.kernel.verdict)], shown(words.gpu(row))
+    change = words.change_cell(row, first=first) or "-"
+    facts = {
+        "When (UTC)": when,
+        "From": " ".join(_origin(row)),
+        "Time": words.time_cell(row),
+        "90 % of the launches": words.launch_text(row) or "-",
+        "Change": change,
+        "Verdict": look.words,
+        "Confidence": row.kernel.verdict.confidence.value,
+        "Changed counters": words.counters_cell(row) or "0",
+        "GPU": gpu,
+        "Remarks": shown("; ".join(words.notes(row))) or "-",
     }
+    return HistoryPoint(
+        1000 * datetime.fromisoformat(row.moment.date).timestamp(),
+        tidy(time * 1e-9),
+        tidy((finite(row.low_ns) or time) * 1e-9),
+        tidy((finite(row.high_ns) or time) * 1e-9),
+        gpu=gpu,
+        look=look,
+        change=change,
+        changed=row.verdict_changed,
+        title="\n".join(f"{label}: {text}" for label, text in facts.items()),
+    )
 
 
 def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -> Table:

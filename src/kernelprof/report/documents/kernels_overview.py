@@ -10,6 +10,7 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import brief_labels
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
+from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.document import Chart, Section
 from kernelprof.report.documents.diagnosis import label_text, table
 from kernelprof.report.documents.survey import time_of
@@ -43,7 +44,7 @@ def overview(
         label_text((shown(name), shown(detail)), f"{anchor}-{at}")
         for at, (name, detail) in enumerate(brief_labels(kernels), 1)
     ]
-    drawn = areas.rows(_parts(kernels, names(kernels), anchor, capture))
+    drawn = tuple(_areas(kernels, names(kernels), anchor, capture))
     chart = (Chart("overview", drawn, label),) if drawn else ()
     return Section(
         f"Where the time goes: {count(len(kernels), 'kernel')}",
@@ -53,7 +54,7 @@ def overview(
     )
 
 
-def _parts(
+def _areas(
     kernels: Sequence[KernelDiagnosis],
     called: Sequence[str],
     anchor: str,
@@ -67,18 +68,20 @@ def _parts(
     groups = {} if capture is None else ranges(capture, kernels)
     for at, kernel, name, part in timed[:MOST_AREAS]:
         verdict = kernel.verdict
-        yield areas.TreemapEntry(
-            name,
-            part,
-            areas.kind_of(verdict),
-            verdict_cell(verdict),
-            part * saving(verdict),
-            f"{anchor}-{at}",
-            groups.get(at - 1, ""),
-        )
-    remaining = sum(part for *_, part in timed[MOST_AREAS:])
-    if remaining > 0:
-        yield areas.TreemapEntry(f"{len(timed) - MOST_AREAS:,} others", remaining, areas.OTHERS)
+        if part > 0:
+            yield areas.TreemapEntry(
+                name,
+                tidy(part),
+                areas.kind_of(verdict),
+                verdict_cell(verdict),
+                tidy(part * saving(verdict)),
+                f"{anchor}-{at}",
+                groups.get(at - 1, ""),
+            )
+    others = sum(part for *_, part in timed[MOST_AREAS:])
+    if others > 0:
+        name = f"{len(timed) - MOST_AREAS:,} others"
+        yield areas.TreemapEntry(name, tidy(others), areas.OTHERS)
 
 
 def ranges(capture: Capture, kernels: Sequence[KernelDiagnosis]) -> dict[int, str]:

@@ -18,7 +18,7 @@ from kernelprof.ladder.results import (
 )
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.model.records import build, read_object
-from kernelprof.report.charts.parts import time_unit
+from kernelprof.report.charts.drawing import time_unit
 from kernelprof.report.document import (
     Cell,
     Column,
@@ -49,11 +49,11 @@ from kernelprof.report.documents.ladder_parts import (
     rate_unit,
     roofline_section,
     rung_name,
-    said_text,
     sizes,
     spread_cell,
     time_cell,
     timed_rungs,
+    verdict_or_reason,
     verdict_text,
     way_up,
 )
@@ -286,7 +286,7 @@ def _facts(climb: Climb) -> Iterator[Fact]:
             suffix = "" if of_peak is None else f", {share(of_peak)} of the {product.about.peak}"
             yield Fact("Its rate", (f"{rate_unit(climb).text(rate)}{suffix}",))
         if fastest.full is not None:
-            yield Fact("Its verdict", (said_text(fastest),))
+            yield Fact("Its verdict", (verdict_or_reason(fastest),))
     about = "SGEMM without tensor cores." if product.precision == "float32" else ""
     if climb.measured_sizes:
         yield Fact("cuBLAS in turns with them", (ceiling_text(climb),), about)
@@ -433,7 +433,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
         blocks += [*([Paragraph(card.note, Tone.MUTED)] if card.note else []), *card.blocks]
     verdict = None if climbed.full is None else climbed.full.said
     part = of_ceiling(climb, climbed)
-    parts = [said_text(climbed)]
+    parts = [verdict_or_reason(climbed)]
     if climbed.timing is not None:
         parts.append(time_cell(climbed.timing))
     if part is not None:

@@ -9,8 +9,8 @@ from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA
 from kernelprof.ladder.results import ceiling_rate, gflops, peak_gflops, peak_lanes, ratio
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import roofline
-from kernelprof.report.charts.bars import FIELD_OF
-from kernelprof.report.charts.parts import tidy, time_unit
+from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
+from kernelprof.report.charts.drawing import tidy, time_unit
 from kernelprof.report.charts.roofline import DATASHEET, MEASURED
 from kernelprof.report.document import Bullets, Chart, CodeBlock, Paragraph, Section, Span, Tone
 from kernelprof.report.documents import TONES
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import TimingFacts
-    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.capture_page import CaptureAttachments
 
@@ -188,39 +187,31 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     unit = rate_unit(climb)
     rates = (("cuBLAS", ceiling_rate(climb)), (climb.product.about.peak, peak_rate(climb)))
     limits = [(label, rate) for label, rate in rates if rate is not None]
-    field = FIELD_OF[unit.name]
-    rows: list[Row] = [_bar(rung, way, unit, field) for rung in climb.rungs]
-    rows += [
-        {
-            "what": "limit",
-            field: tidy(unit.convert(rate)),
-            "text": f"{label} {unit.number(rate)}",
-            "lift": position,
-        }
-        for position, (label, rate) in enumerate(limits)
+    rows = [
+        *(_bar(rung, way, unit) for rung in climb.rungs),
+        *(ClimbLimit(f"{label} {unit.number(r)}", tidy(unit.convert(r))) for label, r in limits),
     ]
     label = f"{unit.name} of each rung in order, with its verdict; the table below has the same"
     text = (
         "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
         "are variants to compare with."
     )
-    kind = "climb" if unit is GIGA else f"climb:{field}"
+    kind = "climb" if unit is GIGA else "climb:tflops"
     return Section("The climb", (Chart(kind, tuple(rows), label, text),))
 
 
-def _bar(rung: Climbed, way: frozenset[str], unit: RateUnit, field: str) -> Row:
-    rate, verdict = gflops(rung.timing), said_text(rung)
-    return {
-        "what": "rung",
-        "name": rung_name(rung),
-        field: None if rate is None else tidy(unit.convert(rate)),
-        "first": rung.file in way,
-        "text": verdict if rate is None else f"{unit.number(rate)}: {verdict}",
-        "time": time_cell(rung.timing),
-    }
+def _bar(rung: Climbed, way: frozenset[str], unit: RateUnit) -> ClimbBar:
+    rate, verdict = gflops(rung.timing), verdict_or_reason(rung)
+    return ClimbBar(
+        rung_name(rung),
+        None if rate is None else tidy(unit.convert(rate)),
+        rung.file in way,
+        verdict if rate is None else f"{unit.number(rate)}: {verdict}",
+        time_cell(rung.timing),
+    )
 
 
-def said_text(rung: Climbed) -> str:
+def verdict_or_reason(rung: Climbed) -> str:
     """What a rung got: its verdict, or why there is none."""
     if rung.error is not None:
         return f"failed: {rung.error.what}"
@@ -254,7 +245,7 @@ def roofline_section(
         "that lead up."
     )
     if ceilings:
-        text += f" Limits: {', '.join(each.shown for each in ceilings)}."
+        text += f" Limits: {', '.join(each.title for each in ceilings)}."
     return Section("The way on the roofline", (Chart("roofline", rows, label, text),))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.traffic import SECTOR
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.manifest import Manifest, TimingFacts
-    from kernelprof.report.charts.parts import Row
     from kernelprof.report.figures.measured import LaunchFigures, Numbers
 
 NOTABLE: Final = 0.01
@@ -113,7 +112,7 @@ def memory(
     return Memory(levels, excess, " ".join(_notes(launch, fewest)), links)
 
 
-def chart(memory: Memory, place: Subsystem | None) -> tuple[Row, ...]:
+def chart(memory: Memory, place: Subsystem | None) -> tuple[drawn.MapLevel | drawn.MapLink, ...]:
     """The map of the memory, with the link marked on which the verdict's bottleneck is."""
     if not memory.links:
         return ()
@@ -126,8 +125,8 @@ def chart(memory: Memory, place: Subsystem | None) -> tuple[Row, ...]:
         if id in ends
     ]
     limiting = _LINK_OF.get(place) if place is not None else None
-    links = [replace(each, limiting=(each.start, each.end) == limiting) for each in memory.links]
-    return drawn.rows(levels, links)
+    links = [each._replace(limiting=(each.start, each.end) == limiting) for each in memory.links]
+    return (*levels, *links)
 
 
 _LINK_OF: Final = {

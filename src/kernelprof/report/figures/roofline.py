@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import (
@@ -331,7 +331,7 @@ class Roofline:
     @property
     def note(self) -> str:
         """The sentences below the chart."""
-        limits = ", ".join(each.shown for each in self.ceilings)
+        limits = ", ".join(each.title for each in self.ceilings)
         return " ".join((*self.about, *([f"Limits: {limits}."] if limits else ())))
 
 
@@ -350,7 +350,7 @@ def roofline(
     flop_count = flop_count or _specified(launch, timing, manifest)
     arithmetic = None if flop_count is None else flop_count.ceiling
     ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(launch))
-    ceilings = tuple(replace(each, limiting=_is_at(each, place)) for each in ceilings)
+    ceilings = tuple(each._replace(limiting=_is_at(each, place)) for each in ceilings)
     points = _points(launch, flop_count)
     ideal = _ideal(points, ceilings, timing)
     if not points and not ideal:
@@ -491,5 +491,5 @@ def _joined(before: Iterable[Point], after: Iterable[Point]) -> Iterable[Point]:
     for start in before:
         if start.level in arrived:
             level, end = start.level, arrived[start.level]
-            yield replace(start, label=f"before, at {level}", path=level, hollow=True)
-            yield replace(end, label=f"after, at {level}", path=level)
+            yield start._replace(label=f"before, at {level}", path=level, hollow=True)
+            yield end._replace(label=f"after, at {level}", path=level)

@@ -19,7 +19,7 @@ from kernelprof.model.names import printable
 from kernelprof.model.numbers import count as count_of
 from kernelprof.model.numbers import share
 from kernelprof.report import charts
-from kernelprof.report.charts.parts import SHAPES
+from kernelprof.report.charts.drawing import SHAPES
 from kernelprof.report.document import Chart, Layout, LineNote, Section, Tone, plain
 from kernelprof.report.markup import asset, classes, environment
 from kernelprof.version import __version__
@@ -198,7 +198,7 @@ class Page:
         """Return a chart; in a static page there is nothing that it could link to."""
         rows = chart.rows
         if self.static:
-            rows = tuple({**row, "target": ""} if "target" in row else row for row in rows)
+            rows = tuple(e._replace(target="") if hasattr(e, "target") else e for e in rows)
         return charts.draw(chart.kind, rows)
 
     def store(self, anchor: str, content: str) -> str:
