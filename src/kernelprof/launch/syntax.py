@@ -36,6 +36,13 @@ def parse(source: str) -> Node:
     return _parser("cuda").parse(readable).root_node
 
 
+def parse_expression(source: str) -> Node | None:
+    """Parse one expression of C++; ``None`` for text that is none."""
+    tree = parse(f"int x = {source};")
+    declared = next((node for node in walk(tree) if node.type == "init_declarator"), None)
+    return None if tree.has_error else child(declared, "value")
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield the node and all nodes below it, in order of the text."""
     pending = [node]

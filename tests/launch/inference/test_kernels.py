@@ -196,7 +196,7 @@ def test_a_structure_of_several_types_is_bytes_of_zero(init) -> None:
     assert arrays(spec, {"count": 5}) == {"p": (5, 40)}  # six floats, an int, padding, a double
 
 
-def test_what_the_host_launches(init) -> None:
+def test_what_the_host(init) -> None:
     spec = init(HOST)
     assert spec.sizes == {"w": 1920, "h": 1080}
     launch = spec.resolve({"w": 100, "h": 20})

@@ -65,6 +65,11 @@ class SizeExpr:
         return names
 
     @property
+    def has_atoms(self) -> bool:
+        """Whether it has names of :mod:`reach`: ``block__x``, ``grid__x`` or ``loaded__A``."""
+        return any(re.match("(block|grid|loaded)__", name) for name in self.names)
+
+    @property
     def too_long(self) -> bool:
         """Whether it exceeds what a specification may hold."""
         return len(self.terms) > _MOST_TERMS or len(self.text) > MAX_LENGTH
@@ -86,6 +91,10 @@ class SizeExpr:
     def value(self, sizes: Mapping[str, int]) -> int:
         """Evaluate it at these sizes."""
         return Expression(self.text).integer(sizes)
+
+    def substitute(self, values: Mapping[str, SizeExpr]) -> SizeExpr | None:
+        """Replace names by their values; ``None`` where that is not supported."""
+        return read(self.text, values)
 
     def never_below(self, other: SizeExpr) -> bool:
         """Whether it is at least the other wherever factors are 1 or more."""
@@ -114,8 +123,7 @@ def _read(node: ast.expr, standing: Mapping[str, SizeExpr]) -> SizeExpr | None:
             symbol = name
         case _:
             return None
-    one, other = _read(left, standing), _read(right, standing)
-    return None if one is None or other is None else apply_operator(symbol, one, other)
+    return apply_operator(symbol, _read(left, standing), _read(right, standing))
 
 
 def names_in(text: str) -> set[str]:
@@ -227,7 +235,7 @@ def read_all(
     dimensions: Sequence[SizeExpr] | None, standing: Mapping[str, SizeExpr]
 ) -> list[SizeExpr] | None:
     """Replace names in extents; ``None`` if an extent is unknown, or zero."""
-    values = [read(each.text, standing) for each in dimensions or ()]
+    values = [each.substitute(standing) for each in dimensions or ()]
     extents = [each for each in values if each is not None and each.terms]
     return extents if extents and len(extents) == len(values) else None
 
@@ -249,8 +257,12 @@ _OPERATIONS: Final[dict[object, Callable[[SizeExpr, SizeExpr], SizeExpr | None]]
 }
 
 
-def apply_operator(symbol: object, left: SizeExpr, right: SizeExpr) -> SizeExpr | None:
-    """Apply an operator of C or of ``ast``; ``None`` for one that is not supported."""
+def apply_operator(
+    symbol: object, left: SizeExpr | None, right: SizeExpr | None
+) -> SizeExpr | None:
+    """Apply an operator of C or of ``ast``; ``None`` for an unknown operand or operator."""
+    if left is None or right is None:
+        return None
     if symbol in {"<<", ">>"}:
         if right.constant is None or not 0 <= right.constant < 48:
             return None

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.host_launches import TILE_NAME
+from kernelprof.launch.inference.host import TILE_NAME
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
 from kernelprof.launch.inference.usage import AXES
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import Guesses, LaunchEvidence
-    from kernelprof.launch.inference.host_launches import HostLaunch
+    from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.reach import Reach
     from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature
@@ -88,11 +88,8 @@ def infer_shared_bytes(
         return
     for name, element in evidence.shared.items():
         reached = evidence.reach.arrays[name]
-        read = [amounts.read(each.text, standing) for each in reached.extents]
-        whole = largest_extent([each for each in read if each is not None])
-        if whole is None or reached.unknown or None in read:
-            continue
-        if not any("__" in each for each in whole.names):
+        whole = largest_extent([each.substitute(standing) for each in reached.extents])
+        if whole is not None and not reached.unknown and not whole.has_atoms:
             guesses.shared_bytes = whole * amounts.number(element.bytes)
             guesses.why["shared_bytes"] = f"as far as the kernel reaches in {name}"
 
@@ -102,7 +99,7 @@ def _shared_bytes_of_launch(
 ) -> SizeExpr | None:
     fixed, own = evidence.known_sizes, evidence.passed
     numbers = {name: amounts.number(size) for name, size in fixed.items() if name not in own}
-    whole = amounts.read(given.text, {**numbers, **standing})
+    whole = given.substitute({**numbers, **standing})
     return whole if whole is not None and whole.names <= own | fixed.keys() else None
 
 
@@ -188,12 +185,12 @@ def infer_grid(
     axes = [axis for axis in AXES if axis in usage.axes_of_blocks]
     for axis in AXES[: AXES.index(axes[-1]) + 1] if axes else "x":
         ends = [
-            (amounts.read(each.end.text, standing), amounts.read(each.step.text, standing))
+            (each.end.substitute(standing), each.step.substitute(standing))
             for each in reach.bounds
             if each.axis == axis
         ]
         bounds = [(_round_bound(end), step) for end, step in ends if end and step and step.terms]
-        bounds = [(end, step) for end, step in bounds if not _has_atoms(end)]
+        bounds = [(end, step) for end, step in bounds if not end.has_atoms]
         if bounds:
             end, step = bounds[0]
             blocks = amounts.ceil_div(end, step)
@@ -244,7 +241,3 @@ def _round_bound(end: SizeExpr) -> SizeExpr:
     if constant < 0 and len(end.terms) > 1:
         return end - amounts.number(constant)
     return end
-
-
-def _has_atoms(amount: SizeExpr) -> bool:
-    return any(re.match("(loaded|grid|block)__", name) for name in amount.names)

@@ -56,7 +56,7 @@ WHY_UNEVEN: Final = "no multiples, so that a missing bounds check shows"
 class _LengthInference:
     """Infers lengths and fills from what the kernel reaches; ``atoms`` are their values.
 
-    Atoms are ``block__x`` and ``loaded__A`` (see ``ranges``).
+    Atoms are ``block__x`` and ``loaded__A`` (see ``reach``).
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class _LengthInference:
             self.atoms |= each
         for name, array in self.guesses.arrays.items():
             own, host = self._resolve(self.reach.arrays[name]), self._allocated_length(name)
-            is_known = own is not None and not _has_atoms(own)
+            is_known = own is not None and not own.has_atoms
             if is_known and host is not None and self.passed and not host.names <= self.passed:
                 host = None
             if host is not None and self.launch is not None:
@@ -92,12 +92,10 @@ class _LengthInference:
     def _resolve(
         self, accesses: ArrayAccesses, atoms: Mapping[str, SizeExpr] | None = None
     ) -> SizeExpr | None:
-        if accesses.unknown or not accesses.extents:
+        if accesses.unknown:
             return None
         values = self.atoms | dict(atoms or {})
-        extents = [amounts.read(each.text, values) for each in accesses.extents]
-        resolved = [each for each in extents if each is not None]
-        return largest_extent(resolved) if len(resolved) == len(extents) else None
+        return largest_extent([each.substitute(values) for each in accesses.extents])
 
     def _offsets(self, name: str) -> dict[str, SizeExpr]:
         """Arrays of offsets: the last value is the number of all entries."""
@@ -141,7 +139,7 @@ class _LengthInference:
         for other, accesses in targets:
             own = self._resolve(accesses, {atom: limit})
             target = self.guesses.arrays[other]
-            if target.length is None and own is not None and not _has_atoms(own):
+            if target.length is None and own is not None and not own.has_atoms:
                 target.length, target.why = own, f"{name} holds indices into it{why}"
 
     def _limit(  # noqa: PLR0911
@@ -191,10 +189,6 @@ def infer_lengths(
     _LengthInference(evidence, atoms, guesses).infer()
 
 
-def _has_atoms(amount: SizeExpr) -> bool:
-    return any(name.startswith(("loaded__", "block__", "grid__")) for name in amount.names)
-
-
 def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccesses]]) -> SizeExpr:
     """The number of rows, where neighbouring indices are a row apart."""
     for _, accesses in targets:
@@ -207,11 +201,9 @@ def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccess
 
 
 def _factor(highest: SizeExpr, atom: str) -> SizeExpr | None:
-    step = amounts.read(highest.text, {atom: amounts.number(2)})
-    less = amounts.read(highest.text, {atom: amounts.number(1)})
-    if step is None or less is None or not (step - less).terms:
-        return None
-    return step - less
+    two, one = (highest.substitute({atom: amounts.number(value)}) for value in (2, 1))
+    step = amounts.apply_operator("-", two, one)
+    return step if step is not None and step.terms else None
 
 
 def infer_fills(reach: Reach, guesses: Guesses) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import Guesses
-    from kernelprof.launch.inference.host_launches import HostLaunch
+    from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.symbols import Element, Frame, StructField, Types
     from kernelprof.launch.signature import KernelSignature
 
@@ -104,7 +104,7 @@ def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # n
         return _number(inner.named_children[0], frame, steps + 1)
     if inner.type != "identifier":
         return None
-    for value in [*frame.values(text, 1 << 60), *frame.source.globals.get(text, ())]:
+    for value in [*frame.values(text), *frame.source.globals.get(text, ())]:
         if value.type == "preproc_arg":
             plain = _REAL.fullmatch(syntax.text(value).strip("() "))
             return repr(float(plain[1])) if plain else None

@@ -1,8 +1,8 @@
 """A first launch specification: what can be inferred from the source, and blanks for the rest.
 
-``host_launches`` and ``host_values`` read the host code of the file, ``reach`` and ``usage`` the
-kernel's body. From this ``Evidence``, ``configuration``, ``parameters`` and ``extents`` infer the
-launch, parameters and arrays; ``operations`` recognises operations. :func:`guess` has their order.
+``host`` reads the host code of the file, ``reach`` and ``usage`` the kernel's body. From this
+``Evidence``, ``configuration``, ``parameters`` and ``extents`` infer the launch, parameters and
+arrays; ``operations`` recognises operations. :func:`guess` has their order.
 Nothing is inferred without evidence: a wrong guess costs more than a question.
 """
 
@@ -25,7 +25,7 @@ from kernelprof.launch.inference.configuration import (
 )
 from kernelprof.launch.inference.evidence import GuessedArray, Guesses, LaunchEvidence
 from kernelprof.launch.inference.extents import find_guarded, infer_sizes
-from kernelprof.launch.inference.host_launches import (
+from kernelprof.launch.inference.host import (
     LAUNCH_FUNCTIONS,
     choose_template,
     find_launches,
@@ -37,7 +37,7 @@ from kernelprof.launch.inference.parameters import (
     infer_structures,
     infer_windows,
 )
-from kernelprof.launch.inference.reach import follow_kernel
+from kernelprof.launch.inference.reach import Reach
 from kernelprof.launch.inference.symbols import Element, SourceSymbols, Types, active_nodes, bare
 from kernelprof.launch.inference.usage import find_constants, find_usage, undefined_macros
 from kernelprof.launch.signature import choose, declared_kernels, includes, quoted_includes
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedMember
-    from kernelprof.launch.inference.host_launches import HostLaunch
+    from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import SpecBlock
@@ -370,7 +370,9 @@ def guess(
     functions = {n: f for n, f in source.functions.items() if not syntax.same(f.node, node)}
     elements = {each.name: each.element for each in guesses.arrays.values()} | shared
     aliases = {each.name: each.alias for each in guesses.arrays.values() if each.alias}
-    reach = follow_kernel(node, elements, numbers, types, functions, aliases=aliases)
+    reach = Reach(elements, numbers, types, functions, aliases)
+    if (body := syntax.child(node, "body")) is not None:
+        reach.follow(body)
     evidence = LaunchEvidence(kernel, used, reach, host, constants, given, shared)
     _mark_outputs(evidence, guesses)
     infer_configuration(evidence, guesses)

@@ -2,29 +2,20 @@
 
 Statements are followed in order, branches and loops by their conditions. An expression that is not
 supported has an unknown range, and so has everything that depends on it.
+
+Names of amounts beside the sizes: ``block__x`` and ``grid__x`` are threads and blocks along an
+axis, ``loaded__A`` is what the values in an array of whole numbers stay below.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.amounts import parse_number
-from kernelprof.launch.inference.ranges import (
-    ONE,
-    UNKNOWN,
-    ZERO,
-    Range,
-    apply_to_ranges,
-    builtin_range,
-    exactly,
-    join,
-    larger_known,
-    loaded_range,
-    smallest_known,
-)
+from kernelprof.launch.inference.amounts import apply_operator, parse_number
 from kernelprof.launch.inference.symbols import (
     arguments,
     called_name,
@@ -35,12 +26,134 @@ from kernelprof.launch.inference.symbols import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.symbols import Element, FunctionSymbol, Types
+
+
+ONE: Final = amounts.number(1)
+ZERO: Final = amounts.number(0)
+
+
+@dataclass(frozen=True)
+class Range:
+    """From ``low`` to ``high``, both included; ``None`` where unknown.
+
+    ``blocks`` is the increase from one block to the next, by axis; ``arrays`` are those of
+    integers that the value was loaded from.
+    """
+
+    high: SizeExpr | None
+    low: SizeExpr | None = ZERO
+    blocks: Mapping[str, SizeExpr] = field(default_factory=dict)
+    arrays: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> SizeExpr | None:
+        """The value, if there is only one."""
+        return self.high if self.high == self.low else None
+
+
+UNKNOWN: Final = Range(None, None)
+
+
+def exactly(amount: SizeExpr) -> Range:
+    """One value."""
+    return Range(amount, amount)
+
+
+def builtin_range(variable: str, axis: str) -> Range | None:
+    """``threadIdx.x`` and its like."""
+    threads, blocks = amounts.size(f"block__{axis}"), amounts.size(f"grid__{axis}")
+    match variable:
+        case "threadIdx":
+            return Range(threads - ONE)
+        case "blockIdx":
+            return Range(blocks - ONE, ZERO, {axis: ONE})
+        case "blockDim":
+            return exactly(threads)
+        case "gridDim":
+            return exactly(blocks)
+    return None
+
+
+def loaded_range(array: str) -> Range:
+    """What an array of whole numbers holds."""
+    return Range(amounts.size(f"loaded__{array}") - ONE, ZERO, {}, frozenset((array,)))
+
+
+def join(one: Range, other: Range) -> Range:
+    """Either of two."""
+    if one == other:
+        return one
+    low = one.low if one.low == other.low else ZERO
+    if one.low is None or other.low is None:
+        low = None
+    return Range(larger_known(one.high, other.high), low, {}, one.arrays | other.arrays)
+
+
+def larger_known(one: SizeExpr | None, other: SizeExpr | None) -> SizeExpr | None:
+    """The larger of two amounts."""
+    if one is None or other is None:
+        return None
+    if one.never_below(other):
+        return one
+    return other if other.never_below(one) else amounts.larger(one, other)
+
+
+def apply_to_ranges(operator: str, a: Range, b: Range) -> Range:
+    """Two ranges by an operator of C."""
+    arrays = a.arrays | b.arrays
+    match operator:
+        case "%":
+            return Range(apply_operator("-", b.high, ONE), ZERO, {}, arrays)
+        case "&":
+            mask = b.exact if b.exact is not None and b.exact.constant is not None else a.exact
+            if mask is None or mask.constant is None or mask.constant < 0:
+                return UNKNOWN
+            return Range(mask, ZERO, {}, arrays)
+        case "-":
+            high = apply_operator("-", a.high, b.low)
+            low = apply_operator("-", a.low, b.high)
+        case "/" | ">>" | "<<":
+            high = apply_operator(operator, a.high, b.exact)
+            low = ZERO if a.low == ZERO else None
+            if a.exact is not None and b.exact is not None:
+                low = high
+        case "+" | "*":
+            high = apply_operator(operator, a.high, b.high)
+            low = apply_operator(operator, a.low, b.low)
+        case _:
+            return UNKNOWN
+    return Range(high, low, _blocks(operator, a, b), arrays)
+
+
+def _blocks(operator: str, a: Range, b: Range) -> Mapping[str, SizeExpr]:
+    if operator == "+":
+        axes = {*a.blocks, *b.blocks}
+        return {axis: a.blocks.get(axis, ZERO) + b.blocks.get(axis, ZERO) for axis in axes}
+    if operator == "-":
+        return a.blocks if not b.blocks else {}
+    if operator in {"*", "<<"}:
+        for one, other in ((a, b), (b, a)):
+            factor = other.exact
+            if operator == "<<":
+                factor = apply_operator("<<", ONE, factor)
+            if one.blocks and factor is not None and not other.blocks:
+                return {axis: each * factor for axis, each in one.blocks.items()}
+    return {}
+
+
+def smallest_known(tops: Sequence[SizeExpr]) -> SizeExpr | None:
+    """The smallest of some amounts, as far as they can be compared; ``None`` of none."""
+    least = None
+    for each in tops:
+        if least is None or least.never_below(each):
+            least = each
+    return least
 
 
 _DEEPEST: Final = 4
@@ -68,6 +181,9 @@ class _Pointer:
     offset: Range
     bytes: int
 
+    def moved(self, offset: Range, sign: str = "+") -> _Pointer:
+        return replace(self, offset=apply_to_ranges(sign, self.offset, offset))
+
 
 _FLIPPED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _NEGATED: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "!=": "==", "==": "!="}
@@ -88,7 +204,8 @@ class IndexBound:
 class Reach:
     """Follows one kernel, statement by statement, and records what it accesses.
 
-    ``arrays`` are the kernel's pointers, ``known`` named numbers, ``functions`` what it may call.
+    ``arrays`` are the kernel's pointers, ``constants`` named numbers, ``functions`` what it may
+    call, ``aliases`` what it calls arrays that are no parameters: ``p.in``.
     """
 
     def __init__(
@@ -97,6 +214,7 @@ class Reach:
         constants: Mapping[str, SizeExpr],
         types: Types,
         functions: Mapping[str, FunctionSymbol],
+        aliases: Mapping[str, str],
     ) -> None:
         self.arrays = {name: ArrayAccesses() for name in arrays}
         self.used: set[str] = set()
@@ -109,14 +227,11 @@ class Reach:
         self._depth = 0
         self._values: dict[str, Range] = {name: exactly(each) for name, each in constants.items()}
         self._pointers = {
-            name: _Pointer(name, exactly(ZERO), each.bytes) for name, each in arrays.items()
+            aliases.get(name, name): _Pointer(name, exactly(ZERO), each.bytes)
+            for name, each in arrays.items()
         }
 
-    def call(self, name: str, alias: str) -> None:
-        """The kernel calls an array so, which is no parameter: ``p.in``."""
-        self._pointers[alias] = self._pointers.pop(name)
-
-    def declare(self, node: Node) -> None:
+    def _declare(self, node: Node) -> None:
         name = syntax.text(innermost(syntax.child(node, "declarator")))
         given = syntax.child(node, "value")
         pointer = self._pointer(given)
@@ -148,9 +263,7 @@ class Reach:
                 return self._binary(node)
             case "subscript_expression" | "pointer_expression":
                 return self._access(node, read=True, written=False)
-            case "assignment_expression":
-                return self._assign(node)
-            case "update_expression":
+            case "assignment_expression" | "update_expression":
                 return self._assign(node)
             case "cast_expression":
                 return self.value(syntax.child(node, "value"))
@@ -170,7 +283,7 @@ class Reach:
                 element = self._types.element(syntax.text(kind))
                 return UNKNOWN if element is None else exactly(amounts.number(element.bytes))
             case "init_declarator":
-                self.declare(node)
+                self._declare(node)
                 return UNKNOWN
         for child in node.named_children:
             self.follow(child)
@@ -222,8 +335,7 @@ class Reach:
             name = syntax.text(left)
             if name in self._pointers:
                 moved = self._pointer(syntax.child(node, "right")) if operator == "=" else None
-                at = self._pointers[name]
-                self._pointers[name] = moved or _Pointer(at.array, UNKNOWN, at.bytes)
+                self._pointers[name] = moved or replace(self._pointers[name], offset=UNKNOWN)
             elif operator == "=":
                 self._values[name] = given
             else:
@@ -336,7 +448,7 @@ class Reach:
         array, element = self.arrays[pointer.array], self._elements[pointer.array]
         array.read |= read
         array.written |= written
-        at = apply_to_ranges("+", pointer.offset, index)
+        at = pointer.moved(index).offset
         array.scattered |= written and bool(at.arrays)
         if at.high is None:
             array.unknown = True
@@ -368,19 +480,14 @@ class Reach:
             case "binary_expression" if syntax.child_text(node, "operator") in {"+", "-"}:
                 sign = syntax.child_text(node, "operator")
                 base = self._pointer(syntax.child(node, "left"))
-                if base is None:
-                    return None
-                offset = self.value(syntax.child(node, "right"))
-                return _Pointer(base.array, apply_to_ranges(sign, base.offset, offset), base.bytes)
+                offset_node = syntax.child(node, "right")
+                return None if base is None else base.moved(self.value(offset_node), sign)
             case "pointer_expression" if syntax.text(node).startswith("&"):
                 inner_node = uncast(syntax.child(node, "argument"))
                 if inner_node is None or inner_node.type != "subscript_expression":
                     return None
                 base = self._pointer(syntax.child(inner_node, "argument"))
-                if base is None:
-                    return None
-                offset = apply_to_ranges("+", base.offset, self._index(inner_node))
-                return _Pointer(base.array, offset, base.bytes)
+                return None if base is None else base.moved(self._index(inner_node))
         return None
 
     def _cast(self, pointer: _Pointer | None, written: str) -> _Pointer | None:
@@ -404,7 +511,7 @@ class Reach:
             case "declaration":
                 for declarator in node.children_by_field_name("declarator"):
                     if declarator.type == "init_declarator":
-                        self.declare(declarator)
+                        self._declare(declarator)
             case "if_statement":
                 self._branch(node)
             case "for_statement":
@@ -548,28 +655,6 @@ class Reach:
         return result
 
 
-def follow_kernel(
-    kernel: Node,
-    arrays: Mapping[str, Element],
-    constants: Mapping[str, SizeExpr],
-    types: Types,
-    functions: Mapping[str, FunctionSymbol],
-    *,
-    aliases: Mapping[str, str],
-) -> Reach:
-    """Follow a kernel's definition.
-
-    ``aliases`` are the names of arrays that are members of structures.
-    """
-    kernel_reach = Reach(arrays, constants, types, functions)
-    for name, alias in aliases.items():
-        kernel_reach.call(name, alias)
-    body = syntax.child(kernel, "body")
-    if body is not None:
-        kernel_reach.follow(body)
-    return kernel_reach
-
-
 def _comparisons(node: Node | None, *, holds: bool) -> Iterator[tuple[Node, str, Node]]:
     node = uncast(node)
     if node is None:
@@ -610,9 +695,6 @@ def _assigned(node: Node | None) -> Iterator[str]:
             yield syntax.text(target)
 
 
-def largest_extent(extents: list[SizeExpr]) -> SizeExpr | None:
-    """How many elements all accesses together need."""
-    largest: SizeExpr | None = extents[0] if extents else None
-    for each in extents[1:]:
-        largest = larger_known(largest, each)
-    return largest
+def largest_extent(extents: Sequence[SizeExpr | None]) -> SizeExpr | None:
+    """How many elements all accesses together need; ``None`` if one of them is unknown."""
+    return reduce(larger_known, extents) if extents else None

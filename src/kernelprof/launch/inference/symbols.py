@@ -6,8 +6,11 @@ looked up.
 
 from __future__ import annotations
 
+import copy
 import re
-from dataclasses import dataclass, field
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -94,9 +97,8 @@ class Types:
 
     def with_template(self, chosen: Mapping[str, str]) -> Types:
         """Return the same types with other template arguments."""
-        types = object.__new__(Types)
+        types = copy.copy(self)
         types._chosen = {**self._chosen, **chosen}
-        types._aliases, types._structures = self._aliases, self._structures
         return types
 
     def element(self, written: str) -> Element | None:
@@ -230,10 +232,6 @@ def bare(written: str) -> str:
 
 
 _CASTS: Final = {"static_cast", "reinterpret_cast", "const_cast", "raw_pointer_cast"}
-_NODE_TYPES: Final = (
-    *("call_expression", "assignment_expression", "init_declarator", "declaration"),
-    "template_instantiation",
-)
 
 
 @dataclass(frozen=True)
@@ -250,6 +248,17 @@ class FunctionSymbol:
     def body(self) -> Node | None:
         """The compound statement."""
         return syntax.child(self.node, "body")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A declared variable, with its declarator and its initial value."""
+
+    node: Node
+    declarator: Node
+    value: Node | None
+    function: Node | None
+    """The definition of the function around it; ``None`` at file scope."""
 
 
 class SourceSymbols:
@@ -289,12 +298,36 @@ class SourceSymbols:
 
     @cached_property
     def nodes(self) -> Mapping[str, list[Node]]:
-        """Nodes by type, of the types that are looked up often."""
-        nodes: dict[str, list[Node]] = {each: [] for each in _NODE_TYPES}
+        """Nodes by type."""
+        nodes = defaultdict(list)
         for node in self._all:
-            if node.type in nodes:
-                nodes[node.type].append(node)
+            nodes[node.type].append(node)
         return nodes
+
+    @cached_property
+    def declarations(self) -> Mapping[str, list[Declaration]]:
+        """Declared variables by name."""
+        declarations = defaultdict(list)
+        for node in self.nodes["declaration"]:
+            for declarator in node.children_by_field_name("declarator"):
+                is_initialised = declarator.type == "init_declarator"
+                inner = syntax.child(declarator, "declarator") if is_initialised else declarator
+                if inner is not None:
+                    value = syntax.child(declarator, "value")
+                    declared = Declaration(node, inner, value, function_around(node))
+                    declarations[syntax.text(innermost(inner))].append(declared)
+        return declarations
+
+    @cached_property
+    def assignments(self) -> Mapping[str, list[tuple[Node, Node]]]:
+        """Initialisations and assignments by variable: the node and the value."""
+        assignments = defaultdict(list)
+        for node in (*self.nodes["init_declarator"], *self.nodes["assignment_expression"]):
+            target = syntax.child(node, "left") or innermost(syntax.child(node, "declarator"))
+            value = syntax.child(node, "value") or syntax.child(node, "right")
+            if value is not None and syntax.child_text(node, "operator") in {"", "="}:
+                assignments[syntax.text(target)].append((node, value))
+        return assignments
 
     def line_of(self, node: Node) -> str:
         """The line of a node, for comments: ``line 40``."""
@@ -382,6 +415,8 @@ class Frame:
     caller: Frame | None = None
     template: Mapping[str, str] = field(default_factory=dict)
     """Its template arguments, by name."""
+    everywhere: bool = False
+    """Whether values count that are assigned behind the expression."""
 
     @property
     def body(self) -> Node | None:
@@ -404,25 +439,21 @@ class Frame:
             each == name for each, _ in self.function.parameters
         )
 
-    def values(self, name: str, before: int) -> list[Node]:
+    def elsewhere(self) -> Frame:
+        """Return the frame for an expression outside of the function: all assignments count."""
+        return replace(self, everywhere=True)
+
+    def values(self, name: str, before: int = sys.maxsize) -> list[Node]:
         """Values assigned to a variable in the function before a byte offset, the last first."""
         body = self.body
         if body is None:
             return []
-        values = []
-        for kind, key, value in (
-            ("init_declarator", "declarator", "value"),
-            ("assignment_expression", "left", "right"),
-        ):
-            for node in self.source.nodes[kind]:
-                if not body.start_byte <= node.start_byte < min(before, body.end_byte):
-                    continue
-                target = syntax.child(node, key)
-                written = syntax.text(innermost(target) if kind == "init_declarator" else target)
-                assigned = syntax.child(node, value)
-                is_plain = syntax.child_text(node, "operator") in {"", "="}
-                if written == name and assigned is not None and is_plain:
-                    values.append(assigned)
+        end = body.end_byte if self.everywhere else min(before, body.end_byte)
+        values = [
+            value
+            for node, value in self.source.assignments.get(name, ())
+            if body.start_byte <= node.start_byte < end
+        ]
         return sorted(values, key=lambda each: -each.start_byte)
 
     def declared(self, name: str) -> str | None:
@@ -431,23 +462,16 @@ class Frame:
             for each, written in self.function.parameters:
                 if each == name:
                     return written
-        for node in self.source.nodes["declaration"]:
-            around = function_around(node)
-            inside = around is None or (
-                self.function is not None and syntax.same(around, self.function.node)
-            )
-            if not inside:
-                continue
-            for declarator in node.children_by_field_name("declarator"):
-                inner = (
-                    syntax.child(declarator, "declarator")
-                    if "init" in declarator.type
-                    else declarator
-                )
-                if syntax.text(innermost(inner)) == name:
-                    stars = "*" * syntax.text(inner).count("*")
-                    return syntax.child_text(node, "type") + stars
+        for declaration in self.source.declarations.get(name, ()):
+            if declaration.function is None or self.is_around(declaration):
+                stars = "*" * syntax.text(declaration.declarator).count("*")
+                return syntax.child_text(declaration.node, "type") + stars
         return None
+
+    def is_around(self, declaration: Declaration) -> bool:
+        """Whether a declaration is in the function."""
+        function = None if self.function is None else self.function.node
+        return syntax.same(declaration.function, function)
 
 
 def is_constant(declaration: Node | None) -> bool:
@@ -464,11 +488,16 @@ def function_around(node: Node) -> Node | None:
     return current
 
 
+def _callee(call: Node) -> Node | None:
+    function = syntax.child(call, "function")
+    while function is not None and function.type == "qualified_identifier":
+        function = syntax.child(function, "name")
+    return function
+
+
 def called_name(node: Node) -> str:
     """The called function's name, without namespaces and template arguments."""
-    function = syntax.child(node, "function")
-    if function is not None and function.type == "qualified_identifier":
-        function = syntax.child(function, "name")
+    function = _callee(node)
     if function is not None and function.type == "template_function":
         function = syntax.child(function, "name")
     return syntax.text(function).rpartition("::")[2]
@@ -481,9 +510,7 @@ def arguments(call: Node) -> list[Node]:
 
 def written_template(call: Node) -> tuple[str, ...]:
     """The explicit template arguments of a call."""
-    function = syntax.child(call, "function")
-    while function is not None and function.type == "qualified_identifier":
-        function = syntax.child(function, "name")
+    function = _callee(call)
     if function is None or function.type != "template_function":
         return ()
     given = syntax.child(function, "arguments")

@@ -1,9 +1,14 @@
-"""Values of host expressions as amounts: launch arguments, and the lengths of allocated arrays."""
+"""What host code shows of a kernel's launches: grid, block, arguments, and allocated arrays.
+
+Launches are ``kernel<<<grid, block, bytes>>>(arguments)``, and ``cudaLaunchKernel`` with an array
+of arguments. Values of expressions are amounts over the sizes of the program.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
@@ -14,19 +19,32 @@ from kernelprof.launch.inference.symbols import (
     arguments,
     called_name,
     function_around,
-    innermost,
     is_constant,
+    is_device_function,
     returned_only,
     uncast,
     written_template,
 )
+from kernelprof.launch.signature import template_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
     from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.symbols import SourceSymbols
+    from kernelprof.launch.signature import KernelSignature
+
+LAUNCH_FUNCTIONS: Final = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel"}
+TILE_NAME: Final = re.compile(r"tile|block|^bs$|^bx$|^by$|threads", re.IGNORECASE)
+_MOST_CALLERS: Final = 4
+_MOST_LAUNCHES: Final = 8
+"""Launches that are read, and call chains of each: the first ones are like the others."""
+_USUAL_TILE, _USUAL_THREADS = "16", "256"
+_INTEGER_WORDS: Final = {"unsigned", "long", "short", "int", "char", "signed"}
+_QUALIFIERS: Final = {"const", "__restrict__", "restrict", "volatile"}
+
 
 _DEEPEST: Final = 40
 _MOST_STEPS: Final = 20_000
@@ -49,7 +67,6 @@ _ALLOCATES: Final = {
 """Functions that allocate, and the index of their argument of bytes."""
 _VECTORS: Final = ("device_vector", "host_vector", "vector")
 _MOST_POINTERS: Final = 6
-_END: Final = 1 << 60
 
 
 @dataclass
@@ -77,7 +94,7 @@ class HostValues:
             self._depth -= 1
         return None if value is None or value.too_long else value
 
-    def _evaluate(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911, PLR0912
+    def _evaluate(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
         match node.type:
             case "number_literal":
                 return parse_number(syntax.text(node))
@@ -95,11 +112,7 @@ class HostValues:
             case "conditional_expression":
                 return self._conditional(node, frame)
             case "binary_expression":
-                left = self.evaluate(syntax.child(node, "left"), frame)
-                right = self.evaluate(syntax.child(node, "right"), frame)
-                if left is None or right is None:
-                    return None
-                return apply_operator(syntax.child_text(node, "operator"), left, right)
+                return self._binary(syntax.child_text(node, "operator"), node, frame)
             case "call_expression":
                 return self._call(node, frame)
             case "field_expression":
@@ -109,6 +122,10 @@ class HostValues:
             case "qualified_identifier":
                 return self._evaluate_name(syntax.child_text(node, "name"), node, frame)
         return None
+
+    def _binary(self, operator: str, node: Node | None, frame: Frame) -> SizeExpr | None:
+        left, right = (self.evaluate(syntax.child(node, key), frame) for key in ("left", "right"))
+        return apply_operator(operator, left, right)
 
     def _evaluate_name(self, name: str, at: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
         if name in frame.template:
@@ -177,11 +194,7 @@ class HostValues:
         for name, value in replaced.items():
             literal = f"({value})".replace("\\", r"\\")
             text = re.sub(rf"\b{re.escape(name)}\b", literal, text)
-        tree = syntax.parse(f"int x = {text};")
-        declared = next((n for n in syntax.walk(tree) if n.type == "init_declarator"), None)
-        if declared is None or tree.has_error:
-            return None
-        return self.evaluate(syntax.child(declared, "value"), Elsewhere(frame))
+        return self.evaluate(syntax.parse_expression(text), frame.elsewhere())
 
     def _sizeof(self, node: Node, frame: Frame) -> SizeExpr | None:
         kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
@@ -205,21 +218,18 @@ class HostValues:
         one, other = (self.evaluate(syntax.child(node, key), frame) for key in keys)
         if "argc" in syntax.child_text(node, "condition"):
             return one if other is None else other
-        if one is None or other is None:
-            return None
-        return amounts.larger(one, other)
+        return apply_operator("max", one, other)
 
-    def _call(self, node: Node, frame: Frame) -> SizeExpr | None:  # noqa: PLR0911
+    def _call(self, node: Node, frame: Frame) -> SizeExpr | None:
         name, passed = called_name(node), arguments(node)
         if name in _CASTS and len(passed) == 1:
             return self.evaluate(passed[0], frame)
         if name in {"min", "max"} and len(passed) == 2:
-            one, two = (self.evaluate(each, frame) for each in passed)
-            if one is None or two is None:
-                return None
-            return amounts.smaller(one, two) if name == "min" else amounts.larger(one, two)
-        if name in {"ceil", "ceilf"} and len(passed) == 1:
-            return self._ceil(passed[0], frame)
+            return apply_operator(name, *(self.evaluate(each, frame) for each in passed))
+        if name in {"ceil", "ceilf"} and len(passed) == 1:  # ceil((float)n / b)
+            inner = uncast(passed[0])
+            is_quotient = syntax.child_text(inner, "operator") == "/"
+            return self._binary("ceil_div", inner, frame) if is_quotient else None
         if name in frame.source.macros:
             names, text = frame.source.macros[name]
             replaced = dict(zip(names, map(syntax.text, passed), strict=False))
@@ -230,17 +240,6 @@ class HostValues:
             return None
         template = dict(zip(function.template, written_template(node), strict=False))
         return self.evaluate(returned, Frame(frame.source, function, node, frame, template))
-
-    def _ceil(self, node: Node, frame: Frame) -> SizeExpr | None:
-        """``ceil((float)n / b)``, and ``ceil(n * 1.0 / b)``."""
-        inner = uncast(node)
-        if inner is None or syntax.child_text(inner, "operator") != "/":
-            return None
-        left = self.evaluate(syntax.child(inner, "left"), frame)
-        right = self.evaluate(syntax.child(inner, "right"), frame)
-        if left is None or right is None or right.constant == 0:
-            return None
-        return amounts.ceil_div(left, right)
 
     def _member(self, node: Node, frame: Frame) -> SizeExpr | None:
         # What any member of that name is assigned, if all known values agree.
@@ -257,7 +256,7 @@ class HostValues:
             left = syntax.child(each, "left")
             is_member = left is not None and left.type == "field_expression"
             if is_member and syntax.child_text(left, "field") == name:
-                values.add(self.evaluate(syntax.child(each, "right"), Elsewhere(frame)))
+                values.add(self.evaluate(syntax.child(each, "right"), frame.elsewhere()))
         self._members.discard(name)
         values.discard(None)
         if len(values) == 1 and (value := values.pop()) is not None and value.constant:
@@ -308,7 +307,7 @@ class HostValues:
         if values:
             initial = self.dimensions(values[0], frame)
         elif (call := _constructor_call(name, frame)) is not None:
-            initial = self._evaluate_all(arguments(call), Elsewhere(frame))
+            initial = self._evaluate_all(arguments(call), frame.elsewhere())
         extents: list[SizeExpr | None] = [*(initial or (None,)), one, one][:3]
         for index, axis in enumerate("xyz"):
             members = frame.values(f"{name}.{axis}", at.start_byte)
@@ -328,27 +327,11 @@ def _all_known(values: list[SizeExpr | None]) -> tuple[SizeExpr, ...] | None:
     return evaluated if evaluated and len(evaluated) == len(values) else None
 
 
-class Elsewhere(Frame):
-    """A frame for an expression outside of the function: all assignments count."""
-
-    def __init__(self, frame: Frame) -> None:
-        super().__init__(frame.source, frame.function, frame.call, frame.caller, frame.template)
-
-    def values(self, name: str, before: int) -> list[Node]:  # noqa: ARG002
-        """Return the values assigned to a variable anywhere in the function."""
-        return super().values(name, _END)
-
-
 def _constructor_call(name: str, frame: Frame) -> Node | None:
     """``dim3 block(size);``, which reads as the declaration of a function."""
-    for node in frame.source.nodes["declaration"]:
-        for declarator in node.children_by_field_name("declarator"):
-            is_call = declarator.type == "function_declarator"
-            if not is_call or syntax.child_text(declarator, "declarator") != name:
-                continue
-            if frame.function and syntax.same(function_around(node), frame.function.node):
-                tree = syntax.parse(f"int x = f{syntax.child_text(declarator, 'parameters')};")
-                return next((n for n in syntax.walk(tree) if n.type == "call_expression"), None)
+    for each in frame.source.declarations.get(name, ()):
+        if each.declarator.type == "function_declarator" and frame.is_around(each):
+            return syntax.parse_expression(f"f{syntax.child_text(each.declarator, 'parameters')}")
     return None
 
 
@@ -359,16 +342,10 @@ def _is_fixed(value: Node) -> bool:
 
 
 def _array_length(name: str, frame: Frame) -> Node | None:
-    for node in frame.source.nodes["declaration"]:
-        for declarator in node.children_by_field_name("declarator"):
-            inner = (
-                syntax.child(declarator, "declarator")
-                if declarator.type == "init_declarator"
-                else declarator
-            )
-            is_array = inner is not None and inner.type == "array_declarator"
-            if is_array and syntax.child_text(inner, "declarator") == name:
-                return syntax.child(inner, "size") or syntax.child(declarator, "value")
+    for each in frame.source.declarations.get(name, ()):
+        array = each.declarator
+        if array.type == "array_declarator" and syntax.child_text(array, "declarator") == name:
+            return syntax.child(array, "size") or each.value
     return None
 
 
@@ -385,7 +362,7 @@ def allocated_length(  # noqa: PLR0911
         return _vector_length(inner, frame, values)
     name = syntax.text(inner)
     for size in _allocated_bytes(name, frame):
-        length = values.evaluate(size, Elsewhere(frame))
+        length = values.evaluate(size, frame.elsewhere())
         if length is not None:
             return amounts.divide(length, amounts.number(element_bytes))
     if inner.type != "identifier":
@@ -395,7 +372,7 @@ def allocated_length(  # noqa: PLR0911
         return allocated_length(argument, frame.caller, values, element_bytes, depth + 1)
     lengths = (
         allocated_length(value, frame, values, element_bytes, depth + 1)
-        for value in frame.values(name, _END)
+        for value in frame.values(name)
     )
     return next((each for each in lengths if each is not None), None)
 
@@ -421,10 +398,10 @@ def _vector_length(node: Node, frame: Frame, values: HostValues) -> SizeExpr | N
     name = syntax.text(function)
     if not any(each in (frame.declared(name) or "") for each in _VECTORS):
         return None
-    for value in frame.values(name, _END):
+    for value in frame.values(name):
         passed = syntax.parts(value)
         if value.type == "argument_list" and passed:
-            return values.evaluate(passed[0], Elsewhere(frame))
+            return values.evaluate(passed[0], frame.elsewhere())
     return None
 
 
@@ -441,20 +418,10 @@ def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
         allocations.append((not is_own, node.start_byte, passed[index]))
     for is_foreign, _, size in sorted(allocations, key=lambda each: each[:2]):
         # A global, or a member, may be allocated in another function than the launch is in.
-        is_local = (
-            frame.function is not None and name.isidentifier() and not _is_global(name, frame)
-        )
+        is_global = any(each.function is None for each in frame.source.declarations.get(name, ()))
+        is_local = frame.function is not None and name.isidentifier() and not is_global
         if not (is_foreign and is_local):
             yield size
-
-
-def _is_global(name: str, frame: Frame) -> bool:
-    return any(
-        syntax.text(innermost(declarator)) == name
-        for node in frame.source.nodes["declaration"]
-        if function_around(node) is None
-        for declarator in node.children_by_field_name("declarator")
-    )
 
 
 def random_bound(
@@ -475,7 +442,7 @@ def random_bound(
         if syntax.child_text(left, "argument") not in origins:
             continue
         if syntax.child_text(value, "operator") == "%":
-            return values.evaluate(syntax.child(value, "right"), Elsewhere(frame))
+            return values.evaluate(syntax.child(value, "right"), frame.elsewhere())
     return None
 
 
@@ -485,3 +452,239 @@ def _copied_arrays(name: str, frame: Frame) -> Iterator[str]:
         is_copy = called_name(node) in {"cudaMemcpy", "cudaMemcpyAsync"} and len(passed) >= 2
         if is_copy and syntax.text(uncast(passed[0])) == name:
             yield syntax.text(uncast(passed[1]))
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """One launch, from one chain of callers."""
+
+    line: str
+    frame: Frame
+    grid: tuple[SizeExpr, ...] | None
+    block: tuple[SizeExpr, ...] | None
+    shared_bytes: SizeExpr | None
+    """Dynamic shared memory; ``None`` where it is not known."""
+    arguments: Mapping[str, Node]
+    values: HostValues
+    template: tuple[str, ...] = field(default=())
+    """Template arguments up to the first unknown one, with the callers' types resolved."""
+
+    @property
+    def known_parts(self) -> int:
+        """How many of its parts are known."""
+        parts = (self.grid, self.block, self.shared_bytes)
+        return sum(each is not None for each in parts) + (self.frame.call is not None)
+
+    def allocated_length(self, parameter: str, element_bytes: int) -> SizeExpr | None:
+        """Return how many elements the host allocates for an array parameter."""
+        return allocated_length(
+            self.arguments.get(parameter), self.frame, self.values, element_bytes
+        )
+
+    def random_bound(self, parameter: str) -> SizeExpr | None:
+        """Return the bound of random numbers that the host writes to an array parameter."""
+        return random_bound(self.arguments.get(parameter), self.frame, self.values)
+
+
+def find_launches(kernel: KernelSignature, source: SourceSymbols) -> list[HostLaunch]:
+    """Find all launches of a kernel, the one with most known parts first."""
+    launches = [
+        _read_launch(kernel, node, configuration, passed, frame)
+        for node, configuration, passed in islice(_launch_calls(kernel, source), _MOST_LAUNCHES)
+        for frame in islice(_call_chains(source, function_around(node)), _MOST_LAUNCHES)
+    ]
+    return sorted(launches, key=lambda each: -each.known_parts)
+
+
+def _launch_calls(
+    kernel: KernelSignature, source: SourceSymbols
+) -> Iterator[tuple[Node, list[Node], list[Node]]]:
+    # Each launch: the call, what is in its brackets, its arguments.
+    plain = kernel.name.rpartition("::")[2]
+    for node in source.nodes["call_expression"]:
+        name, passed = called_name(node), arguments(node)
+        brackets = next((n for n in node.children if n.type == "kernel_call_syntax"), None)
+        if brackets is not None and (name == plain or _is_kernel_pointer(node, plain, source)):
+            yield node, syntax.parts(brackets), passed
+        elif name in LAUNCH_FUNCTIONS:
+            target = uncast(passed[0]) if len(passed) >= 4 else None
+            if syntax.text(target).partition("<")[0].rpartition("::")[2] != plain:
+                continue
+            pointed = _argument_array(passed[3], node, source)
+            if pointed is not None:
+                yield node, [passed[1], passed[2], *passed[4:5]], pointed
+
+
+def _is_kernel_pointer(node: Node, kernel: str, source: SourceSymbols) -> bool:
+    name, function = called_name(node), source.function_at(function_around(node))
+    if name in source.functions or function is None:
+        return False
+    values = Frame(source, function).values(name)
+    return any(syntax.text(uncast(each)).partition("<")[0] == kernel for each in values)
+
+
+def _argument_array(array: Node, call: Node, source: SourceSymbols) -> list[Node] | None:
+    """What ``void* args[] = {&a, &b}`` points to."""
+    function = source.function_at(function_around(call))
+    name = syntax.text(uncast(array))
+    for value in Frame(source, function).values(name, call.start_byte):
+        if value.type == "initializer_list":
+            return [n for n in map(uncast, syntax.parts(value)) if n is not None]
+    return None
+
+
+def _call_chains(source: SourceSymbols, around: Node | None, depth: int = 0) -> Iterator[Frame]:
+    """The function at each of its call sites; by itself without one."""
+    function = source.function_at(around)
+    is_called = False
+    if function is not None and depth < _MOST_CALLERS:
+        for call in source.calls(function.name):
+            caller_node = function_around(call)
+            if caller_node is None or syntax.same(caller_node, around):
+                continue
+            if is_device_function(caller_node):
+                continue
+            for caller in _call_chains(source, caller_node, depth + 1):
+                is_called = True
+                template = _template_by_name(function.template, call, function.parameters, caller)
+                yield Frame(source, function, call, caller, template)
+    if function is not None and function.template and not is_called:
+        for instance in source.instances(function.name):
+            is_called = True
+            template = dict(zip(function.template, instance, strict=False))
+            yield Frame(source, function, template=template)
+    if not is_called:
+        yield Frame(source, function)
+
+
+def _template_by_name(
+    names: tuple[str, ...],
+    call: Node,
+    parameters: tuple[tuple[str, str], ...],
+    caller: Frame,
+) -> dict[str, str]:
+    # Explicit arguments, else by the declared types of what the call passes.
+    explicit = [caller.template.get(each, each) for each in written_template(call)]
+    template = dict(zip(names, explicit, strict=False))
+    for name in names:
+        if name in template:
+            continue
+        for (_, kind), value in zip(parameters, arguments(call), strict=False):
+            declared = caller.declared(syntax.text(uncast(value)))
+            if name in _words_of_type(kind) and declared is not None:
+                plain = _plain_type(declared)
+                template[name] = caller.template.get(plain, plain)
+                break
+    return template
+
+
+def _words_of_type(written: str) -> list[str]:
+    return written.replace("*", " ").replace("&", " ").split()
+
+
+def _plain_type(declared: str) -> str:
+    words = [w for w in _words_of_type(declared) if w not in _QUALIFIERS]
+    if words and words[0] not in _INTEGER_WORDS:
+        return words[0]
+    return " ".join(w for w in words if w in _INTEGER_WORDS)
+
+
+def _read_launch(
+    kernel: KernelSignature,
+    node: Node,
+    configuration: list[Node],
+    passed: list[Node],
+    frame: Frame,
+) -> HostLaunch:
+    values = HostValues()
+    grid = values.dimensions(configuration[0], frame) if configuration else None
+    block = values.dimensions(configuration[1], frame) if len(configuration) > 1 else None
+    shared: SizeExpr | None = amounts.number(0)
+    if len(configuration) > 2:
+        shared = values.evaluate(configuration[2], frame)
+    parameters = tuple((p.name, p.written) for p in kernel.parameters)
+    names = tuple(p.name for p in kernel.template)
+    template = _template_by_name(names, node, parameters, frame)
+    return HostLaunch(
+        line=frame.source.line_of(node),
+        frame=frame,
+        grid=grid,
+        block=block,
+        shared_bytes=shared,
+        arguments=dict(zip((p.name for p in kernel.parameters), passed, strict=False)),
+        values=values,
+        template=_known_template(names, template, frame, values),
+    )
+
+
+def _known_template(
+    names: tuple[str, ...], template: Mapping[str, str], frame: Frame, values: HostValues
+) -> tuple[str, ...]:
+    # The arguments up to the first unknown one; named constants as numbers.
+    resolved = []
+    for name in names:
+        if name not in template:
+            break
+        text = template[name]
+        number = None
+        if (
+            text.isidentifier()
+            and text not in {"true", "false"}
+            and frame.source.types.element(text) is None
+        ):
+            number = values.evaluate(syntax.parse_expression(text), frame.elsewhere())
+            if number is not None and number.constant is None and number.names <= set(values.sizes):
+                sizes = {k: v for k, v in values.sizes.items() if v is not None}
+                number = amounts.number(number.value(sizes)) if number.names <= set(sizes) else None
+            if number is None or number.constant is None:
+                break
+        resolved.append(text if number is None else number.text)
+    return tuple(resolved)
+
+
+def choose_template(
+    kernel: KernelSignature,
+    source: SourceSymbols,
+    launches: Sequence[HostLaunch],
+    name: str | None,
+    body: str,
+) -> tuple[dict[str, str], str]:
+    """Return the template arguments by name, and the evidence for them.
+
+    They are those of the requested ``name``, an instantiation, a launch, or the defaults. Types
+    are never made up: they decide every size in bytes.
+    """
+    names = [each.name for each in kernel.template]
+    if not names:
+        return {}, ""
+    defaults = {p.name: p.default for p in kernel.template if p.default is not None}
+    if name is not None and "<" in name:
+        return defaults | dict(zip(names, template_arguments(name), strict=False)), "as asked for"
+    candidates = [
+        *((instance, f"{line} instantiates it") for instance, line in _instances(kernel, source)),
+        *((launch.template, f"{launch.line} launches it so") for launch in launches),
+    ]
+    for instance, evidence in candidates:
+        template = defaults | dict(zip(names, instance, strict=False))
+        if len(template) == len(names):
+            return template, evidence
+    template = dict(defaults)
+    integers = {"int", "unsigned", "size_t", "unsigned int"}
+    for each in kernel.template:
+        if each.name not in template and each.kind in integers and TILE_NAME.search(each.name):
+            threads = re.search("thread|block_?size|block_?dim", each.name, re.IGNORECASE)
+            in_a_row = threads and "threadIdx.y" not in body
+            template[each.name] = _USUAL_THREADS if in_a_row else _USUAL_TILE
+    has_guess = len(template) > len(defaults)
+    return template, "a usual tile" if has_guess else "the template's default"
+
+
+def _instances(
+    kernel: KernelSignature, source: SourceSymbols
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Explicit instantiations in the file: ``template __global__ void f<float>(...);``."""
+    pattern = re.compile(rf"\b{re.escape(kernel.name.rpartition('::')[2])}\s*<")
+    for node in source.nodes["template_instantiation"]:
+        text = syntax.text(node)
+        if (at := pattern.search(text)) is not None:
+            yield template_arguments(text[at.start() :]), source.line_of(node)
