@@ -20,7 +20,7 @@ from kernelprof.interface import captures as interface
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.manifest import schema
 from kernelprof.model.survey import Replay
-from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Device, Process, Trace
+from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Process, Trace, TracedGpu
 from kernelprof.report.render import render
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _trace_of(found: Diagnosis) -> Trace:
     last = int(rows["end"][-1])
     return Trace(
         processes=(Process(1, 0, ("./gemm_series",), 1_000_000, last, complete=True),),
-        devices={0: Device("NVIDIA H200", (9, 0), 132, 1 << 37)},
+        devices={0: TracedGpu("NVIDIA H200", (9, 0), 132, 1 << 37)},
         configurations=tuple(configurations),
         texts=("",),
         kernels=rows,

@@ -76,7 +76,7 @@ def test_the_decimal_mark_needs_evidence(sample: bytes, mark: str) -> None:
 
 @given(st.lists(st.text(max_size=12), max_size=20))
 def test_any_text_is_a_number_or_missing(cells: list[str]) -> None:
-    column = NumberColumn.of(TextColumn.of(cells))
+    column = NumberColumn.from_texts(TextColumn.from_cells(cells))
     assert len(column.values) == len(cells)
     assert not np.isinf(column.values).any()
     assert 0 <= column.texts <= np.isnan(column.values).sum()

@@ -24,24 +24,24 @@ LAUNCHES = st.lists(
 
 @given(LAUNCHES)
 def test_it_is_the_sequence_that_it_was_made_of(launches: list[Launch]) -> None:
-    table = Launches.of(launches)
+    table = Launches.from_sequence(launches)
     assert list(table) == launches
     assert [table[row] for row in range(len(table))] == launches
     assert table == tuple(launches)
     assert list(table[2:7]) == launches[2:7]
-    assert Launches.of(table) is table
+    assert Launches.from_sequence(table) is table
     assert len(table.kinds) == len({replace(each, id="") for each in launches})
 
 
 @given(LAUNCHES, st.lists(st.integers(0, 11), max_size=6))
 def test_rows_may_be_taken_in_any_order(launches: list[Launch], rows: list[int]) -> None:
     rows = [row for row in rows if row < len(launches)]
-    assert list(Launches.of(launches).take(rows)) == [launches[row] for row in rows]
+    assert list(Launches.from_sequence(launches).take(rows)) == [launches[row] for row in rows]
 
 
 @given(LAUNCHES)
 def test_codes_tell_what_is_alike(launches: list[Launch]) -> None:
-    codes = Launches.of(launches).codes_by(lambda each: (each.kernel, each.grid))
+    codes = Launches.from_sequence(launches).codes_by(lambda each: (each.kernel, each.grid))
     for one, first in zip(codes, launches, strict=True):
         for other, second in zip(codes, launches, strict=True):
             alike = (first.kernel, first.grid) == (second.kernel, second.grid)
@@ -49,7 +49,7 @@ def test_codes_tell_what_is_alike(launches: list[Launch]) -> None:
 
 
 def test_other_launches_are_not_the_same() -> None:
-    table = Launches.of([Launch("0", "f"), Launch("1", "f")])
+    table = Launches.from_sequence([Launch("0", "f"), Launch("1", "f")])
     assert table != [Launch("0", "f")]
     assert table != [Launch("0", "f"), Launch("2", "f")]
     assert table != "ab"

@@ -27,6 +27,19 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def without_ncu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+@pytest.fixture
+def by_the_package(without_ncu: None) -> None:
+    """No ncu here, but NVIDIA's reader."""
+    del without_ncu
+    pytest.importorskip("ncu_report")
+
+
 def _tool(tmp_path: Path, script: str) -> str:
     path = tmp_path / "ncu-stand-in"
     path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
@@ -62,9 +75,8 @@ def test_an_ncu_that_does_not_run(report: Path, monkeypatch: pytest.MonkeyPatch)
     assert raised.value.where == str(report.parent / "absent")
 
 
+@pytest.mark.usefixtures("without_ncu")
 def test_neither_ncu_nor_the_package(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
-    monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(sys.modules, "ncu_report", None)
     with pytest.raises(MissingToolError) as caught:
         read_capture(report)
@@ -74,21 +86,9 @@ def test_neither_ncu_nor_the_package(report: Path, monkeypatch: pytest.MonkeyPat
     assert "ncu --import report.ncu-rep --csv --page raw > capture.csv" in caught.value.hint
 
 
-def test_the_package_refuses(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ncu_report")
-    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="holds no launch, or is damaged"):
-        read_capture(report)
-
-
+@pytest.mark.usefixtures("by_the_package")
 @pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])
-def test_the_package_reads_what_ncu_exports(
-    name: str, captures: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("ncu_report")
-    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
-    monkeypatch.setenv("PATH", "")
+def test_the_package_reads_what_ncu_exports(name: str, captures: Path) -> None:
     report = read_capture(captures / f"{name}.ncu-rep")
     export = read_capture(captures / f"{name}.base-units.raw.csv")
     assert [(one.id, one.kernel, one.grid, one.block) for one in report.launches] == [
@@ -105,22 +105,12 @@ def test_the_package_reads_what_ncu_exports(
         assert column.source is export.columns[metric].source
 
 
-def test_a_cut_report(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ncu_report")
-    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
-    monkeypatch.setenv("PATH", "")
+@pytest.mark.usefixtures("by_the_package")
+def test_a_cut_report(captures: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.ncu-rep"
     path.write_bytes((captures / "fixture_basic.ncu-rep").read_bytes()[:5000])
     with pytest.raises(InputError):
         read_capture(path)
-
-
-@pytest.fixture
-def by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No ncu here, but NVIDIA's reader."""
-    pytest.importorskip("ncu_report")
-    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
-    monkeypatch.setenv("PATH", "")
 
 
 @pytest.mark.usefixtures("by_the_package")

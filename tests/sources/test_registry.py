@@ -38,7 +38,7 @@ def read(found, only):
     builder = CaptureBuilder()
     at = builder.add_launches(
         [str(number) for number in range(len(rows))],
-        {"Kernel Name": TextColumn.of([row[0] for row in rows])},
+        {"Kernel Name": TextColumn.from_cells([row[0] for row in rows])},
     )
     values = NumberColumn(np.array([float(row[1]) for row in rows]))
     builder.add_numbers("gpu__time_duration.sum", at, "us", values)

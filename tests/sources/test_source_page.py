@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
-from kernelprof.model.capture import SourceLine, shares
+from kernelprof.model.capture import SampledLine, shares
 from kernelprof.sources import read_bytes, read_capture
 from kernelprof.sources.ncu_report import read_source_page
 
@@ -26,7 +26,7 @@ def _page(name: str) -> list[str]:
         return list(file)
 
 
-def _by_line(lines: tuple[SourceLine, ...]) -> dict[int, int]:
+def _by_line(lines: tuple[SampledLine, ...]) -> dict[int, int]:
     return {each.line: each.samples for each in lines}
 
 
@@ -101,9 +101,9 @@ def test_a_line_that_occurs_more_than_once_is_one() -> None:
         *_table("/a/k.cu", "m(int)", '"7","x","-","-","3","0"\n'),
     ]
     assert read_source_page(page) == (
-        SourceLine("/a/k.cu", "k(int)", 7, 13),
-        SourceLine("/a/t.cuh", "k(int)", 7, 1),
-        SourceLine("/a/k.cu", "m(int)", 7, 3),
+        SampledLine("/a/k.cu", "k(int)", 7, 13),
+        SampledLine("/a/t.cuh", "k(int)", 7, 1),
+        SampledLine("/a/k.cu", "m(int)", 7, 3),
     )
 
 
@@ -162,13 +162,13 @@ def test_nothing_makes_it_fail(rows: list[str]) -> None:
 
 def test_shares_are_of_all_samples_of_the_kernel() -> None:
     lines = (
-        SourceLine("k.cu", "k", 9, 60),
-        SourceLine("k.cu", "k", 3, 15),
-        SourceLine("k.cu", "k", 4, 0),
-        SourceLine("t.cuh", "k", 9, 25),
-        SourceLine("k.cu", "other", 9, 10),
-        SourceLine("k.cu", "idle", 9, 0),
-        SourceLine("t.cuh", "far", 1, 5),
+        SampledLine("k.cu", "k", 9, 60),
+        SampledLine("k.cu", "k", 3, 15),
+        SampledLine("k.cu", "k", 4, 0),
+        SampledLine("t.cuh", "k", 9, 25),
+        SampledLine("k.cu", "other", 9, 10),
+        SampledLine("k.cu", "idle", 9, 0),
+        SampledLine("t.cuh", "far", 1, 5),
     )
     assert shares(lines, "k.cu") == {
         "k": {3: 0.15, 9: 0.6},
@@ -202,9 +202,3 @@ def test_a_page_without_instructions_says_so() -> None:
     page = '"File Path","/k.cu"\n"Function Name","k"\n"Line No","Source","# Samples"\n"7","x","5"\n'
     with pytest.raises(InputError, match="the source page holds no instruction"):
         read_bytes(page.encode(), "k.csv")
-
-
-def test_a_source_page_of_an_early_version_is_called_that() -> None:
-    page = b'"#","Address","Source","Sampling Data (All)"\n"0","0x10","MOV R1, c[0x0][0x28]","7"\n'
-    with pytest.raises(InputError, match="the source page of an early Nsight Compute"):
-        read_bytes(page, "k.csv")

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,102 +17,14 @@ from kernelprof.sources import read_bytes, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from kernelprof.model.capture import Capture
 
 TIME = "gpu__time_duration.sum"
+CYCLES = "gpc__cycles_elapsed.max"
 
-# AaltoSciComp/scicomp-docs, triton/usage/profiling.rst, eae514ff4df9: V100, ncu of 2022.
-UNITS_OF_2022 = """
-  throw_dart(curandStateXORWOW *, int *, unsigned long *) (512, 1, 1)x(128, 1, 1), Context 1, Stream 7, Device 0, CC 7.0
-    Section: GPU Speed Of Light Throughput
-    ----------------------- ------------- ------------
-    Metric Name               Metric Unit Metric Value
-    ----------------------- ------------- ------------
-    DRAM Frequency          cycle/usecond       877.96
-    SM Frequency            cycle/nsecond         1.24
-    Elapsed Cycles                  cycle     10544719
-    Duration                      msecond         8.52
-    SM Active Cycles                cycle   8850096.11
-    ----------------------- ------------- ------------
-"""  # noqa: E501
-
-# DarrenLu666888/CUDATutorial, Professional.CUDA.C.Programming/CodeSamples/chapter03/README.md,
-# 59ad960eb220: no heading of the table, a date in place of the sizes.
-WITH_DATES = """
-==PROF== Disconnected from process 20936
-[20936] simpleDivergence@127.0.0.1
-  mathKernel1(float*), 2024-Aug-28 11:14:50, Context 1, Stream 7
-    Section: Command line profiler metrics
-    ---------------------------------------------------------------------- --------------- ------------------------------
-    smsp__sass_average_branch_targets_threads_uniform.pct                                %                             80
-    ---------------------------------------------------------------------- --------------- ------------------------------
-
-  mathKernel3(float*), 2024-Aug-28 11:14:50, Context 1, Stream 7
-    Section: Command line profiler metrics
-    ---------------------------------------------------------------------- --------------- ------------------------------
-    smsp__sass_average_branch_targets_threads_uniform.pct                                %                          71.43
-    ---------------------------------------------------------------------- --------------- ------------------------------
-"""  # noqa: E501
-
-# ishana23g/heat_eq, prof_doc_extracted.txt, 41140223031d: the sizes in a line of their own.
-SIZES_APART = """
-OPT
-
-  heat_kernel_2d_fused(float *, float *, uchar4 *, int, int, float, float, float, float, BoundaryCondition)\x20
-  (63, 63, 1)x(16, 16, 1), Context 1, Stream 7, Device 0, CC 8.6
-    Section: GPU Speed Of Light Throughput
-    ----------------------- ----------- ------------
-    Metric Name             Metric Unit Metric Value
-    ----------------------- ----------- ------------
-    SM Frequency                    Mhz       817.41
-    Elapsed Cycles                cycle       81,484
-    Duration                         us        99.68
-    ----------------------- ----------- ------------
-"""  # noqa: E501
-
-# ishana23g/heat_eq, optimized_3d/profiler/ncu_summary_1D.txt, 41140223031d: --print-summary.
-SUMMARY = """
-  heat_kernel_1d_sim(float *, float *, BoundaryCondition) (2, 1, 1)x(512, 1, 1), Device 0, CC 8.9, Invocations 250
-    Section: GPU Speed Of Light Throughput
-    ----------------------- ----------- -------- -------- --------
-    Metric Name             Metric Unit  Minimum  Maximum  Average
-    ----------------------- ----------- -------- -------- --------
-    DRAM Frequency                  Ghz     8.41     9.07     8.76
-    Elapsed Cycles                cycle 4,133.00 6,211.00 4,327.23
-    Duration                         us     1.82     2.72     1.92
-    ----------------------- ----------- -------- -------- --------
-"""  # noqa: E501
-
-# SebastianKuckuk/gpu-performance-engineering, material/kernel-level-profiling.ipynb, 85cd5a96ee2d:
-# one launch over two cells of a notebook, with what is said about it between them.
-CELLS = (
-    """```bash
-  nvkernel__Z9stencil2dIdEvPKT_PS0_mm_F2L5_14 (64, 1, 1)x(128, 1, 1), Context 1, Stream 13, Device 0, CC 8.6
-    Section: GPU Speed Of Light Throughput
-    ----------------------- ----------- ------------
-    Metric Name             Metric Unit Metric Value
-    ----------------------- ----------- ------------
-    DRAM Frequency                  Ghz         7.24
-    Elapsed Cycles                cycle      9309966
-    Duration                         ms         7.13
-    ----------------------- ----------- ------------
-
-    OPT   This kernel grid is too small to fill the available resources on this device, resulting in only 0.1 full
-          waves across all SMs. Look at Launch Statistics for more details.
-```""",  # noqa: E501
-    """```bash
-    Section: Launch Statistics
-    -------------------------------- --------------- ---------------
-    Metric Name                          Metric Unit    Metric Value
-    -------------------------------- --------------- ---------------
-    Block Size                                                   128
-    Shared Memory Configuration Size           Kbyte           16.38
-    # SMs                                         SM              84
-    -------------------------------- --------------- ---------------
-```""",
-)
+PASTED = Path(__file__).parents[1] / "captures" / "pasted_pages"
+"""What people pasted; its README says where."""
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +35,10 @@ def page(captures: Path) -> str:
 
 def _read(text: str) -> Capture:
     return read_bytes(text.encode(), "given")
+
+
+def _pasted(name: str) -> str:
+    return (PASTED / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def _values(capture: Capture, name: str) -> list[float]:
@@ -149,7 +66,7 @@ def test_launches_and_values(page: str) -> None:
     # One label, two metrics, told apart by the unit; thousands; a scaled unit over another one.
     memory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
     assert _values(capture, memory)[:2] == [34.09, 91.57]
-    assert _values(capture, "gpc__cycles_elapsed.max")[:2] == [24103.0, 63232.0]
+    assert _values(capture, CYCLES)[:2] == [24103.0, 63232.0]
     assert _values(capture, "launch__shared_mem_config_size") == [32770.0] * 3
     assert _values(capture, "launch__sm_count") == [132.0] * 3
     assert capture.text["launch__func_cache_config"] == ("CachePreferNone",) * 3
@@ -175,8 +92,11 @@ def test_the_text_page_has_what_the_details_page_has(page: str, captures: Path) 
     assert text.seen == frozenset({""})  # which rules kept silent the page does not say
 
 
-def _indented(text: str) -> str:
-    return "".join(f"        {line}\n" for line in text.splitlines())
+def _behind(mark: str) -> Callable[[str], bytes]:
+    """Each line of a text behind a mark, in which ``{at}`` is the number of the line."""
+    return lambda text: "".join(
+        f"{mark.format(at=at)}{line}\n" for at, line in enumerate(text.splitlines())
+    ).encode()
 
 
 def _in_a_notebook(text: str) -> str:
@@ -195,17 +115,14 @@ def _in_a_notebook(text: str) -> str:
         lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
         lambda text: b"\xef\xbb\xbf" + text.encode(),
         lambda text: gzip.compress(text.encode()),
-        lambda text: _indented(text).encode(),
+        _behind("        "),
         lambda text: f"# Notes\n\n```\n{text}\n```\nand so on\n".encode(),
-        lambda text: "".join(f"> {line}\n" for line in text.splitlines()).encode(),
-        lambda text: "".join(f">> {line}\n" for line in text.splitlines()).encode(),
-        lambda text: "".join(f"// {line}\n" for line in text.splitlines()).encode(),
-        lambda text: "".join(f"#{line}\n" for line in text.splitlines()).encode(),
-        lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()).encode(),
-        lambda text: "".join(
-            f"2025-04-18T12:00:{at % 60:02}.{at}Z {line}\n"
-            for at, line in enumerate(text.splitlines())
-        ).encode(),
+        _behind("> "),
+        _behind(">> "),
+        _behind("// "),
+        _behind("#"),
+        _behind("[1,0]<stdout>:"),
+        _behind("2025-04-18T12:00:00.{at}Z "),
         lambda text: _in_a_notebook(text).encode(),
     ],
     ids=[
@@ -230,47 +147,66 @@ def test_output_of_the_program_in_between(page: str, same: Any) -> None:
     same(capture, _read(page))
 
 
-def test_units_of_2022() -> None:
-    capture = _read(UNITS_OF_2022)
-    assert _values(capture, "dram__cycles_elapsed.avg.per_second") == [877.96e6]
-    assert _values(capture, "gpc__cycles_elapsed.avg.per_second") == [1.24e9]
-    assert _values(capture, "gpc__cycles_elapsed.max") == [10544719.0]
-    assert _values(capture, TIME) == [8.52e6]
-    assert capture.launches[0].kernel == "throw_dart(curandStateXORWOW *, int *, unsigned long *)"
+@pytest.mark.parametrize(
+    ("name", "kernels", "values"),
+    [
+        (
+            "units_of_2022",
+            ["throw_dart(curandStateXORWOW *, int *, unsigned long *)"],
+            {
+                "dram__cycles_elapsed.avg.per_second": [877.96e6],
+                "gpc__cycles_elapsed.avg.per_second": [1.24e9],
+                CYCLES: [10544719.0],
+                TIME: [8.52e6],
+            },
+        ),
+        (
+            "with_dates",
+            ["mathKernel1(float*)", "mathKernel3(float*)"],
+            {"smsp__sass_average_branch_targets_threads_uniform.pct": [80, 71.43]},
+        ),
+        (
+            "summary",
+            ["heat_kernel_1d_sim(float *, float *, BoundaryCondition)"],
+            {TIME: [1920.0], CYCLES: [4327.23]},
+        ),
+    ],
+)
+def test_other_ways_of_writing(
+    name: str, kernels: list[str], values: dict[str, list[float]]
+) -> None:
+    capture = _read(_pasted(name))
+    assert [each.kernel for each in capture.launches] == kernels
+    assert {metric: _values(capture, metric) for metric in values} == values
 
 
 def test_a_date_in_place_of_the_sizes() -> None:
-    capture = _read(WITH_DATES)
-    assert [each.kernel for each in capture.launches] == [
-        "mathKernel1(float*)",
-        "mathKernel3(float*)",
-    ]
-    assert {(each.grid, each.block) for each in capture.launches} == {(None, None)}
-    assert _values(capture, "smsp__sass_average_branch_targets_threads_uniform.pct") == [80, 71.43]
+    launches = _read(_pasted("with_dates")).launches
+    assert {(each.grid, each.block) for each in launches} == {(None, None)}
 
 
 def test_sizes_in_a_line_of_their_own() -> None:
-    launch = _read(SIZES_APART).launches[0]
+    launch = _read(_pasted("sizes_apart")).launches[0]
     assert launch.kernel.startswith("heat_kernel_2d_fused(float *, float *, uchar4 *, int, int,")
-    assert (launch.grid, launch.block, launch.compute_capability) == (
-        (63, 63, 1),
-        (16, 16, 1),
-        (8, 6),
-    )
+    assert (launch.grid, launch.block) == ((63, 63, 1), (16, 16, 1))
+    assert launch.compute_capability == (8, 6)
 
 
-def test_a_summary_gives_the_means_and_says_so() -> None:
-    capture = _read(SUMMARY)
-    assert _values(capture, TIME) == [1920.0]
-    assert _values(capture, "gpc__cycles_elapsed.max") == [4327.23]
-    assert capture.launches[0].kernel == "heat_kernel_1d_sim(float *, float *, BoundaryCondition)"
-    assert "means over its launches (--print-summary)" in capture.warnings[0]
-    assert _read(SUMMARY.replace("Invocations 250", "Invocations 1")).warnings == ()
+def test_a_summary_says_that_it_gives_means() -> None:
+    summary = _pasted("summary")
+    assert "means over its launches (--print-summary)" in _read(summary).warnings[0]
+    assert _read(summary.replace("Invocations 250", "Invocations 1")).warnings == ()
 
 
 def test_a_launch_over_several_cells_of_a_notebook() -> None:
     talk = {"cell_type": "markdown", "source": ["The grid is small:  \n", "64 blocks  of 128"]}
-    pages = [{"cell_type": "markdown", "source": each.splitlines(keepends=True)} for each in CELLS]
+    pages = [
+        {
+            "cell_type": "markdown",
+            "source": _pasted(f"notebook_cell_{at}").splitlines(keepends=True),
+        }
+        for at in (1, 2)
+    ]
     notebook = {"cells": [pages[0], talk, pages[1]], "nbformat": 4}
     capture = _read(json.dumps(notebook))
     assert len(capture) == 1
@@ -329,14 +265,12 @@ def test_two_pages_of_one_program_are_launches_of_their_own(page: str) -> None:
 
 def test_a_decimal_comma() -> None:
     """As a locale writes it; a comma before three digits groups them everywhere else."""
-    text = (
-        SIZES_APART.replace("817.41", "817,41")
-        .replace("99.68", "99,68")
-        .replace("81,484", "81.484")
-    )
+    text = _pasted("sizes_apart")
+    for value in ("817.41", "99.68", "81,484"):
+        text = text.replace(value, value.translate(str.maketrans(",.", ".,")))
     capture = _read(text)
     assert _values(capture, TIME) == [99680.0]
-    assert _values(capture, "gpc__cycles_elapsed.max") == [81484.0]
+    assert _values(capture, CYCLES) == [81484.0]
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.5, 0.7, 0.9])

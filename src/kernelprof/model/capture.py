@@ -89,7 +89,7 @@ class Launches(Sequence[Launch]):
         self.kinds = tuple(kinds)
 
     @staticmethod
-    def of(launches: Sequence[Launch]) -> Launches:
+    def from_sequence(launches: Sequence[Launch]) -> Launches:
         """Any sequence of launches in this form."""
         if isinstance(launches, Launches):
             return launches
@@ -207,13 +207,13 @@ class Capture:
         """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
         some = slice(start, stop)
         text = {name: cells[some] for name, cells in self.text.items()}
-        return self._with_launches(Launches.of(self.launches)[some], some, text)
+        return self._with_launches(Launches.from_sequence(self.launches)[some], some, text)
 
     def rows(self, rows: Sequence[int]) -> Capture:
         """A capture of some of the launches, in the given order."""
         at = list(rows)
         text = {name: tuple(cells[row] for row in at) for name, cells in self.text.items()}
-        return self._with_launches(Launches.of(self.launches).take(at), at, text)
+        return self._with_launches(Launches.from_sequence(self.launches).take(at), at, text)
 
     def _with_launches(
         self, launches: Launches, at: slice | list[int], text: dict[str, tuple[str | None, ...]]

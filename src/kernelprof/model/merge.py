@@ -67,7 +67,7 @@ def join(first: Capture, more: Capture) -> Capture:
 
     Raises :class:`InputError` where a metric has another unit on the other side.
     """
-    launches = Launches.of([*first.launches, *more.launches])
+    launches = Launches.from_sequence([*first.launches, *more.launches])
     columns = {}
     for name in dict.fromkeys((*first.columns, *more.columns)):
         sides = [each.columns.get(name) for each in (first, more)]

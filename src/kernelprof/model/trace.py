@@ -72,8 +72,6 @@ RELEASED: Final = 2
 SET: Final = 255
 PAGEABLE: Final = 1
 PINNED: Final = 2
-HOST_TO_DEVICE: Final = 1
-DEVICE_TO_HOST: Final = 2
 COMPILING: Final = 1
 LOADING: Final = (4 << 16, 5 << 16)
 """Kinds of overhead: the driver compiles PTX, and it loads modules or functions."""
@@ -98,7 +96,7 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class TracedGpu:
     """A GPU as the driver names it; ``memory`` is in bytes."""
 
     name: str
@@ -133,7 +131,7 @@ class Trace:
     """
 
     processes: tuple[Process, ...]
-    devices: Mapping[int, Device]
+    devices: Mapping[int, TracedGpu]
     configurations: tuple[Configuration, ...]
     texts: tuple[str, ...]
     kernels: Rows = field(default_factory=lambda: np.zeros(0, KERNELS))

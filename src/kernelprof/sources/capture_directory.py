@@ -14,7 +14,7 @@ import hashlib
 import io
 from dataclasses import replace
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -80,12 +80,12 @@ def read_stored(directory: Path) -> Capture:
 
     manifest = read_manifest(directory)
     if not manifest.runs:
-        raise damaged("its manifest lists no runs", directory / MANIFEST)
+        raise _damaged("its manifest lists no runs", directory / MANIFEST)
     if len(manifest.runs) > MOST_RUNS:
-        raise damaged(f"its manifest lists more than {MOST_RUNS} runs", directory / MANIFEST)
+        raise _damaged(f"its manifest lists more than {MOST_RUNS} runs", directory / MANIFEST)
     captures = (
         capture_of_run(
-            read_checked(directory, run.raw, run.raw_sha256),
+            _read_checked(directory, run.raw, run.raw_sha256),
             str(directory),
             run,
             manifest.clock_control,
@@ -99,7 +99,7 @@ def read_stored(directory: Path) -> Capture:
         merge, (capture for capture in captures if launched & _launched(capture)), first
     )
     merged = replace(merged, warnings=(*merged.warnings, *sentences(manifest.source)))
-    merged = replace(merged, origin=str(directory), code=read_code(directory, manifest))
+    merged = replace(merged, origin=str(directory), code=_read_code(directory, manifest))
     return to_run_again(merged, manifest)
 
 
@@ -123,17 +123,17 @@ def _launched(capture: Capture) -> set[tuple[object, ...]]:
     return {(each.kernel, each.grid, each.block) for each in capture.launches}
 
 
-def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
+def _read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
     """A file of a capture directory, if it has the hash that the manifest holds."""
     path = directory / name
     if Path(name).name != name:
-        raise damaged("its manifest names a file outside the directory", path)
+        raise _damaged("its manifest names a file outside the directory", path)
     try:
         packed = files.read_bytes(path, files.LARGEST_CAPTURE_FILE, inside=directory)
     except OSError as error:
-        raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
+        raise _damaged(f"{name} cannot be read ({error.strerror})", path) from error
     if hashlib.sha256(packed).hexdigest() != sha256:
-        raise damaged(f"{name} does not have the hash that the manifest gives", path)
+        raise _damaged(f"{name} does not have the hash that the manifest gives", path)
     return packed
 
 
@@ -155,7 +155,7 @@ def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) 
     )
 
 
-def damaged(what: str, path: Path) -> InputError:
+def _damaged(what: str, path: Path) -> InputError:
     """The error for a capture directory that is not as it was written."""
     return InputError(
         f"the capture is damaged: {what}",
@@ -164,7 +164,7 @@ def damaged(what: str, path: Path) -> InputError:
     )
 
 
-def lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
+def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
     """Lines out of their file; :class:`ValueError` where it is none."""
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
@@ -193,29 +193,28 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] |
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
-    files_of_lines = [
-        (run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None
+    stored = [
+        _read(directory, run.lines, run.lines_sha256, _MOST_LINES_BYTES, _lines_from_csv)
+        for run in manifest.runs
+        if run.lines is not None
     ]
-    lines: list[SampledLine] = []
-    for name, digest in files_of_lines:
-        lines += _read(directory, name, digest, _MOST_LINES_BYTES, lines_from_csv)
-    return summed(lines) if files_of_lines else None
+    return summed(chain.from_iterable(stored)) if stored else None
 
 
-def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
+def _read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
     """The instructions of all runs of a capture directory; none where it has none.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
-    codes: list[SampledCode] = []
-    for run in manifest.runs:
-        if run.code is None:
-            continue
-        codes += _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
-    return with_source(together(codes), directory, manifest.source)
+    stored = (
+        _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
+        for run in manifest.runs
+        if run.code is not None
+    )
+    return with_source(together(chain.from_iterable(stored)), directory, manifest.source)
 
 
-def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
+def _read_survey(directory: Path, manifest: Manifest) -> Survey | None:
     """The survey of the program of a capture directory; ``None`` where it has none.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
@@ -231,11 +230,11 @@ def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
 def _read(
     directory: Path, name: str, sha256: str | None, most: int, parse: Callable[[bytes], Parsed]
 ) -> Parsed:
-    packed = read_checked(directory, name, sha256)
+    packed = _read_checked(directory, name, sha256)
     try:
         return parse(unpacked(packed, most))
     except ValueError as error:
-        raise damaged(f"{name} cannot be read ({error})", directory / name) from error
+        raise _damaged(f"{name} cannot be read ({error})", directory / name) from error
 
 
 def with_source(
@@ -255,7 +254,7 @@ def contents(target: str) -> Contents:
         return Contents(folder)
     manifest = read_manifest(folder)
     counters = contents_of(folder, manifest, read_lines(folder, manifest))
-    return replace(counters, survey=read_survey(folder, manifest))
+    return replace(counters, survey=_read_survey(folder, manifest))
 
 
 def contents_of(

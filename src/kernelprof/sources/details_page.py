@@ -106,9 +106,11 @@ class LabelledMetrics:
         """
         builder = CaptureBuilder()
         names = dict.fromkeys(name for each in self._identities for name in each)
-        identity = {name: [each.get(name, "") for each in self._identities] for name in names}
-        ids = identity.pop("ID")
-        builder.add_launches(ids, {name: TextColumn.of(identity[name]) for name in identity})
+        identity = {
+            name: TextColumn.from_cells([each.get(name, "") for each in self._identities])
+            for name in names
+        }
+        builder.add_launches(identity.pop("ID").cells(), identity)
         self._add_metrics(builder)
         spoken = self._add_messages(builder)
         in_doubt: Iterable[int] = ()
@@ -125,7 +127,7 @@ class LabelledMetrics:
             cells = [";".join(each) for each in names_of_launches]
             for launch in in_doubt:
                 cells[launch] = ""
-            builder.add_texts(name, slice(0, len(self)), TextColumn.of(cells))
+            builder.add_texts(name, slice(0, len(self)), TextColumn.from_cells(cells))
         _name_busy_by_cycles(builder)
         capture = builder.capture(origin, scan.warnings("; the last launch may lack metrics"))
         if not capture.columns:
@@ -142,7 +144,7 @@ class LabelledMetrics:
         for (label, unit, decimal), (launches, cells) in self._metrics.items():
             name = raw_name(label.strip(), scale_of(unit).unit)
             if name is not None:
-                numbers = NumberColumn.of(TextColumn.of(cells), decimal)
+                numbers = NumberColumn.from_texts(TextColumn.from_cells(cells), decimal)
                 builder.add_numbers(name, np.array(launches, dtype=np.intp), unit, numbers)
             elif not is_left_out(label.strip()):
                 unknown[label] = None
@@ -178,7 +180,7 @@ class LabelledMetrics:
                     numbers.setdefault((number.metric, number.unit), {}).setdefault(launch, value)
         for name, by_launch in texts.items():
             at = np.array(list(by_launch), dtype=np.intp)
-            builder.add_texts(name, at, TextColumn.of(list(by_launch.values())))
+            builder.add_texts(name, at, TextColumn.from_cells(list(by_launch.values())))
         for (name, unit), values in numbers.items():
             at = np.array(list(values), dtype=np.intp)
             column = NumberColumn(np.array(list(values.values())))

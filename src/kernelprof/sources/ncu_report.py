@@ -290,10 +290,10 @@ def code_of(package: Any, actions: Iterable[Any]) -> tuple[SampledCode, ...]:
 def _code(package: Any, action: Any) -> SampledCode | None:
     states = {state: _by_address(action, f"{STALL_METRIC}{state}") for state in STALLS}
     counters = {name: _by_address(action, metric) for name, (_, metric) in COUNTERS.items()}
-    counted_values = [each for each in (*states.values(), *counters.values()) if each]
-    if not counted_values:
+    sampled = [each for each in (*states.values(), *counters.values()) if each]
+    if not sampled:
         return None
-    first, last = min(map(min, counted_values)), max(map(max, counted_values))
+    first, last = min(map(min, sampled)), max(map(max, sampled))
     launch = ReadLaunch(str(action.name(package.IAction.NameBase_DEMANGLED)))
     for address in _addresses(action, first, last):
         text = str(action.sass_by_pc(address)).strip()

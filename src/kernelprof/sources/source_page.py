@@ -42,7 +42,7 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
         raise NoCaptureError("the source page holds no instruction")
     launches = [Launch(str(number), each.function) for number, each in enumerate(code)]
     return Capture(
-        Launches.of(launches),
+        Launches.from_sequence(launches),
         columns={},
         origin=target.origin,
         page=PAGE,

@@ -55,7 +55,7 @@ _AVERAGED: Final = (
     "Each kernel of this page has one row of means over its launches (--print-summary): launches "
     "that differ cannot be told apart, and a kernel weighs as much as one launch of it."
 )
-_PIECE: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 20
 _MOST_LINES: Final = 4_000_000
 """Lines of a text that is looked through: 64 MB as ``ncu`` prints them have a million."""
 _MOST_ROWS: Final = 2_000_000
@@ -131,7 +131,7 @@ def _lines(text: bytes, notebook: list[Any] | None) -> Iterator[str]:
         return
     start = 0
     while start < len(text):
-        end = text.find(b"\n", start + _PIECE) + 1 or len(text)
+        end = text.find(b"\n", start + _CHUNK_BYTES) + 1 or len(text)
         yield from text[start:end].decode("utf-8", "replace").splitlines()
         start = end
 

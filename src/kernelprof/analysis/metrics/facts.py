@@ -65,7 +65,7 @@ class Facts:
         self._intervals: dict[str, Interval] = {}
         self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
         self._settled: dict[str, BoolArray] = {}
-        self._launches = Launches.of(capture.launches)
+        self._launches = Launches.from_sequence(capture.launches)
         self._impossible_values: list[Doubt] = []
         self._substituted = np.zeros(self.count, dtype=np.bool_)
         self._clear_broken_relations()

@@ -121,7 +121,7 @@ def diagnose(
     collect just what is missing. ``progress`` is called with the number of launches judged
     since its last call.
     """
-    launches = Launches.of(capture.launches)
+    launches = Launches.from_sequence(capture.launches)
     outcomes, judged = judge_launches(capture, progress=progress)
     groups = group_launches(launches, outcomes)
     # Evidence is for the few launches that stand for the others.
@@ -405,7 +405,7 @@ def gain_interval(estimate: float) -> tuple[float, float]:
 
 def group_launches(launches: Sequence[Launch], outcomes: Outcomes) -> list[LaunchGroup]:
     """Return entries, longest total time first (capture order where durations are missing)."""
-    configuration = Launches.of(launches).codes_by(_configuration)
+    configuration = Launches.from_sequence(launches).codes_by(_configuration)
     verdict = 2 * np.where(outcomes.decided, outcomes.winner + 1, 0) + outcomes.at_limit
     both = configuration * (int(verdict.max()) + 1) + verdict
     _, entry = np.unique(both, return_inverse=True)

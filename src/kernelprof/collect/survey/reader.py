@@ -24,9 +24,9 @@ from kernelprof.model.trace import (
     RANGES,
     TRANSFERS,
     Configuration,
-    Device,
     Process,
     Trace,
+    TracedGpu,
 )
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def read_survey(folder: Path) -> Trace:
     texts.number("")
     processes: list[Process] = []
     parts: dict[str, list[Array]] = {}
-    devices: dict[int, Device] = {}
+    devices: dict[int, TracedGpu] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             file = read_frames(path)
@@ -343,9 +343,9 @@ def _configuration(row: Any, texts: dict[int, str]) -> Configuration:
     )
 
 
-def _devices(file: Frames) -> dict[int, Device]:
+def _devices(file: Frames) -> dict[int, TracedGpu]:
     return {
-        int(row["id"]): Device(
+        int(row["id"]): TracedGpu(
             name=file.texts.get(int(row["name"]), ""),
             compute_capability=(int(row["major"]), int(row["minor"])),
             multiprocessors=int(row["multiprocessors"]),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _QUOTE: Final = b'"'[0]
 _NEWLINE: Final = b"\n"[0]
-_PIECE: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 20
 
 
 class BlockParser:
@@ -76,7 +76,7 @@ class BlockParser:
                 texts = _text_column(column)
                 if len(texts.distinct) > _FEW:
                     self._ways.pop(at, None)
-                numbers[at] = NumberColumn.of(texts)
+                numbers[at] = NumberColumn.from_texts(texts)
             elif at not in numbers:
                 cells[at] = column.to_pylist()
         numbers |= self._numbers_of_texts(cells, ways)
@@ -123,8 +123,10 @@ class BlockParser:
                 self._ways[at] = "grouped"
             else:
                 self._ways.pop(at, None)
-            texts = None if is_number else TextColumn.of(cells[at])
-            columns_read[at] = NumberColumn(values[at]) if texts is None else NumberColumn.of(texts)
+            if is_number:
+                columns_read[at] = NumberColumn(values[at])
+            else:
+                columns_read[at] = NumberColumn.from_texts(TextColumn.from_cells(cells[at]))
         return columns_read
 
 
@@ -156,8 +158,8 @@ def _regular_rows(block: bytes, width: int) -> int | None:
     text = np.frombuffer(block, dtype=np.uint8)
     rows = quotes = 0
     # In pieces that a processor's cache holds.
-    for start in range(0, len(text), _PIECE):
-        chunk = text[start : start + _PIECE]
+    for start in range(0, len(text), _CHUNK_BYTES):
+        chunk = text[start : start + _CHUNK_BYTES]
         quotes += int(np.count_nonzero(chunk == _QUOTE))
         rows += int(np.count_nonzero(chunk == _NEWLINE))
     return rows if quotes == 2 * width * rows else None

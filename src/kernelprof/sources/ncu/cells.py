@@ -135,18 +135,18 @@ _SECONDS: Final = {
 }  # fmt: skip
 """Power of ten of a second. Never combined with a prefix: ``ms`` is not a mega-second."""
 
-_COUNTED: Final = {
+_COUNTABLE: Final = {
     name: name
     for name in (
         "byte", "block", "branch", "cluster", "cycle", "flop", "inst", "pass", "register",
         "request", "sample", "sector", "thread", "warp", "wavefront",
     )
 }  # fmt: skip
-_COUNTED.update(
-    {f"{name}s": name for name in _COUNTED if name not in {"branch", "flop", "inst", "pass"}}
+_COUNTABLE.update(
+    {f"{name}s": name for name in _COUNTABLE if name not in {"branch", "flop", "inst", "pass"}}
 )
-_COUNTED.update(branches="branch", insts="inst", instruction="inst", instructions="inst")
-_COUNTED.update({"b": "byte", "hz": "hz", "%": "%", "pct": "%", "percent": "%", "sm": "SM"})
+_COUNTABLE.update(branches="branch", insts="inst", instruction="inst", instructions="inst")
+_COUNTABLE.update({"b": "byte", "hz": "hz", "%": "%", "pct": "%", "percent": "%", "sm": "SM"})
 
 _SCALABLE_NAME: Final = re.compile(
     r"time_duration|timestamp|bytes|shared_mem|memory_size|_size_|clock_rate|per_second|frequency"
@@ -186,10 +186,10 @@ def _unit_factor(text: str) -> tuple[str, int] | None:
     folded = word.lower()
     if folded in _SECONDS:
         return "s", _SECONDS[folded]
-    if folded in _COUNTED:
-        return _COUNTED[folded], 0
-    if folded[:1] in _PREFIXES and folded[1:] in _COUNTED:
-        return _COUNTED[folded[1:]], _PREFIXES[folded[0]]
+    if folded in _COUNTABLE:
+        return _COUNTABLE[folded], 0
+    if folded[:1] in _PREFIXES and folded[1:] in _COUNTABLE:
+        return _COUNTABLE[folded[1:]], _PREFIXES[folded[0]]
     return None
 
 

@@ -58,7 +58,7 @@ class TextColumn:
     distinct: Sequence[str]
 
     @staticmethod
-    def of(cells: Sequence[str]) -> TextColumn:
+    def from_cells(cells: Sequence[str]) -> TextColumn:
         numbers: dict[str, int] = {}
         codes = [numbers.setdefault(cell, len(numbers)) for cell in cells]
         return TextColumn(np.array(codes, dtype=np.intp), list(numbers))
@@ -85,7 +85,7 @@ class NumberColumn:
     cells: TextColumn | None = None
 
     @staticmethod
-    def of(cells: TextColumn, decimal: str = ".") -> NumberColumn:
+    def from_texts(cells: TextColumn, decimal: str = ".") -> NumberColumn:
         """What a column of texts says in numbers."""
         read = [parse_number(cell, decimal=decimal) for cell in cells.distinct]
         values = np.array([np.nan if each is None else each for each in read])[cells.codes]
@@ -117,14 +117,14 @@ def columns_of_rows(
 ) -> TableColumns:
     """Columns of single rows, each of which may be anything that is a row."""
     table = _cells(header, rows)
-    by_column: Mapping[int, list[str]] = {
-        at: [row[at] if at < len(row) else "" for row in table]
-        for at in (selection.ids, *selection.texts, *selection.numbers)
-    }
+
+    def column(at: int) -> TextColumn:
+        return TextColumn.from_cells([row[at] if at < len(row) else "" for row in table])
+
     return TableColumns(
-        by_column[selection.ids],
-        {at: TextColumn.of(by_column[at]) for at in selection.texts},
-        {at: NumberColumn.of(TextColumn.of(by_column[at]), decimal) for at in selection.numbers},
+        column(selection.ids).cells(),
+        {at: column(at) for at in selection.texts},
+        {at: NumberColumn.from_texts(column(at), decimal) for at in selection.numbers},
     )
 
 

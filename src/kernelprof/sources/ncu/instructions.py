@@ -83,7 +83,7 @@ class _Columns:
     counters: dict[str, int]
 
     @classmethod
-    def of(cls, cells: Sequence[str]) -> _Columns:
+    def from_header(cls, cells: Sequence[str]) -> _Columns:
         """The columns under a header."""
         width = len(cells)
 
@@ -184,7 +184,7 @@ def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
         elif cells[0] == _FILE:
             reader.file, reader.columns = cells[1] if len(cells) > 1 else "", None
         elif cells[0] in (_LINE, _ADDRESS) and _ADDRESS in cells:
-            reader.columns = _Columns.of(cells)
+            reader.columns = _Columns.from_header(cells)
         else:
             reader.row(cells, text)
     if reader.launch is not None:

@@ -295,7 +295,7 @@ TODAY: Final[dict[str, tuple[str, str]]] = {
 
 _UNITS_OF_CHIP: Final = re.compile(r"(?:dram|fbpa|gpc|gpu|ltc|lts|sm|smsp|tex)__[^.:]+")
 _AS_TODAY: Final = re.compile(r"smsp__pcsamp_|sm(?:sp)?__maximum_warps_")
-_NAMED: Final = 4
+_MOST_LISTED: Final = 4
 
 
 def todays_name(name: str) -> str:
@@ -319,9 +319,9 @@ def left_out(names: Sequence[str]) -> str:
     ]
     if not unknown:
         return ""
-    more = len(unknown) - _NAMED
+    more = len(unknown) - _MOST_LISTED
     return (
         "The metrics have the names of Nsight Compute before 2019.1. Those that are known to mean "
         "the same as today's were used; the others were not, such as "
-        f"{', '.join(unknown[:_NAMED])}{f' and {more} more' if more > 0 else ''}."
+        f"{', '.join(unknown[:_MOST_LISTED])}{f' and {more} more' if more > 0 else ''}."
     )

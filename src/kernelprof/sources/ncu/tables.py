@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
-_KEPT_LINES: Final = 200
-_KEPT_NCU_LINES: Final = 100_000
+_MOST_OTHER_LINES: Final = 200
+_MOST_NCU_LINES: Final = 100_000
 """Lines of ``ncu`` that are kept: one for each launch of a long capture, and what it warned of."""
-_KEPT_CHARACTERS: Final = 1 << 14
+_LONGEST_OTHER_LINE: Final = 1 << 14
 """Of a line that is no row."""
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
 _AHEAD: Final = 2
@@ -228,7 +228,7 @@ class Scanner:
         return None if columns is None else replace(table, rows=[], columns=columns)
 
     def _is_noise(self, block: bytes) -> bool:
-        enough = len(self.scan.other_lines) >= _KEPT_LINES and self._table is None
+        enough = len(self.scan.other_lines) >= _MOST_OTHER_LINES and self._table is None
         return enough and b"Kernel Name" not in block and b"==" not in block
 
     def _step(self) -> int:
@@ -361,9 +361,9 @@ class Scanner:
             self._open(CsvTable(header, units, []))
 
     def _keep(self, line: bytes) -> None:
-        text = line[:_KEPT_CHARACTERS].decode("utf-8", "replace").strip()
+        text = line[:_LONGEST_OTHER_LINE].decode("utf-8", "replace").strip()
         if _PROFILER.match(text):
-            if len(self.scan.ncu_lines) < _KEPT_NCU_LINES:
+            if len(self.scan.ncu_lines) < _MOST_NCU_LINES:
                 self.scan.ncu_lines.append(text)
-        elif text and len(self.scan.other_lines) < _KEPT_LINES:
+        elif text and len(self.scan.other_lines) < _MOST_OTHER_LINES:
             self.scan.other_lines.append(text)
