@@ -8,7 +8,7 @@ import pytest
 from tests.support.few import few
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.architectures import KNOWN
+from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.machine_code import compiled
 from kernelprof.prediction.predictor import predict
 from kernelprof.prediction.problems import NotRunnableError
@@ -112,7 +112,7 @@ def predicted(folder: Path, kernel: str, code: str, arch: str, flags: str = "") 
     return predict(found, progress=lambda _: None)
 
 
-@pytest.mark.parametrize("arch", few(KNOWN, "sm_120", why="code alike"))
+@pytest.mark.parametrize("arch", few(PREDICTED_ARCHS, "sm_120", why="code alike"))
 def test_a_kernel_is_right_on_every_architecture(arch: str, tmp_path: Path) -> None:
     (tmp_path / "reference.py").write_text(REFERENCE, encoding="utf-8")
     found = predicted(tmp_path, "mixture", MIXTURE, arch)

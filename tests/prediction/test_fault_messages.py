@@ -13,7 +13,7 @@ from tests.sassim.sanitizer.running import CODE, bound, checked, line, told
 from kernelprof.errors import ExitCode
 from kernelprof.launch.run.faults import ILLEGAL_ACCESS, MISALIGNED
 from kernelprof.launch.run.trial import LaunchError
-from kernelprof.prediction.fault_messages import told as telling
+from kernelprof.prediction.fault_messages import translate_faults
 from sassim.faults import AccessError
 
 OUTSIDE = {
@@ -305,7 +305,10 @@ def test_an_output_that_is_read_and_an_assert_are_told_as_on_a_gpu() -> None:
 
 def test_other_errors_go_through() -> None:
     _, launch = bound("faults", "clean")
-    with pytest.raises(ValueError, match="of something else"), telling(launch, CODE, "clean"):
+    with (
+        pytest.raises(ValueError, match="of something else"),
+        translate_faults(launch, CODE, "clean"),
+    ):
         raise ValueError("of something else")
 
 

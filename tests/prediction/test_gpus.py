@@ -7,7 +7,7 @@ from tests.support.captures import PAIRS
 
 import kernelprof
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.prediction.architectures import KNOWN
+from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.gpus import gpu_models
 from sassim.residency import compute_residency
 
@@ -15,7 +15,7 @@ H200 = gpu_models()[9, 0]
 
 
 def test_every_gpu_is_of_an_architecture_that_can_be_predicted() -> None:
-    assert {f"sm_{major}{minor}" for major, minor in gpu_models()} <= set(KNOWN)
+    assert {f"sm_{major}{minor}" for major, minor in gpu_models()} <= set(PREDICTED_ARCHS)
     assert [each.name for each in gpu_models().values() if each.validated] == ["NVIDIA H200"]
 
 

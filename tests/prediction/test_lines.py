@@ -115,9 +115,9 @@ def test_the_innermost_line_of_the_source_counts(folder: Path) -> None:
         SourceLine(str(source), 30),
         SourceLine(str(source), 44),
     )
-    assert SourcePaths(source).of(inlined) == (str(source), 30)
-    assert SourcePaths(source).of(inlined[:1]) == ("/usr/include/vector.h", 7)
-    assert SourcePaths(source).of(()) == ("", 0)
+    assert SourcePaths(source).place_of(inlined) == (str(source), 30)
+    assert SourcePaths(source).place_of(inlined[:1]) == ("/usr/include/vector.h", 7)
+    assert SourcePaths(source).place_of(()) == ("", 0)
 
 
 def test_files_are_named_as_the_source_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

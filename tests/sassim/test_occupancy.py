@@ -9,7 +9,7 @@ import pytest
 from kernelprof.errors import ExitCode
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.architectures import KNOWN
+from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import refuse_no_room
 from kernelprof.prediction.machine_code import compiled
 from kernelprof.prediction.predictor import predict
@@ -60,7 +60,7 @@ MOST_KIB = {
 """CUDA C++ Programming Guide: "Maximum amount of shared memory per thread block"."""
 
 
-@pytest.mark.parametrize("arch", KNOWN)
+@pytest.mark.parametrize("arch", PREDICTED_ARCHS)
 def test_a_block_has_what_the_guide_says(arch: str) -> None:
     none, most = KernelResources(registers=32, shared_bytes=0, stack_bytes=0), MOST_KIB[arch] * 1024
     refuse_no_room(none, most, arch, "here")

@@ -132,7 +132,7 @@ def _machine_code(source: Path, spec: LaunchSpec, arch: str) -> str | None:
                 compiler = DeviceCompiler(find_toolchain(), spec.kernel)
             except MissingToolError:
                 return None
-            compile_with, name = compiler.cubin, compiler.named(source)
+            compile_with, name = compiler.cubin, compiler.printable_path(source)
         else:
             workshop = Workshop(stack.enter_context(scratch()))
             compile_with, name = workshop.cubin, workshop.printable_path(source)

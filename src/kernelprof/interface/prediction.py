@@ -107,15 +107,15 @@ def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
 
     Raises :class:`UsageError` for one that is not known.
     """
-    from kernelprof.prediction.architectures import DEFAULT_ARCH, KNOWN
+    from kernelprof.prediction.architectures import DEFAULT_ARCH, PREDICTED_ARCHS
 
     given = (arch,) if isinstance(arch, str) else tuple(arch or ())
     names = [name.strip() for each in given for name in each.split(",")]
     for each in names:
-        if each not in KNOWN:
+        if each not in PREDICTED_ARCHS:
             raise UsageError(
                 f"{each!r} is no architecture that kernels are predicted for",
-                hint=f"there are: {', '.join(KNOWN)}",
+                hint=f"there are: {', '.join(PREDICTED_ARCHS)}",
             )
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 

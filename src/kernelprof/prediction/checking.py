@@ -14,7 +14,7 @@ from kernelprof.launch.check.results import (
 from kernelprof.launch.run.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.prediction.binding import bind, track_uninitialized_outputs
-from kernelprof.prediction.fault_messages import told
+from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.machine_code import machine_code
 from sassim.sanitizer.watchdog import Watchdog
 from sassim.simulator import run_blocks, run_sanitized
@@ -45,14 +45,14 @@ def check(
         wanted: Mapping[str, Any] = results_of_version(spec, folder, arch)
     else:
         arrays = bound.resolved.arrays
-        filled = {
+        inputs = {
             name: bound.array(name) for name in arrays if arrays[name].argument.fill is not None
         }
-        wanted = reference_results(spec, bound.resolved, filled, folder, where)
+        wanted = reference_results(spec, bound.resolved, inputs, folder, where)
     watched(spec, bound, source)
-    found = compare_outputs(spec, wanted, bound.array)
-    refuse_wrong(found, bound.resolved, where, spec.reference)
-    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in found)
+    comparisons = compare_outputs(spec, wanted, bound.array)
+    refuse_wrong(comparisons, bound.resolved, where, spec.reference)
+    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in comparisons)
 
 
 def results_of_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def results_of_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, A
     source, other = load_version(spec, folder)
     made = machine_code(source, other, arch)
     bound = bind(made.code, made.built, other.resolve(other.check_sizes), folder, str(source))
-    with told(bound, source, other.kernel):
+    with translate_faults(bound, source, other.kernel):
         run_blocks(bound.launch, Watchdog())
     return {each.name: decode(bound.array(each.name), each.element) for each in spec.outputs}
 
@@ -68,5 +68,5 @@ def results_of_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, A
 def watched(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> None:
     """Run every block of the grid, and refuse what no kernel may do."""
     track_uninitialized_outputs(bound)
-    with told(bound, source, spec.kernel):
+    with translate_faults(bound, source, spec.kernel):
         run_sanitized(bound.launch)

@@ -53,7 +53,7 @@ class DeviceCompiler:
         self.kernel = kernel
         self._aliases: dict[str, Path] = {}
 
-    def named(self, path: Path) -> Path:
+    def debug_name(self, path: Path) -> Path:
         """A file as debug information can name it: itself, else an alias without a file."""
         path = path.resolve()
         if _PLAIN.fullmatch(str(path)):
@@ -65,7 +65,7 @@ class DeviceCompiler:
 
     def real_names(self, text: str) -> str:
         """A path, or a text with paths, with the user's own files in the place of aliases."""
-        return _ALIAS.sub(lambda found: str(self._aliases.get(found[0], found[0])), text)
+        return _ALIAS.sub(lambda match: str(self._aliases.get(match[0], match[0])), text)
 
     def cubin(self, source: str, options: Sequence[str], arch: str, home: Path) -> CompiledCubin:
         """Compile a source for an architecture; includes are looked for in ``home``, too.
@@ -86,15 +86,17 @@ class DeviceCompiler:
             *(f"--include-path={each}" for each in places),
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
-        code = device_code(first + source, search, self.kernel, named=self.named)
+        code = device_code(first + source, search, self.kernel, name_of=self.debug_name)
         answer = self._compile(code, words)
         if answer.cubin is None and code.spared:
-            code = device_code(first + source, search, self.kernel, spare=False, named=self.named)
+            code = device_code(
+                first + source, search, self.kernel, spare=False, name_of=self.debug_name
+            )
             answer = self._compile(code, words)
-        said = self.real_names(answer.said.replace(f' in the compilation of "{_SOURCE}"', ""))
+        log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:
-            raise CompileError(said + _left_out(code))
-        return CompiledCubin(answer.cubin, said, answer.entry)
+            raise CompileError(log + _left_out(code))
+        return CompiledCubin(answer.cubin, log, answer.entry)
 
     def _refuse_unknown(self, arch: str) -> None:
         _, numbers = self.toolchain.nvrtc.nvrtcGetSupportedArchs()

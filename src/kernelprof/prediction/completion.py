@@ -107,8 +107,8 @@ def _within_time(proposal: SpecificationProposal) -> None:
 
 def _can_run(proposal: SpecificationProposal) -> bool:
     guesses = proposal.guesses
-    known = (guesses.kernel, guesses.block, guesses.grid)
-    if any(each is None for each in known) or guesses.macros:
+    required = (guesses.kernel, guesses.block, guesses.grid)
+    if any(each is None for each in required) or guesses.macros:
         return False
     for parameter in proposal.kernel.parameters:
         name = parameter.name
@@ -135,8 +135,8 @@ class _Completing:
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
         self._cases = list(small_cases(self._guesses))
-        self._unwritten: list[str] = []
-        self._found: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
+        self._poisoned: list[str] = []
+        self._reached_cases: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
         self._tried: dict[str, set[str]] = {}
         """Lengths of arrays that were too short."""
 
@@ -152,11 +152,11 @@ class _Completing:
     def complete(self) -> None:
         """Find lengths, tell indices, and try the whole."""
         self._indices()
-        self._found = found = self._measured()
+        self._reached_cases = reached_cases = self._measured()
         for name in self._unknown:
-            self._fit(self._guesses.arrays[name], found)
+            self._fit(self._guesses.arrays[name], reached_cases)
         if self._shared_is_open:
-            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in found]
+            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in reached_cases]
             self._guesses.shared_bytes = fitted(ends, factors_of(self._guesses))
             self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
@@ -251,10 +251,10 @@ class _Completing:
     # Lengths
 
     def _fit(
-        self, array: GuessedArray, found: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
+        self, array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
     ) -> None:
         """The length of an array by what is reached of it in each case."""
-        ends = reached_ends(array, found)
+        ends = reached_ends(array, reached_cases)
         if not ends:
             array.length, array.why = amounts.number(1), "the kernel never looks at it"
             return
@@ -281,7 +281,7 @@ class _Completing:
 
     def _lengthen(self, array: GuessedArray) -> None:
         """Take the length of another array, which is most likely indexed the same way."""
-        guesses, ends = self._guesses, reached_ends(array, self._found)
+        guesses, ends = self._guesses, reached_ends(array, self._reached_cases)
         tried = self._tried.setdefault(array.name, set())
         assert array.length is not None  # it was known, and left
         tried.add(array.length.text)
@@ -306,9 +306,9 @@ class _Completing:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
         uneven_sizes.choose(self._guesses, self._problem, self._right)
         self._shorten()
-        if self._unwritten:
+        if self._poisoned:
             self._guesses.remarks.append(
-                f"{MOSTLY_POISONED}{', '.join(self._unwritten)} is not written at the check sizes: "
+                f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check sizes: "
                 "the grid or the values may be others"
             )
         with suppress(TooLongError):
@@ -359,7 +359,7 @@ class _Completing:
                     raise
                 self._guesses.why.pop("reference", None)
                 self._drop_reference()
-        self._unwritten = [
+        self._poisoned = [
             each.name
             for each in spec.outputs
             if each.fill is None
@@ -380,10 +380,10 @@ class _Completing:
         cases = [guesses.check_sizes, *self._cases]
         if not long or guesses.check_sizes in self._cases:
             return
-        found = [(case, self._reached(case)) for case in cases]
+        reached_cases = [(case, self._reached(case)) for case in cases]
         sizes = [amounts.size(name) for name in guesses.check_sizes]
         for array in long:
-            ends = reached_ends(array, found)
+            ends = reached_ends(array, reached_cases)
             shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
             if shorter is not None and all(shorter.value(case) == end for case, end in ends):
                 array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"

@@ -33,7 +33,7 @@ _BRANCHES: Final = frozenset(
     ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
 )
 _MACROS: Final = frozenset(("preproc_def", "preproc_function_def"))
-_NAMED: Final = _CLASSES | {
+_TYPES: Final = _CLASSES | {
     *("enum_specifier", "type_definition", "alias_declaration", "concept_definition"),
     "namespace_alias_definition",
 }
@@ -73,7 +73,7 @@ class Declaration:
     where: Where
     names: frozenset[str]
     """What it declares."""
-    uses: frozenset[str]
+    used: frozenset[str]
     """The names that occur in it, without those in ``cuts``."""
     cuts: tuple[tuple[int, int], ...] = ()
     """Members of a class that are for the host alone."""
@@ -86,19 +86,21 @@ def names_in(text: str) -> frozenset[str]:
 
 def macros(root: Node) -> dict[str, frozenset[str]]:
     """The macros that a source defines, with the names that each stands for."""
-    found: dict[str, frozenset[str]] = {}
+    bodies: dict[str, frozenset[str]] = {}
     for node in syntax.walk(root):
         if node.type in _MACROS:
             name = syntax.text(syntax.child(node, "name"))
             body = names_in(syntax.text(syntax.child(node, "value")))
-            found[name] = found.get(name, frozenset()) | body
-    return found
+            bodies[name] = bodies.get(name, frozenset()) | body
+    return bodies
 
 
-def device_words(known: Mapping[str, Collection[str]]) -> frozenset[str]:
+def device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
     """The words that make a declaration one for the device: those of CUDA, and macros of them."""
     words = set(_SPACES)
-    while more := {name for name, body in known.items() if not words.isdisjoint(body)} - words:
+    while (
+        more := {name for name, body in macro_bodies.items() if not words.isdisjoint(body)} - words
+    ):
         words |= more
     return frozenset(words)
 
@@ -144,21 +146,21 @@ def _declared(node: Node) -> Node:
 
 def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) -> Declaration:
     cuts = tuple(sorted(_host_members(inner, words)))
-    kept, at = "", node.start_byte
+    text, at = "", node.start_byte
     for start, end in (*cuts, (node.end_byte, node.end_byte)):
-        kept += data[at:start].decode("utf-8", "replace") + " "
+        text += data[at:start].decode("utf-8", "replace") + " "
         at = end
-    uses = names_in(kept)
+    used = names_in(text)
     where, names = _place(inner, words)
     if inner.type == "using_declaration" and where is Where.DEVICE:
-        uses = frozenset()
-    return Declaration(node.start_byte, node.end_byte, where, names, uses, cuts)
+        used = frozenset()
+    return Declaration(node.start_byte, node.end_byte, where, names, used, cuts)
 
 
 def _place(inner: Node, words: frozenset[str]) -> tuple[Where, frozenset[str]]:
     names = frozenset(_declared_names(inner))
     head = names_in(_head(inner))
-    if inner.type in _NAMED or _is_odd_class(inner):
+    if inner.type in _TYPES or _is_odd_class(inner):
         where = Where.EITHER
     elif not words.isdisjoint(head):
         where = Where.DEVICE
@@ -272,19 +274,19 @@ def _is_for_the_host(member: Node, words: frozenset[str]) -> bool:
     given = any(
         each.type in {"default_method_clause", "delete_method_clause"} for each in member.children
     )
-    kept = words | {"constexpr", "consteval"}
-    return head.isdisjoint(kept) and (not given or "__host__" in head)
+    device = words | {"constexpr", "consteval"}
+    return head.isdisjoint(device) and (not given or "__host__" in head)
 
 
 def _is_function(node: Node) -> bool:
     """Whether a declaration declares a function; a pointer to one stands in parentheses."""
     if node.type not in {"function_definition", "declaration", "field_declaration"}:
         return False
-    found = (
+    declarators = (
         _inside(each, "function_declarator") for each in node.children_by_field_name("declarator")
     )
-    named = (syntax.child(each, "declarator") for each in found if each is not None)
-    return any(each is not None and each.type != "parenthesized_declarator" for each in named)
+    names = (syntax.child(each, "declarator") for each in declarators if each is not None)
+    return any(each is not None and each.type != "parenthesized_declarator" for each in names)
 
 
 def _inside(node: Node | None, kind: str) -> Node | None:

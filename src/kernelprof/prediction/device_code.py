@@ -72,9 +72,9 @@ class Search:
     """Of ``-isystem``."""
     toolkit: Sequence[Path] = ()
 
-    def find(self, name: str, beside: Path) -> Path | None:
+    def find(self, name: str, folder_of_file: Path) -> Path | None:
         """The file of an include, written as ``<name>`` or ``"name"`` in a file of that folder."""
-        quoted = (beside, self.home) if name.startswith('"') else ()
+        quoted = (folder_of_file, self.home) if name.startswith('"') else ()
         for folder in (*quoted, *self.folders, self.home, *self.system, *self.toolkit):
             file: Path = folder / name[1:-1]
             if file.is_file():
@@ -87,8 +87,8 @@ class Search:
 
     def is_standard(self, name: str) -> bool:
         """Whether ``<name>`` is a header of C++ that libcu++ has."""
-        known = re.fullmatch(r"<[a-z_]+>", name) is not None
-        return known and any((each / _STANDARD / name[1:-1]).is_file() for each in self.toolkit)
+        plausible = re.fullmatch(r"<[a-z_]+>", name) is not None
+        return plausible and any((each / _STANDARD / name[1:-1]).is_file() for each in self.toolkit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _SourceFile:
     data: bytes
     folder: Path
     root: Node
-    heads: Node
+    signatures: Node
     """The same, without bodies if the parser cannot read them."""
     declared: list[Declaration] = field(default_factory=list)
     included: dict[int, Path] = field(default_factory=dict)
@@ -122,28 +122,28 @@ def device_code(
     kernel: str = "",
     *,
     spare: bool = True,
-    named: Callable[[Path], Path] = lambda path: path,
+    name_of: Callable[[Path], Path] = lambda path: path,
 ) -> DeviceCode:
     """Take the host's code out of a source and of the headers beside it.
 
     ``kernel`` is named beside what the device's code names. ``spare`` leaves out headers of CCCL
-    and of C++ that none of it seems to need. ``named`` gives the name of a header in messages.
+    and of C++ that none of it seems to need. ``name_of`` gives the name of a header in messages.
     Raises :class:`InputError` for a header that cannot be read.
     """
-    found = _read(source, search)
-    known: dict[str, frozenset[str]] = {}
-    for each in found.values():
+    files = _read(source, search)
+    macro_bodies: dict[str, frozenset[str]] = {}
+    for each in files.values():
         for name, body in macros(each.root).items():
-            known[name] = known.get(name, frozenset()) | body
-    words = device_words(known)
-    for each in found.values():
-        each.declared = declarations(each.data, each.heads, words)
-    every = [declared for each in found.values() for declared in each.declared]
-    used, kept = _needed(every, known, kernel)
-    writer = _Writer(search, used, spare, named)
-    texts = {path: writer.text(each, kept) for path, each in found.items()}
+            macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
+    words = device_words(macro_bodies)
+    for each in files.values():
+        each.declared = declarations(each.data, each.signatures, words)
+    every = [declared for each in files.values() for declared in each.declared]
+    used, retained = _find_device_declarations(every, macro_bodies, kernel)
+    writer = _Writer(search, used, spare, name_of)
+    texts = {path: writer.text(each, retained) for path, each in files.items()}
     main = texts.pop(None)
-    headers = {str(named(path)): text for path, text in texts.items() if path is not None}
+    headers = {str(name_of(path)): text for path, text in texts.items() if path is not None}
     return DeviceCode(
         main, {**headers, **writer.standard()}, tuple(dict.fromkeys(writer.missing)), writer.spared
     )
@@ -151,7 +151,7 @@ def device_code(
 
 def _read(source: str, search: Search) -> dict[Path | None, _SourceFile]:
     """The source, under ``None``, and the user's own files that it includes."""
-    found: dict[Path | None, _SourceFile] = {}
+    files: dict[Path | None, _SourceFile] = {}
     pending: deque[tuple[Path | None, str]] = deque([(None, source)])
     seen: set[Path] = set()
     size = 0
@@ -160,7 +160,7 @@ def _read(source: str, search: Search) -> dict[Path | None, _SourceFile]:
         text = text.removeprefix("\ufeff")
         folder = search.home if path is None else path.parent
         root = syntax.parse(text)
-        read = found[path] = _SourceFile(text.encode(), folder, root, parse_signatures(text, root))
+        read = files[path] = _SourceFile(text.encode(), folder, root, parse_signatures(text, root))
         for node, name in _includes(read.root):
             file = search.find(name, folder)
             if file is None or not search.is_own(file):
@@ -174,7 +174,7 @@ def _read(source: str, search: Search) -> dict[Path | None, _SourceFile]:
                 seen.add(file)
                 pending.append((file, text))
             read.included[node.start_byte] = file
-    return found
+    return files
 
 
 def _includes(root: Node) -> Iterable[tuple[Node, str]]:
@@ -184,20 +184,20 @@ def _includes(root: Node) -> Iterable[tuple[Node, str]]:
             yield node, name
 
 
-def _needed(
-    every: Sequence[Declaration], known: Mapping[str, frozenset[str]], kernel: str
+def _find_device_declarations(
+    every: Sequence[Declaration], macro_bodies: Mapping[str, frozenset[str]], kernel: str
 ) -> tuple[frozenset[str], frozenset[int]]:
     """The names that device code uses, and its declarations by their ``id``."""
     used = set(names_in(kernel))
     declared: set[str] = set()
-    kept: set[int] = set()
-    macros_left = dict(known)
+    retained: set[int] = set()
+    macros_left = dict(macro_bodies)
     fresh = [each for each in every if each.where is Where.DEVICE]
     waiting = [each for each in every if each.where in {Where.EITHER, Where.INSTANCE}]
     while fresh:
-        kept.update(map(id, fresh))
+        retained.update(map(id, fresh))
         declared.update(*(each.names for each in fresh))
-        used.update(*(each.uses for each in fresh))
+        used.update(*(each.used for each in fresh))
         while reached := used & macros_left.keys():
             used.update(*(macros_left.pop(name) for name in reached))
         fresh = [
@@ -205,40 +205,40 @@ def _needed(
             for each in waiting
             if not (used if each.where is Where.EITHER else declared).isdisjoint(each.names)
         ]
-        kept_now = set(map(id, fresh))
-        waiting = [each for each in waiting if id(each) not in kept_now]
+        fresh_ids = set(map(id, fresh))
+        waiting = [each for each in waiting if id(each) not in fresh_ids]
     gone = {
         name
         for each in every
-        if id(each) not in kept and each.where is not Where.ASSERTION
+        if id(each) not in retained and each.where is not Where.ASSERTION
         for name in each.names - declared
     }
     checked = [each for each in every if each.where is Where.ASSERTION]
-    kept.update(id(each) for each in checked if gone.isdisjoint(each.uses))
-    return frozenset(used), frozenset(kept)
+    retained.update(id(each) for each in checked if gone.isdisjoint(each.used))
+    return frozenset(used), frozenset(retained)
 
 
 class _Writer:
     """Writes files without what the device does not need, and keeps in mind which includes."""
 
     def __init__(
-        self, search: Search, used: frozenset[str], spare: bool, named: Callable[[Path], Path]
+        self, search: Search, used: frozenset[str], spare: bool, name_of: Callable[[Path], Path]
     ) -> None:
         self._search = search
         self._used = used
         self._spare = spare
-        self._named = named
+        self._name_of = name_of
         self._standard = set(BROUGHT if self._wanted("std") else ())
         self.missing: list[str] = []
         self.spared = False
 
-    def text(self, file: _SourceFile, kept: frozenset[int]) -> str:
+    def text(self, file: _SourceFile, retained: frozenset[int]) -> str:
         """What is compiled of a file."""
         data = bytearray(file.data)
         if _OF_STD.search(file.data) and not self._wanted("std"):
             self.spared = True
         for declared in file.declared:
-            cuts = declared.cuts if id(declared) in kept else ((declared.start, declared.end),)
+            cuts = declared.cuts if id(declared) in retained else ((declared.start, declared.end),)
             for start, end in cuts:
                 data[start:end] = _blank(bytes(data[start:end]))
         changes = [
@@ -265,15 +265,15 @@ class _Writer:
         """What an include becomes; ``None`` if it stays."""
         own = file.included.get(node.start_byte)
         if own is not None:
-            return f'#include "{self._named(own)}"'
-        found = self._search.find(name, file.folder)
-        if found is not None and found.name not in _GRAPHICS:
+            return f'#include "{self._name_of(own)}"'
+        match = self._search.find(name, file.folder)
+        if match is not None and match.name not in _GRAPHICS:
             folder = name[1:].partition("/")[0]
-            if self._search.is_own(found) or folder not in _CCCL or self._wanted(folder):
+            if self._search.is_own(match) or folder not in _CCCL or self._wanted(folder):
                 return None
             self.spared = True
             return ""
-        if found is not None or not self._search.is_standard(name):
+        if match is not None or not self._search.is_standard(name):
             self.missing.append(name)
             return ""
         if self._wanted("std"):
@@ -285,7 +285,7 @@ class _Writer:
 
 def _blank(data: bytes) -> bytes:
     """Spaces in the place of code, with its lines, and with what the preprocessor reads there."""
-    kept = bytearray(re.sub(rb"[^\r\n]", b" ", data))
+    blank = bytearray(re.sub(rb"[^\r\n]", b" ", data))
     for directive in _DIRECTIVE.finditer(data):
-        kept[directive.start() : directive.end()] = directive[0]
-    return bytes(kept)
+        blank[directive.start() : directive.end()] = directive[0]
+    return bytes(blank)

@@ -125,7 +125,7 @@ class Estimate:
         # Little's law: the blocks that were run issue as often as those of the whole launch.
         cycles = warps / min(issued, 1.0)
         yield "warp_cycles_per_instruction", cycles
-        for name, each in _spread(run, cycles).items():
+        for name, each in _scale_stalls(run, cycles).items():
             yield f"stall_{name}", each
 
 
@@ -163,19 +163,19 @@ def estimate(
     )
 
 
-def _spread(run: SmTimes, cycles: float) -> dict[str, float]:
+def _scale_stalls(run: SmTimes, cycles: float) -> dict[str, float]:
     """Cycles of a warp for each instruction by what it waits for, ``cycles`` together.
 
     What the code fixes stays as it is: an instruction is issued, and waits for the one before it.
     """
     instructions = max(run.instructions, 1.0)
-    found = {name: run.stalls.get(name, 0.0) / instructions for name in STALLS}
+    cycles_by_reason = {name: run.stalls.get(name, 0.0) / instructions for name in STALLS}
     others = [name for name in STALLS if name not in _FIXED]
-    waits = sum(found[name] for name in others)
-    left = cycles - sum(found[name] for name in _FIXED)
+    waits = sum(cycles_by_reason[name] for name in others)
+    left = cycles - sum(cycles_by_reason[name] for name in _FIXED)
     if waits > 0 and left > 0:
-        found |= {name: found[name] * left / waits for name in others}
-    return found
+        cycles_by_reason |= {name: cycles_by_reason[name] * left / waits for name in others}
+    return cycles_by_reason
 
 
 def _percent(part: float, whole: float) -> float:

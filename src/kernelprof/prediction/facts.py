@@ -26,14 +26,14 @@ _DIGITS: Final = 8
 times, and then one change of it has a wrong line beside the right one."""
 
 
-def facts_of_code(found: CompiledSource) -> PredictionFacts:
+def facts_of_code(compiled: CompiledSource) -> PredictionFacts:
     """What is known of a kernel that was compiled and not run."""
-    spec, source = found.spec, found.source
+    spec, source = compiled.spec, compiled.source
     hashes = launch_hashes(source, spec)
     return PredictionFacts(
         counted=Predicted(
-            arch=found.arch,
-            code=digest(found.code),
+            arch=compiled.arch,
+            code=digest(compiled.code),
             blocks=0,
             blocks_run=0,
             file=str(source),
@@ -44,17 +44,17 @@ def facts_of_code(found: CompiledSource) -> PredictionFacts:
             sha256=hashes.source,
             specification=spec.document(),
             specification_sha256=hashes.specification,
-            compiler=found.compiler,
-            compile_flags=found.built.options,
+            compiler=compiled.compiler,
+            compile_flags=compiled.built.options,
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
-            compiler_warnings=found.built.warnings,
-            inferred=found.overrides.remarks,
+            compiler_warnings=compiled.built.warnings,
+            inferred=compiled.overrides.remarks,
         ),
     )
 
 
-def mistake(found: CompiledSource, error: KernelprofError) -> Mistake | None:
+def mistake(compiled: CompiledSource, error: KernelprofError) -> Mistake | None:
     """What is wrong with a kernel by the error that its prediction ended with.
 
     ``None`` where the error is no mistake of the kernel.
@@ -63,29 +63,29 @@ def mistake(found: CompiledSource, error: KernelprofError) -> Mistake | None:
     fault = error.__cause__
     if isinstance(fault, FaultError):
         lines = () if fault.instruction is None else fault.instruction.lines
-        return Mistake(what, details, *SourcePaths(found.source).of(lines))
+        return Mistake(what, details, *SourcePaths(compiled.source).place_of(lines))
     return Mistake(what, details) if isinstance(error, WrongResultError) else None
 
 
-def facts(found: Prediction) -> PredictionFacts:
+def facts(prediction: Prediction) -> PredictionFacts:
     """What a prediction says beside its capture."""
-    known, spec = facts_of_code(found.compiled), found.compiled.spec
+    facts_of_source, spec = facts_of_code(prediction.compiled), prediction.compiled.spec
     return replace(
-        known,
+        facts_of_source,
         counted=replace(
-            known.counted,
-            blocks=found.blocks,
-            blocks_run=found.blocks_run,
-            accesses=found.by_line.accesses,
-            lines=found.by_line.work,
+            facts_of_source.counted,
+            blocks=prediction.blocks,
+            blocks_run=prediction.blocks_run,
+            accesses=prediction.by_line.accesses,
+            lines=prediction.by_line.lines,
         ),
-        intervals=intervals(found.capture),
+        intervals=intervals(prediction.capture),
         correctness=None
         if spec.reference == NO_REFERENCE
         else CorrectnessFacts(
             passed=True,
             reference=spec.reference,
-            largest_error=max((each.error for each in found.checked), default=None),
+            largest_error=max((each.error for each in prediction.checked), default=None),
             tolerance=spec.tolerance,
             sizes=spec.check_sizes,
         ),

@@ -21,7 +21,7 @@ _FAR: Final = 1 << 20
 _SIGN: Final = 1 << 31
 
 
-def described(fault: AccessError, bound: BoundLaunch) -> str:
+def describe_address(fault: AccessError, bound: BoundLaunch) -> str:
     """How the first address at fault lies to what the kernel was given."""
     address = int(fault.addresses[0])
     if fault.space == "global":
@@ -37,7 +37,7 @@ def described(fault: AccessError, bound: BoundLaunch) -> str:
     if at >= _SIGN:
         at -= 2 * _SIGN
     whole = f"{fault.space} memory, of which a {whose} has {size} bytes"
-    return _said(fault, at, size, what=f"byte {at}", whole=whole)
+    return _describe_access(fault, at, size, what=f"byte {at}", whole=whole)
 
 
 def _in_arrays(fault: AccessError, address: int, bound: BoundLaunch) -> str:
@@ -57,10 +57,10 @@ def _in_arrays(fault: AccessError, address: int, bound: BoundLaunch) -> str:
     element = _element_bytes(near, bound)
     if element is None:
         whole = f"{near.name}, which has {near.size} bytes"
-        return _said(fault, at, near.size, what=f"byte {at}", whole=whole)
+        return _describe_access(fault, at, near.size, what=f"byte {at}", whole=whole)
     whole = f"{near.name}, which has {near.size // element} elements ({near.size} bytes)"
     what = f"{near.name}[{at // element}]"
-    return _said(fault, at, near.size, what=what, whole=whole, element=element)
+    return _describe_access(fault, at, near.size, what=what, whole=whole, element=element)
 
 
 def _nearest(address: int, buffers: Iterable[Buffer]) -> Buffer | None:
@@ -78,7 +78,7 @@ def _element_bytes(buffer: Buffer, bound: BoundLaunch) -> int | None:
     return None if array is None else storage_type(array.argument.element).itemsize
 
 
-def _said(
+def _describe_access(
     fault: AccessError, at: int, size: int, *, what: str, whole: str, element: int = 1
 ) -> str:
     """How an access at byte ``at`` lies to ``whole``, which has ``size`` bytes."""

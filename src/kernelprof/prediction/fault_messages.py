@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.run.faults import ILLEGAL_ACCESS, MISALIGNED
 from kernelprof.launch.run.trial import LaunchError
-from kernelprof.prediction.fault_addresses import described
+from kernelprof.prediction.fault_addresses import describe_address
 from kernelprof.prediction.lines import SourcePaths
 from sassim.faults import (
     FOR_PHASE,
@@ -82,7 +82,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
 
 
 @contextmanager
-def told(bound: BoundLaunch, source: Path, kernel: str) -> Iterator[None]:
+def translate_faults(bound: BoundLaunch, source: Path, kernel: str) -> Iterator[None]:
     """Raise mistakes of a kernel as the errors of a launch that they are.
 
     ``kernel`` is its name in the source.
@@ -112,10 +112,10 @@ class _Words:
         ):
             hint = _ARRIVALS
         there = _threads_of(fault)
-        found = next((line for each in there if (line := self._line(each.instruction))), None)
+        line = next((line for each in there if (line := self._line(each.instruction))), None)
         where = str(self._source)
-        if found is not None:
-            where = f"{self._files.name(found.file)}:{found.number}"
+        if line is not None:
+            where = f"{self._files.name(line.file)}:{line.number}"
         hints = dict.fromkeys([hint, *(_instruction(each.instruction) for each in there)])
         return LaunchError(
             "\n".join([f"{what or fault.diagnosis}:", *self._details(fault)]),
@@ -139,7 +139,7 @@ class _Words:
         if isinstance(fault, UninitializedReadError):
             what = f"Uninitialized __{fault.space}__ memory {kind}"
         first, last = self._who(at)
-        address = described(fault, self._bound)
+        address = describe_address(fault, self._bound)
         return [f"{what} of size {fault.size} bytes", first, f"{last}:", address]
 
     def _race(self, fault: RaceError) -> list[str]:

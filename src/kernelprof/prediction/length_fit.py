@@ -57,8 +57,8 @@ def _line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     other = next(((a, b) for a, b in others if a != x), None)
     if other is None:
         return (0, y) if x == 1 and all(b == y for _, b in others) else None
-    times, rest = divmod(y - other[1], x - other[0])
+    times, remainder = divmod(y - other[1], x - other[0])
     more = y - times * x
-    if rest or not 0 < times <= _MOST_TIMES or abs(more) > max(times, 64):
+    if remainder or not 0 < times <= _MOST_TIMES or abs(more) > max(times, 64):
         return None
     return (times, more) if all(times * a + more == b for a, b in values) else None

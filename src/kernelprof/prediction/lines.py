@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.lanes import Array
     from sassim.sass.listing import SourceLine
 
-    Place = tuple[str, int]
+    FileLine = tuple[str, int]
     Key = tuple[str, int, str, str, int]
     Pattern = tuple[int, int]
 
@@ -33,13 +33,13 @@ class ByLine:
 
     accesses: tuple[PredictedAccess, ...]
     """Those first that move the most."""
-    work: tuple[LineWork, ...]
+    lines: tuple[LineWork, ...]
 
 
-def by_line(counted: LaunchCounters, source: Path) -> ByLine:
+def by_line(counters: LaunchCounters, source: Path) -> ByLine:
     """What was counted, by line; files are named as ``source`` is."""
     places = SourcePaths(source)
-    return ByLine(_accesses(counted, places), _work(counted, places))
+    return ByLine(_accesses(counters, places), _lines(counters, places))
 
 
 class SourcePaths:
@@ -50,7 +50,7 @@ class SourcePaths:
         self._folder = source.resolve().parent
         self._real = str(source.resolve())
 
-    def of(self, lines: tuple[SourceLine, ...]) -> Place:
+    def place_of(self, lines: tuple[SourceLine, ...]) -> FileLine:
         """The innermost line that is in the source; where none is, the innermost of all."""
         own = next((each for each in lines if each.file == self._real), None)
         chosen = own or next(iter(lines), None)
@@ -64,40 +64,40 @@ class SourcePaths:
         return file if inside.startswith("..") else str(self._source.parent / inside)
 
 
-def _accesses(counted: LaunchCounters, places: SourcePaths) -> tuple[PredictedAccess, ...]:
+def _accesses(counters: LaunchCounters, places: SourcePaths) -> tuple[PredictedAccess, ...]:
     """What each line asks of memory, by kind, width and pattern; the most moving first."""
     groups: dict[tuple[Key, Pattern], list[AccessCounters]] = defaultdict(list)
-    for each in counted.block_counters.accesses.values():
+    for each in counters.block_counters.accesses.values():
         if each.space == BULK:
             continue
-        file, line = places.of(each.instruction.lines)
+        file, line = places.place_of(each.instruction.lines)
         key = file, line, each.space, each.kind, each.size
-        groups[key, _pattern(counted, each)].append(each)
-    found = [
+        groups[key, _pattern(counters, each)].append(each)
+    accesses = [
         PredictedAccess(
             *key,
             instructions=len(group),
-            requests=_amount(counted, group, "requests") or Amount(0, 0, 0),
-            sectors=_amount(counted, group, "sectors"),
-            wavefronts=_amount(counted, group, "wavefronts"),
-            ideal=_amount(counted, group, "ideal"),
+            requests=_amount(counters, group, "requests") or Amount(0, 0, 0),
+            sectors=_amount(counters, group, "sectors"),
+            wavefronts=_amount(counters, group, "wavefronts"),
+            ideal=_amount(counters, group, "ideal"),
         )
         for (key, _), group in groups.items()
     ]
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(accesses, key=_order))
 
 
-def _pattern(counted: LaunchCounters, each: AccessCounters) -> Pattern:
+def _pattern(counters: LaunchCounters, each: AccessCounters) -> Pattern:
     """What a request takes, in whole sectors or wavefronts, and ideally.
 
     Two arrays that one line reads are told apart by it: one of them may be a broadcast. Copies of
     an instruction in an unrolled loop have the same.
     """
-    requests = counted.total(each.counts["requests"]).value or 1.0
+    requests = counters.total(each.counts["requests"]).value or 1.0
     moved = each.counts.get("sectors", each.counts.get("wavefronts"))
     sides = (moved, each.counts.get("ideal"))
     first, second = (
-        -1 if side is None else round(counted.total(side).value / requests) for side in sides
+        -1 if side is None else round(counters.total(side).value / requests) for side in sides
     )
     return first, second
 
@@ -107,10 +107,10 @@ def _order(each: PredictedAccess) -> tuple[float, str, int]:
     return (-moved.value if moved else 0.0, each.file, each.line)
 
 
-def _amount(counted: LaunchCounters, group: Iterable[AccessCounters], name: str) -> Amount | None:
+def _amount(counters: LaunchCounters, group: Iterable[AccessCounters], name: str) -> Amount | None:
     """A count of several instructions together, whose intervals would be too wide one by one."""
-    known = [each.counts[name] for each in group if name in each.counts]
-    return amount(counted.total(sum(known[1:], known[0]))) if known else None
+    counts = [each.counts[name] for each in group if name in each.counts]
+    return amount(counters.total(sum(counts[1:], counts[0]))) if counts else None
 
 
 def amount(total: Total) -> Amount:
@@ -122,16 +122,16 @@ def _number(value: float) -> int | float:
     return int(value) if float(value).is_integer() else float(f"{value:.7g}")
 
 
-def _work(counted: LaunchCounters, places: SourcePaths) -> tuple[LineWork, ...]:
+def _lines(counters: LaunchCounters, places: SourcePaths) -> tuple[LineWork, ...]:
     """The instructions of each line with their threads, in the order of the lines."""
-    found: dict[Place, tuple[Array, Array]] = {}
-    for instruction, warps, threads in counted.executed():
-        place = places.of(instruction.lines)
-        before = found.get(place)
-        found[place] = (
+    by_place: dict[FileLine, tuple[Array, Array]] = {}
+    for instruction, warps, threads in counters.executed():
+        place = places.place_of(instruction.lines)
+        before = by_place.get(place)
+        by_place[place] = (
             (warps, threads) if before is None else (before[0] + warps, before[1] + threads)
         )
     return tuple(
-        LineWork(*place, amount(counted.total(warps)), amount(counted.total(threads)))
-        for place, (warps, threads) in sorted(found.items())
+        LineWork(*place, amount(counters.total(warps)), amount(counters.total(threads)))
+        for place, (warps, threads) in sorted(by_place.items())
     )

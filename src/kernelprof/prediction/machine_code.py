@@ -82,10 +82,10 @@ def machine_code(
         try:
             return compiler.cubin(text, options, target, home)
         except CompileError as error:
-            said = error.what.replace(str(source.resolve()), str(source))
-            raise compile_failure(source, said, kernel=spec.kernel) from error
+            log = error.what.replace(str(source.resolve()), str(source))
+            raise compile_failure(source, log, kernel=spec.kernel) from error
 
-    built = build_kernel(spec, source, arch, cubin, compiler.named(source))
+    built = build_kernel(spec, source, arch, cubin, compiler.debug_name(source))
     try:
         text = disassemble(built.cubin, tools.nvdisasm, meanwhile)
     except DisassemblerError as error:

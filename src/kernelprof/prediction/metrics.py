@@ -41,7 +41,7 @@ _GLOBAL: Final = {
 
 
 def capture_of(
-    counted: LaunchCounters, cubin: bytes, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
+    counters: LaunchCounters, cubin: bytes, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
 ) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known.
 
@@ -51,9 +51,9 @@ def capture_of(
     and for a GPU that the model was never compared with one without any time.
     """
     capability = capability_of(arch)
-    fits = _occupancy(counted, resolved, capability)
-    columns = _columns(Origin.PREDICTED, _counts(counted, capability))
-    columns |= _columns(Origin.COMPILER, _resources(counted, resolved, capability, fits))
+    fits = _occupancy(counters, resolved, capability)
+    columns = _columns(Origin.PREDICTED, _counts(counters, capability))
+    columns |= _columns(Origin.COMPILER, _resources(counters, resolved, capability, fits))
     launch = Launch(
         id="0",
         kernel=spec.kernel,
@@ -63,44 +63,44 @@ def capture_of(
     )
     counts = Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
     in_time = fits and estimate(
-        counted,
+        counters,
         cubin,
         capability,
         resident=fits.resident,
         shared_bytes=shared_bytes(
-            counted.launch.program.image.resources, resolved.shared_bytes, capability
+            counters.launch.program.image.resources, resolved.shared_bytes, capability
         ),
     )
-    found = _in_time(counts, in_time) if in_time else counts
-    return _with_ends(found, counted, capability)
+    capture = _in_time(counts, in_time) if in_time else counts
+    return _with_ends(capture, counters, capability)
 
 
-def _in_time(counts: Capture, found: Estimate) -> Capture:
+def _in_time(counts: Capture, in_time: Estimate) -> Capture:
     """A capture with what takes time as well, and what it could be as well."""
 
     def at(factor: float, *, waits: bool) -> Capture:
-        more = _columns(Origin.PREDICTED, found.values(factor, waits=waits))
+        more = _columns(Origin.PREDICTED, in_time.values(factor, waits=waits))
         return replace(counts, columns={**counts.columns, **more})
 
     cases = [at(each, waits=False) for each in (1.0, *TIMES)]
-    if not found.gpu.validated:
+    if not in_time.gpu.validated:
         cases.append(counts)
     return replace(at(1.0, waits=True), cases=tuple(cases))
 
 
-def _with_ends(capture: Capture, counted: LaunchCounters, capability: tuple[int, int]) -> Capture:
+def _with_ends(capture: Capture, counters: LaunchCounters, capability: tuple[int, int]) -> Capture:
     """With where each value lies that is not known exactly: from the sample, or, where a model of
     caches and time says it, as far off as the model was on the corpus.
     """
     ends: dict[str, tuple[float, float]] = {}
-    for name, spread in spreads().items():
+    for name, error in spreads().items():
         metric = catalogue()[name]
         column = capture.columns.get(metric.ncu[0])
         if column is not None:
             predicted = float(column.values[0])
-            low, high = spread.around(predicted)
+            low, high = error.around(predicted)
             ends[name] = low, min(high, max(100.0, predicted)) if metric.unit == "%" else high
-    for name, value in _counts(counted, capability):
+    for name, value in _counts(counters, capability):
         if isinstance(value, Total) and not value.exact:
             ends[name] = max(value.low, 0.0), value.high
     columns = dict(capture.columns)
@@ -119,58 +119,72 @@ def intervals(capture: Capture) -> dict[str, tuple[float, float]]:
 
 def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
     """Values under the names that ``ncu`` gives them; without those that are not known."""
-    found = {}
+    columns = {}
     for name, value in values:
         if value is None:
             continue
         metric = catalogue()[name]
         number = value.value if isinstance(value, Total) else value
         array = np.array([number], np.float64)
-        found[metric.ncu[0]] = MetricColumn(metric.ncu[0], array, metric.unit, metric.unit, origin)
-    return found
+        columns[metric.ncu[0]] = MetricColumn(
+            metric.ncu[0], array, metric.unit, metric.unit, origin
+        )
+    return columns
 
 
-def _counts(counted: LaunchCounters, capability: tuple[int, int]) -> Values:
+def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
     """What the sample of blocks says."""
-    executed = counted.instructions()
-    yield "instructions", counted.total(executed)
-    yield "threads_per_instruction", counted.ratio(counted.threads(), executed)
+    executed = counters.instructions()
+    yield "instructions", counters.total(executed)
+    yield "threads_per_instruction", counters.ratio(counters.threads(), executed)
     for what, kinds in _GLOBAL.items():
-        requests = counted.total(counted.accesses("requests", _of("global", *kinds)))
+        requests = counters.total(counters.accesses("requests", _accesses_to("global", *kinds)))
         yield f"global_{what}_requests", requests
         if what in ("load", "store"):
-            sectors = counted.total(counted.accesses("sectors", _of("global", *kinds)))
+            sectors = counters.total(counters.accesses("sectors", _accesses_to("global", *kinds)))
             yield f"global_{what}_sectors", sectors
-    yield "global_sectors", counted.total(counted.accesses("sectors", _of("global")))
-    yield "global_sectors_ideal", counted.total(counted.accesses("ideal", _of("global")))
-    yield "shared_wavefronts", counted.total(counted.accesses("wavefronts", _of("shared")))
-    yield "shared_wavefronts_ideal", counted.total(counted.accesses("ideal", _of("shared")))
-    local = counted.accesses("sectors", _of("local"))
-    yield "local_sectors", counted.total(local)
+    yield "global_sectors", counters.total(counters.accesses("sectors", _accesses_to("global")))
+    yield "global_sectors_ideal", counters.total(counters.accesses("ideal", _accesses_to("global")))
+    yield (
+        "shared_wavefronts",
+        counters.total(counters.accesses("wavefronts", _accesses_to("shared"))),
+    )
+    yield (
+        "shared_wavefronts_ideal",
+        counters.total(counters.accesses("ideal", _accesses_to("shared"))),
+    )
+    local = counters.accesses("sectors", _accesses_to("local"))
+    yield "local_sectors", counters.total(local)
     if capability >= _FIRST_WITH_BULK:
-        yield "tma_loads", counted.total(counted.accesses("requests", _of(BULK, "load")))
-        yield "tma_load_sectors", counted.total(counted.accesses("sectors", _of(BULK, "load")))
-        yield "tma_store_sectors", counted.total(counted.accesses("sectors", _of(BULK, "store")))
+        yield "tma_loads", counters.total(counters.accesses("requests", _accesses_to(BULK, "load")))
+        yield (
+            "tma_load_sectors",
+            counters.total(counters.accesses("sectors", _accesses_to(BULK, "load"))),
+        )
+        yield (
+            "tma_store_sectors",
+            counters.total(counters.accesses("sectors", _accesses_to(BULK, "store"))),
+        )
         yield "tma_reduction_sectors", 0.0
     if not local.any():
-        yield "local_load_sectors", counted.total(local)
-        yield "local_store_sectors", counted.total(local)
+        yield "local_load_sectors", counters.total(local)
+        yield "local_store_sectors", counters.total(local)
 
 
-def _of(space: str, *kinds: str) -> Callable[[AccessCounters], bool]:
+def _accesses_to(space: str, *kinds: str) -> Callable[[AccessCounters], bool]:
     return lambda each: each.space == space and (not kinds or each.kind in kinds)
 
 
 def _occupancy(
-    counted: LaunchCounters, resolved: ResolvedLaunch, capability: tuple[int, int]
+    counters: LaunchCounters, resolved: ResolvedLaunch, capability: tuple[int, int]
 ) -> Occupancy | None:
     """The blocks that an SM holds; ``None`` for an architecture of which that is not known."""
-    resources = counted.launch.program.image.resources
-    known = architecture(capability)
-    if known is None or known.residency is None:
+    resources = counters.launch.program.image.resources
+    sm = architecture(capability)
+    if sm is None or sm.residency is None:
         return None
     return occupancy(
-        known.residency,
+        sm.residency,
         threads=math.prod(resolved.block),
         registers=resources.registers,
         shared_bytes=shared_bytes(resources, resolved.shared_bytes, capability),
@@ -178,23 +192,23 @@ def _occupancy(
 
 
 def _resources(
-    counted: LaunchCounters,
+    counters: LaunchCounters,
     resolved: ResolvedLaunch,
     capability: tuple[int, int],
-    found: Occupancy | None,
+    fits: Occupancy | None,
 ) -> Iterator[tuple[str, float]]:
     """What the compiler decided, and what follows from it."""
-    resources = counted.launch.program.image.resources
+    resources = counters.launch.program.image.resources
     yield "grid_size", float(math.prod(resolved.grid))
     yield "block_size", float(math.prod(resolved.block))
     yield "registers_per_thread", float(resources.registers)
-    taken = shared_bytes(resources, resolved.shared_bytes, capability)
-    yield "shared_memory_per_block", float(taken)
-    if found is None:
+    shared = shared_bytes(resources, resolved.shared_bytes, capability)
+    yield "shared_memory_per_block", float(shared)
+    if fits is None:
         return
-    yield "block_limit_registers", float(found.registers)
-    yield "block_limit_warps", float(found.warps)
-    yield "block_limit_blocks", float(found.blocks)
-    if found.shared is not None and found.shared == found.resident:
-        yield "block_limit_shared_mem", float(found.shared)
-    yield "theoretical_occupancy", found.percent
+    yield "block_limit_registers", float(fits.registers)
+    yield "block_limit_warps", float(fits.warps)
+    yield "block_limit_blocks", float(fits.blocks)
+    if fits.shared is not None and fits.shared == fits.resident:
+        yield "block_limit_shared_mem", float(fits.shared)
+    yield "theoretical_occupancy", fits.percent

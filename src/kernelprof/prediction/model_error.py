@@ -38,5 +38,5 @@ class ModelError:
 @cache
 def spreads() -> Mapping[str, ModelError]:
     """By canonical name; a metric that was never compared with a measurement has none."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return MappingProxyType({name: ModelError(**each) for name, each in found.items()})
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return MappingProxyType({name: ModelError(**each) for name, each in tables.items()})

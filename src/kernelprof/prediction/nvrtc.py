@@ -34,7 +34,7 @@ class _Program(NamedTuple):
 class CompilerResult(NamedTuple):
     """What NVRTC made of a program; one that does not compile has no cubin."""
 
-    said: str
+    log: str
     cubin: bytes | None = None
     entry: str | None = None
     """The mangled name of the expression that was asked for."""
@@ -76,32 +76,32 @@ def _compiled(nvrtc: Any, given: _Program) -> CompilerResult:
         words = [os.fsencode(each) for each in options]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
         log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
-        said = log.rstrip(b"\0").decode("utf-8", "replace")
+        log_text = log.rstrip(b"\0").decode("utf-8", "replace")
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
-            return CompilerResult(said)
+            return CompilerResult(log_text)
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
             raise InputError(
-                f"an option that nvcc takes is none of NVRTC's: {said.strip()}",
+                f"an option that nvcc takes is none of NVRTC's: {log_text.strip()}",
                 hint="leave it out of [compile] flags, or measure the kernel on a GPU",
             )
-        _check(nvrtc, result, said)
+        _check(nvrtc, result, log_text)
         entry = None
         if expression is not None:
             result, lowered = nvrtc.nvrtcGetLoweredName(program, expression.encode())
             entry = None if result else lowered.decode()
         return CompilerResult(
-            said, _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), entry
+            log_text, _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), entry
         )
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
 
-def _check(nvrtc: Any, result: Any, said: str = "") -> None:
+def _check(nvrtc: Any, result: Any, log: str = "") -> None:
     """Raise :class:`MissingToolError` where NVRTC failed for a reason of its own."""
     if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         _, name = nvrtc.nvrtcGetErrorString(result)
         raise MissingToolError(
-            " ".join(["NVRTC failed:", name.decode(), *said.split()]),
+            " ".join(["NVRTC failed:", name.decode(), *log.split()]),
             hint=f"install it again: {HOW_TO_GET} --force-reinstall",
         )
 

@@ -12,7 +12,7 @@ from kernelprof.model.numbers import quantity
 from kernelprof.model.specification import is_version
 from kernelprof.prediction.binding import bind, bytes_of
 from kernelprof.prediction.checking import check
-from kernelprof.prediction.fault_messages import told
+from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.lines import SourcePaths, by_line
 from kernelprof.prediction.metrics import capture_of
 from kernelprof.prediction.problems import NotRunnableError
@@ -54,81 +54,87 @@ class Prediction:
     blocks_run: int
 
 
-def predict(found: CompiledSource, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
+def predict(compiled: CompiledSource, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
     """Check the result of a compiled kernel and count what it does.
 
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
     arrays, and :class:`NotRunnableError` for what only a GPU can run.
     """
-    progress(f"{found.source.name}: checking its result")
+    progress(f"{compiled.source.name}: checking its result")
     # NVRTC, which compiles another version, is in a fork what it was made for no more.
-    here = is_version(found.spec.reference)
-    with WorkerProcess(lambda: _checked(found), here=here) as checking:
+    here = is_version(compiled.spec.reference)
+    with WorkerProcess(lambda: _check_result(compiled), here=here) as checking:
         try:
-            counted, capture = _counted(found, progress, seconds, checking.refuse_failed)
+            counters, capture = _count_launch(compiled, progress, seconds, checking.refuse_failed)
         except Exception:
-            progress(f"{found.source.name}: checking its result")
+            progress(f"{compiled.source.name}: checking its result")
             checking.result()  # what is wrong with it comes first
             raise
-        progress(f"{found.source.name}: checking its result")
+        progress(f"{compiled.source.name}: checking its result")
         checked = checking.result()
         return Prediction(
-            compiled=found,
+            compiled=compiled,
             capture=capture,
-            by_line=by_line(counted, found.source),
+            by_line=by_line(counters, compiled.source),
             checked=checked,
-            blocks=sum(every for _, every in counted.sample.counts),
-            blocks_run=len(counted.sample.blocks),
+            blocks=sum(every for _, every in counters.sample.counts),
+            blocks_run=len(counters.sample.blocks),
         )
 
 
-def _checked(found: CompiledSource) -> tuple[CheckedOutput, ...]:
-    source, spec = found.source, found.spec
+def _check_result(compiled: CompiledSource) -> tuple[CheckedOutput, ...]:
+    source, spec = compiled.source, compiled.spec
     folder = (spec.path or source).parent
-    with _explained(found):
-        small = bind(found.code, found.built, spec.resolve(spec.check_sizes), folder, str(source))
-        return check(spec, small, folder, source, found.arch)
+    with _explain_errors(compiled):
+        small = bind(
+            compiled.code, compiled.built, spec.resolve(spec.check_sizes), folder, str(source)
+        )
+        return check(spec, small, folder, source, compiled.arch)
 
 
-def _counted(
-    found: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
+def _count_launch(
+    compiled: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
 ) -> tuple[LaunchCounters, Capture]:
-    source, spec, built, code = found.source, found.spec, found.built, found.code
+    source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
     folder = (spec.path or source).parent
     progress(f"{source.name}: counting what it does")
-    with _explained(found):
+    with _explain_errors(compiled):
         bound = bind(code, built, spec.resolve(), folder, str(source))
-        with told(bound, source, spec.kernel):
-            counted = count(bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile)
+        with translate_faults(bound, source, spec.kernel):
+            counters = count(
+                bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile
+            )
         progress(f"{source.name}: working out how long it takes")
-        return counted, capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
+        return counters, capture_of(counters, built.cubin, spec, bound.resolved, compiled.arch)
 
 
 @contextmanager
-def _explained(found: CompiledSource) -> Iterator[None]:
+def _explain_errors(compiled: CompiledSource) -> Iterator[None]:
     """Say where an instruction stands that cannot be carried out, and what memory is taken."""
     try:
         yield
     except MemoryError as error:
-        raise _too_large(found) from error
+        raise _too_large(compiled) from error
     except NotKnownError as error:
-        file, line = SourcePaths(found.source).of(error.instruction.lines)
-        where = f"{file}:{line}" if line else str(found.source)
+        file, line = SourcePaths(compiled.source).place_of(error.instruction.lines)
+        where = f"{file}:{line}" if line else str(compiled.source)
         raise NotRunnableError(error.what, where=where) from error
     except SassimError as error:
         raise KernelprofError(error.what, where=error.where, hint=error.hint) from error
 
 
-def _too_large(found: CompiledSource) -> NotRunnableError:
+def _too_large(compiled: CompiledSource) -> NotRunnableError:
     """That there is not the memory for a launch, and what its arrays take."""
-    at = found.spec.resolve()
-    taken = {name: bytes_of(array) for name, array in at.arrays.items()}
-    ordered = sorted(taken, key=lambda name: -taken[name])
-    named = ", ".join(f"{name} {quantity(taken[name], 'byte')}" for name in ordered[:_MOST_NAMED])
+    at = compiled.spec.resolve()
+    sizes_in_bytes = {name: bytes_of(array) for name, array in at.arrays.items()}
+    ordered = sorted(sizes_in_bytes, key=lambda name: -sizes_in_bytes[name])
+    largest = ", ".join(
+        f"{name} {quantity(sizes_in_bytes[name], 'byte')}" for name in ordered[:_MOST_NAMED]
+    )
     sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
     return NotRunnableError(
-        f"there is not enough memory here to carry this out; its arrays take {named}",
-        where=str(found.source),
+        f"there is not enough memory here to carry this out; its arrays take {largest}",
+        where=str(compiled.source),
         hint=f"take a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
     )
 

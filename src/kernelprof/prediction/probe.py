@@ -63,7 +63,7 @@ class _Reaching(Observer):
 
     def __init__(self, deadline: float) -> None:
         super().__init__()
-        self.found: dict[str, ReachedBytes] = {}
+        self.reached: dict[str, ReachedBytes] = {}
         self.shared_end = 0
         """Behind the last byte of shared memory that is accessed."""
         self._deadline = deadline
@@ -98,8 +98,10 @@ class _Reaching(Observer):
             if inside.size:
                 first = int(inside.min()) - buffer.base
                 end = int(inside.max()) - buffer.base + size
-                known = self.found.get(buffer.name, ReachedBytes(first, end))
-                self.found[buffer.name] = ReachedBytes(min(known.first, first), max(known.end, end))
+                previous = self.reached.get(buffer.name, ReachedBytes(first, end))
+                self.reached[buffer.name] = ReachedBytes(
+                    min(previous.first, first), max(previous.end, end)
+                )
 
 
 class Probe:
@@ -166,8 +168,8 @@ class Probe:
             counters = _Reaching(deadline)
             self._run(self.bound(sizes, elements, limits), counters, brief=False)
         static = self.code.image.resources.shared_bytes  # with what the system reserves
-        counters.found[DYNAMIC_SHARED] = ReachedBytes(0, max(0, counters.shared_end - static))
-        return counters.found
+        counters.reached[DYNAMIC_SHARED] = ReachedBytes(0, max(0, counters.shared_end - static))
+        return counters.reached
 
     def bound(
         self,

@@ -25,12 +25,12 @@ _NEAR: Final = 0.1
 
 
 def reached_ends(
-    array: GuessedArray, found: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
+    array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
 ) -> list[tuple[Sizes, int]]:
     """The elements of an array that are reached in each case, from its first."""
     return [
         (case, -(-reached[array.name].end // array.element.bytes))
-        for case, reached in found
+        for case, reached in reached_cases
         if array.name in reached
     ]
 
@@ -43,13 +43,13 @@ def steps_of(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
     if len(ends) < len(LIMITS):
         return {}
     few, many, more = ends
-    found = {}
+    steps = {}
     for name in few.keys() & many.keys() & more.keys():
         step = (many[name].end - few[name].end) / (LIMITS[1] - LIMITS[0])
         next_step = (more[name].end - many[name].end) / (LIMITS[2] - LIMITS[1])
         if step > 0 and abs(next_step - step) <= _NEAR * step:
-            found[name] = step
-    return found
+            steps[name] = step
+    return steps
 
 
 def small_cases(guesses: Guesses) -> Iterator[Sizes]:
@@ -65,8 +65,8 @@ def small_cases(guesses: Guesses) -> Iterator[Sizes]:
 
 def factors_of(guesses: Guesses) -> list[SizeExpr]:
     """What a length may be made of: sizes, and blocks with their threads."""
-    found = [amounts.size(name) for name in guesses.check_sizes]
+    factors = [amounts.size(name) for name in guesses.check_sizes]
     for each in (*(guesses.grid or ()), *(guesses.block or ())):
-        if each.constant is None and each not in found:
-            found.append(each)
-    return found
+        if each.constant is None and each not in factors:
+            factors.append(each)
+    return factors

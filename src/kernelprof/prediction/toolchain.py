@@ -52,8 +52,8 @@ class Toolchain:
     def disassembler_version(self) -> str:
         """The version that ``nvdisasm`` reports, such as ``13.5.37``."""
         done = ask(str(self.nvdisasm), "--version")
-        found = re.search(r"release \S+ V(\S+)", done.stdout if done else "")
-        return found[1] if found else "unknown version"
+        match = re.search(r"release \S+ V(\S+)", done.stdout if done else "")
+        return match[1] if match else "unknown version"
 
 
 def find_toolchain() -> Toolchain:
@@ -84,11 +84,11 @@ def is_installed() -> bool:
 
 def _folders(pathfinder: Any) -> tuple[Path, Path]:
     """The folders with CUDA's and CCCL's headers."""
-    found = pathfinder.find_nvidia_header_directory("cudart")
+    folder = pathfinder.find_nvidia_header_directory("cudart")
     for wheel, file in _HEADERS:
-        if found is None or not Path(found, file).is_file():
+        if folder is None or not Path(folder, file).is_file():
             raise _missing(f"{file.removeprefix('cccl/')}, a header of CUDA ({wheel})")
-    return Path(found), Path(found, "cccl")
+    return Path(folder), Path(folder, "cccl")
 
 
 def _module(name: str) -> Any:

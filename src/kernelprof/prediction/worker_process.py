@@ -29,17 +29,17 @@ class WorkerProcess(Generic[T]):
     that caused it. What is left of the work ends with the context.
     """
 
-    def __init__(self, work: Callable[[], T], *, here: bool = False) -> None:
+    def __init__(self, task: Callable[[], T], *, here: bool = False) -> None:
         """``here`` has it done in this process."""
-        self._work = work
-        self._found: list[T] = []
+        self._task = task
+        self._results: list[T] = []
         self._error: Exception | None = None
         self._process: Any = None
         if here or not _can_fork():
             return
         context = multiprocessing.get_context("fork")
         self._answers, sending = context.Pipe(duplex=False)
-        process = context.Process(target=_send, args=(sending, work), daemon=True)
+        process = context.Process(target=_send, args=(sending, task), daemon=True)
         try:
             with warnings.catch_warnings():
                 # Python counts the threads of libraries as well, which are asleep.
@@ -65,30 +65,30 @@ class WorkerProcess(Generic[T]):
 
     def refuse_failed(self) -> None:
         """Raise the error of work that failed by now."""
-        if self._process is not None and not self._found and self._answers.poll():
+        if self._process is not None and not self._results and self._answers.poll():
             self.result()
 
     def result(self) -> T:
         """What the work gives; raises what it raises."""
         if self._error is not None:
             raise self._error
-        if not self._found:
+        if not self._results:
             try:
-                self._found.append(self._received())
+                self._results.append(self._received())
             except Exception as error:
                 self._error = error
                 raise
-        return self._found[0]
+        return self._results[0]
 
     def _received(self) -> T:
         if self._process is not None:
             try:
-                found: T = self._answers.recv()
+                result: T = self._answers.recv()
             except EOFError:
                 pass
             else:
-                return found
-        return self._work()
+                return result
+        return self._task()
 
 
 _WITH_THREADS: Final = frozenset(("cupy", "jax", "tensorflow", "torch"))
@@ -103,14 +103,14 @@ def _can_fork() -> bool:
     return len(os.sched_getaffinity(0)) > 1
 
 
-def _send(to: Connection, work: Callable[[], object]) -> None:
+def _send(to: Connection, task: Callable[[], object]) -> None:
     """Send what the work gives, and nothing where it fails; then end without another word."""
     gc.disable()  # to look for cycles would copy all of the parent's objects
     end_with_parent(signal.SIGKILL)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     try:
-        to.send(work())
+        to.send(task())
         sys.stdout.flush()  # a reference may have printed
         sys.stderr.flush()
     finally:
