@@ -58,10 +58,10 @@ def _calibrate(options: argparse.Namespace) -> int:
     from benchmarks.predict.calibrate import calibrated, modelled, to_toml
     from benchmarks.predict.outcomes import kept
 
-    from kernelprof.prediction.model_error import FILE
+    from kernelprof.prediction.metrics import MODEL_ERRORS
 
     chosen = choose(options.kernels)
-    command.write(to_toml(calibrated(modelled(beside(chosen, kept(chosen))))), FILE)
+    command.write(to_toml(calibrated(modelled(beside(chosen, kept(chosen))))), MODEL_ERRORS)
     return 0
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.predict.beside import HELD
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.prediction.model_error import ModelError
+from kernelprof.prediction.metrics import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

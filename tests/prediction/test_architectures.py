@@ -9,9 +9,9 @@ from tests.support.few import few
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
+from kernelprof.prediction.binding import NotRunnableError
 from kernelprof.prediction.machine_code import compiled
 from kernelprof.prediction.predictor import predict
-from kernelprof.prediction.problems import NotRunnableError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,10 +15,9 @@ from tests.support.few import few
 
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.binding import bind
+from kernelprof.prediction.binding import NotRunnableError, bind
 from kernelprof.prediction.checking import watched
 from kernelprof.prediction.machine_code import compiled
-from kernelprof.prediction.problems import NotRunnableError
 from sassim.faults import RaceError
 from sassim.interpreter.context import NotKnownError
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.captures import PAIRS
 from tests.support.few import few
 
@@ -15,10 +17,14 @@ from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
 from kernelprof.comparison.sides import snapshot
 from kernelprof.model.capture import Origin
-from kernelprof.prediction.estimates import estimate
+from kernelprof.prediction.architectures import PREDICTED_ARCHS
+from kernelprof.prediction.estimates import estimate, gpu_models
+from kernelprof.prediction.metrics import ModelError, model_errors
+from sassim.residency import compute_residency
 
 CUDA = Path(__file__).parents[2] / "cuda"
 
+H200 = gpu_models()[9, 0]
 KERNELS = {
     "chacha-nonce-search": "integer-throughput",
     "cauchy-likelihood-log-a-sample": "sfu-throughput",
@@ -138,3 +144,56 @@ def test_what_the_model_of_time_does_not_have_gets_no_time() -> None:
     waits = SimpleNamespace(opcode="SYNCS")
     counted = SimpleNamespace(executed=lambda: iter([(waits, None, None)]))
     assert estimate(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]
+
+
+def test_every_gpu_is_of_an_architecture_that_can_be_predicted() -> None:
+    assert {f"sm_{major}{minor}" for major, minor in gpu_models()} <= set(PREDICTED_ARCHS)
+    assert [each.name for each in gpu_models().values() if each.validated] == ["NVIDIA H200"]
+
+
+def test_peak_of_device_memory_is_what_the_counters_say() -> None:
+    capture = kernelprof.read(PAIRS / "column-statistics-three-passes" / "before")
+    moved = value(capture, "dram_bytes_read") + value(capture, "dram_bytes_written")
+    rate = moved / value(capture, "duration") * 1e9
+    peak = rate / (value(capture, "dram_throughput") / 100)
+    assert peak == pytest.approx(H200.dram_bytes_per_second, rel=0.01)
+    assert value(capture, "sm_count") == H200.sms
+
+
+def test_blocks_are_spread_over_sms() -> None:
+    few = compute_residency(H200, grid=100, resident=4, block_bytes=1024, threads=256)
+    assert (few.sms, few.blocks, few.blocks_of_sm) == (100, 1, 1)
+    many = compute_residency(H200, grid=132 * 9 + 1, resident=4, block_bytes=1024, threads=256)
+    assert (many.sms, many.blocks, many.blocks_of_sm) == (132, 4, 10)
+    assert many.waves == pytest.approx((132 * 9 + 1) / (132 * 4))
+
+
+def test_what_shared_memory_takes_is_not_left_to_l1() -> None:
+    without = compute_residency(H200, grid=1000, resident=8, block_bytes=1024, threads=256)
+    with_much = compute_residency(H200, grid=1000, resident=1, block_bytes=200 * 1024, threads=256)
+    assert without.l1_bytes > 220 * 1024
+    assert with_much.l1_bytes == (256 - 228) * 1024
+
+
+def test_an_interval_is_between_two_factors_of_what_is_moved() -> None:
+    spread = ModelError(kernels=40, offset=2.0, low=0.5, high=3.0)
+    assert spread.around(6.0) == (2.0, 22.0)
+    assert spread.around(0.0) == (0.0, 4.0)
+
+
+@given(name=st.sampled_from(sorted(model_errors())), value=st.floats(0, 1e15))
+def test_the_prediction_is_in_its_interval(name: str, value: float) -> None:
+    low, high = model_errors()[name].around(value)
+    assert 0 <= low <= value <= high
+
+
+def test_all_that_models_say_has_one() -> None:
+    names = model_errors().keys()
+    assert names <= catalogue().keys()
+    never = {"gmma", "sleeping", "tex_throttle"}  # of kernels that a model of time takes
+    assert {f"stall_{each}" for each in STALLS if each not in never} <= names
+    assert {"duration", "dram_throughput", "l2_throughput", "achieved_occupancy"} <= names
+
+
+def test_what_is_known_exactly_is_left_so() -> None:
+    assert model_errors()["sm_count"].around(132.0) == pytest.approx((132.0, 132.0))

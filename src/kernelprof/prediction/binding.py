@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import architecture
+from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.launch.build.cubin import pack_parameters
 from kernelprof.launch.check.arrays import encode, fill, storage_type, structure
 from kernelprof.launch.run.trial import refuse_shared_memory
@@ -18,7 +19,6 @@ from kernelprof.launch.specification.spec import (
     ResolvedStructure,
     ResolvedTensorMap,
 )
-from kernelprof.prediction.problems import NotRunnableError
 from sassim.interpreter.launch import KernelLaunch, bound
 from sassim.interpreter.memory import GlobalMemory
 from sassim.interpreter.unsupported import refuse_tensor_memory
@@ -36,6 +36,20 @@ if TYPE_CHECKING:
     from sassim.interpreter.memory import Buffer
     from sassim.sass.cubin import KernelResources
     from sassim.sass.program import Program
+
+
+_ON_A_GPU: Final = "diagnose it on a machine with a GPU and ncu: nothing of it is guessed"
+
+
+class NotRunnableError(KernelprofError):
+    """A kernel that only a GPU can run, or that is not known well enough here."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+    def __init__(
+        self, what: str, *, where: str | None = None, hint: str | None = _ON_A_GPU
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from kernelprof.launch.build.cubin import CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
 from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, device_code
 from kernelprof.prediction.nvrtc import compile_program
-from kernelprof.prediction.nvrtc_options import nvrtc_options
 from kernelprof.prediction.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kernelprof.prediction.nvrtc import CompilerResult
     from kernelprof.prediction.toolchain import Toolchain
@@ -31,6 +30,37 @@ _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
 
 _AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
 """What the host's compiler defines and sources ask for."""
+
+_FOR_THE_HOST: Final = frozenset(
+    (
+        *("O", "optimize", "g", "debug", "noeh", "no-exceptions", "m64", "threads"),
+        *("nohdinitlist", "no-host-device-initializer-list"),
+        *("nohdmoveforward", "no-host-device-move-forward", "allow-unsupported-compiler"),
+        *("default-stream", "Wdefault-stream-launch", "no-compress"),
+        *("Wno-deprecated-gpu-targets", "Wmissing-launch-bounds", "Wext-lambda-captures-this"),
+        *("Wno-deprecated-declarations", "Wreorder"),
+    )
+)
+"""They change no device code: what they do is for the host, for files, or a warning more."""
+
+_IMPLIED: Final = frozenset(
+    (
+        *("extended-lambda", "expt-extended-lambda", "expt-relaxed-constexpr"),
+        *("res-usage", "resource-usage", "src-in-ptx", "source-in-ptx"),
+        *("ftemplate-backtrace-limit", "ftemplate-depth"),
+    )
+)
+"""NVRTC does what they ask for without being asked, or has no limit to set."""
+
+_ONE_DASH: Final = frozenset(
+    (
+        *("G", "w", "lineinfo", "Werror", "opt-info", "brief-diag", "err-no", "no-err-no"),
+        *("Ofc", "jtd"),
+    )
+)
+"""Short names, which NVRTC takes after one dash alone; all others it takes after two."""
+
+_PTXAS: Final = frozenset(("Xptxas", "ptxas-options"))
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]+")
 """A path that debug information can hold: NVRTC writes other characters so that ``ptxas`` stops."""
@@ -121,6 +151,21 @@ class DeviceCompiler:
             options=words,
             expression=self.kernel if "<" in self.kernel else None,
         )
+
+
+def nvrtc_options(options: Iterable[str]) -> tuple[str, ...]:
+    """Return the options of NVRTC for plain ones of ``launch.build.options.divided``."""
+    return tuple(word for option in options for word in _translated(option))
+
+
+def _translated(option: str) -> Iterator[str]:
+    name, joined, value = option.removeprefix("-").removeprefix("-").partition("=")
+    if name in _FOR_THE_HOST or name in _IMPLIED or (name[:1] == "O" and name[1:].isdecimal()):
+        return
+    if name in _PTXAS:
+        yield from (f"--ptxas-options={each}" for each in value.split(","))
+        return
+    yield f"{'-' if name in _ONE_DASH else '--'}{name}{joined}{value}"
 
 
 def _without_toolkits(folders: Sequence[str]) -> list[Path]:

@@ -8,6 +8,7 @@ a case contradicts is not guessed.
 from __future__ import annotations
 
 import math
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -16,27 +17,28 @@ from kernelprof.launch.check.arrays import count_poison
 from kernelprof.launch.check.references import BUILTINS, BadFunctionError
 from kernelprof.launch.inference import amounts, extents
 from kernelprof.launch.inference.evidence import MOSTLY_POISONED, NOT_THAT_OF
-from kernelprof.launch.inference.extents import fit_memory, halve_check_size, prune, reduce_sizes
+from kernelprof.launch.inference.extents import (
+    WHY_UNEVEN,
+    fit_memory,
+    halve_check_size,
+    has_positive_extents,
+    prune,
+    reduce_sizes,
+    uneven_values,
+)
 from kernelprof.launch.run.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
-from kernelprof.prediction import uneven_sizes
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.checking import check
 from kernelprof.prediction.length_fit import fitted
 from kernelprof.prediction.probe import DYNAMIC_SHARED, Probe, TooLongError
-from kernelprof.prediction.small_cases import (
-    LIMITS,
-    factors_of,
-    reached_ends,
-    small_cases,
-    steps_of,
-)
 from sassim.errors import SassimError
 from sassim.faults import FaultError, OutOfBoundsError, WatchdogError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedArray, Guesses
     from kernelprof.launch.inference.proposal import SpecificationProposal
     from kernelprof.prediction.probe import ReachedBytes
@@ -52,6 +54,16 @@ _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
 _FITTED: Final = "as far as it reaches in"
 """How it begins what speaks for a length that was seen in small cases."""
+
+
+_SMALLEST: Final = 32
+"""Sizes up to here stay as they are in all cases: they are parts of the problem."""
+_LIMITS: Final = (16, 4096, 8192)
+"""What whole numbers stay below in the cases that tell indices from values."""
+_NEAR: Final = 0.1
+"""By how much what is reached may grow otherwise than in proportion to them: they are random."""
+_UNEVEN_SECONDS: Final = 8.0
+"""Of CPU time, after which no other uneven check sizes are tried."""
 
 
 class _ShortError(KernelprofError):
@@ -134,7 +146,7 @@ class _Completing:
         ]
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
-        self._cases = list(small_cases(self._guesses))
+        self._cases = list(_small_cases(self._guesses))
         self._poisoned: list[str] = []
         self._reached_cases: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
         self._tried: dict[str, set[str]] = {}
@@ -143,7 +155,7 @@ class _Completing:
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
         self._respecify()
-        self._cases = list(small_cases(self._guesses))
+        self._cases = list(_small_cases(self._guesses))
 
     def is_open(self, space: str) -> bool:
         """Whether it is still to be found out how much memory of a space is needed."""
@@ -157,7 +169,7 @@ class _Completing:
             self._fit(self._guesses.arrays[name], reached_cases)
         if self._shared_is_open:
             ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in reached_cases]
-            self._guesses.shared_bytes = fitted(ends, factors_of(self._guesses))
+            self._guesses.shared_bytes = fitted(ends, _factors_of(self._guesses))
             self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
         fit_memory(self._guesses, self._probe.static_shared_bytes)
@@ -200,8 +212,8 @@ class _Completing:
             if not plain or "int" not in array.element.type or array.element.bytes == 1:
                 continue
             everything = list(self._guesses.arrays)
-            ends = [self._open(case, everything, {name: limit}) for limit in LIMITS]
-            steps = steps_of([each for each in ends if each is not None])
+            ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
+            steps = _steps_of([each for each in ends if each is not None])
             steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
             if steps:
                 self._is_index(array, steps)
@@ -254,12 +266,12 @@ class _Completing:
         self, array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
     ) -> None:
         """The length of an array by what is reached of it in each case."""
-        ends = reached_ends(array, reached_cases)
+        ends = _reached_ends(array, reached_cases)
         if not ends:
             array.length, array.why = amounts.number(1), "the kernel never looks at it"
             return
         array.length = None
-        length = fitted(ends, factors_of(self._guesses))
+        length = fitted(ends, _factors_of(self._guesses))
         if length is not None:
             array.length = length
             array.why = f"{_FITTED} {len(ends)} small cases"
@@ -281,7 +293,7 @@ class _Completing:
 
     def _lengthen(self, array: GuessedArray) -> None:
         """Take the length of another array, which is most likely indexed the same way."""
-        guesses, ends = self._guesses, reached_ends(array, self._reached_cases)
+        guesses, ends = self._guesses, _reached_ends(array, self._reached_cases)
         tried = self._tried.setdefault(array.name, set())
         assert array.length is not None  # it was known, and left
         tried.add(array.length.text)
@@ -304,7 +316,7 @@ class _Completing:
 
     def _try(self) -> None:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
-        uneven_sizes.choose(self._guesses, self._problem, self._right)
+        self._choose_check_sizes()
         self._shorten()
         if self._poisoned:
             self._guesses.remarks.append(
@@ -313,6 +325,41 @@ class _Completing:
             )
         with suppress(TooLongError):
             self._with_room(self._corners)
+
+    def _choose_check_sizes(self) -> None:
+        """Choose check sizes that are no multiples of a block, as far as the kernel is right there.
+
+        Where it goes wrong at those alone, it keeps to multiples, and that is reported.
+        """
+        guesses = self._guesses
+        wanted, multiples = uneven_values(guesses), dict(guesses.check_sizes)
+        first = {name: values[0] for name, values in wanted.items()}
+        if wanted and self._problem({**multiples, **first}) is None:
+            guesses.why["check"] = WHY_UNEVEN
+            return
+        guesses.check_sizes = multiples
+        self._right()
+        if not wanted or guesses.differs:  # from another version, at any sizes
+            return
+        until = time.process_time() + _UNEVEN_SECONDS
+        for name, values in wanted.items():
+            if time.process_time() < until and (wrong := self._try_values(name, values)):
+                where = (
+                    f"at {name} = {values[0]} the kernel goes wrong, so that its check keeps to "
+                )
+                guesses.remarks.append(f"{where}multiples: {wrong}")
+        self._right()
+
+    def _try_values(self, name: str, values: Sequence[int]) -> str | None:
+        """Take the first value of a size that is right; what is wrong with the first if none is."""
+        before, wrong = self._guesses.check_sizes, []
+        for value in values:
+            problem = self._problem({**before, name: value})
+            if problem is None:
+                return None
+            wrong.append(problem)
+        self._guesses.check_sizes = before
+        return wrong[0]
 
     def _problem(self, sizes: Sizes) -> str | None:
         """What is wrong with the kernel at these check sizes, which become those of the guess."""
@@ -383,7 +430,55 @@ class _Completing:
         reached_cases = [(case, self._reached(case)) for case in cases]
         sizes = [amounts.size(name) for name in guesses.check_sizes]
         for array in long:
-            ends = reached_ends(array, reached_cases)
+            ends = _reached_ends(array, reached_cases)
             shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
             if shorter is not None and all(shorter.value(case) == end for case, end in ends):
                 array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"
+
+
+def _reached_ends(
+    array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
+) -> list[tuple[Sizes, int]]:
+    """The elements of an array that are reached in each case, from its first."""
+    return [
+        (case, -(-reached[array.name].end // array.element.bytes))
+        for case, reached in reached_cases
+        if array.name in reached
+    ]
+
+
+def _steps_of(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
+    """Bytes by which the end of what is reached of an array grows with each number.
+
+    It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
+    """
+    if len(ends) < len(_LIMITS):
+        return {}
+    few, many, more = ends
+    steps = {}
+    for name in few.keys() & many.keys() & more.keys():
+        step = (many[name].end - few[name].end) / (_LIMITS[1] - _LIMITS[0])
+        next_step = (more[name].end - many[name].end) / (_LIMITS[2] - _LIMITS[1])
+        if step > 0 and abs(next_step - step) <= _NEAR * step:
+            steps[name] = step
+    return steps
+
+
+def _small_cases(guesses: Guesses) -> Iterator[Sizes]:
+    """The check sizes, and for each size one case in which it is half, or twice, as large."""
+    yield dict(guesses.check_sizes)
+    for name, value in guesses.check_sizes.items():
+        half = {**guesses.check_sizes, name: value // 2}
+        if value > _SMALLEST and value % 2 == 0 and has_positive_extents(guesses, half):
+            yield half
+        elif guesses.sizes[name] > value > 1:
+            yield {**guesses.check_sizes, name: value * 2}
+
+
+def _factors_of(guesses: Guesses) -> list[SizeExpr]:
+    """What a length may be made of: sizes, and blocks with their threads."""
+    factors = [amounts.size(name) for name in guesses.check_sizes]
+    for each in (*(guesses.grid or ()), *(guesses.block or ())):
+        if each.constant is None and each not in factors:
+            factors.append(each)
+    return factors

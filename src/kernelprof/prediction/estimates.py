@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import EVERY, architecture
 from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
-from kernelprof.prediction.gpus import gpu_models
 from sassim.caches import CacheMisses, misses
 from sassim.counters.transactions import SECTOR
+from sassim.gpu import GpuModel
 from sassim.interpreter.def_use import changes_phases
 from sassim.pipe_cycles import PipeCycles, compute_pipe_cycles
 from sassim.residency import GridResidency, compute_residency
 from sassim.timing.elapsed import ATOMIC_CYCLES, ElapsedCycles, elapsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kernelprof.analysis.metrics.architectures import Capability
     from sassim.counters.launch_counters import LaunchCounters
-    from sassim.gpu import GpuModel
     from sassim.timing.multiprocessor import SmTimes
 
     Values = Iterator[tuple[str, float]]
@@ -41,6 +44,10 @@ _PIPES: Final = {
 _FIXED: Final = ("selected", "wait")
 _NEVER_DONE: Final = (*BULK_COPIES, "wgmma_pipe")
 """What only instructions do that are refused, or have no time."""
+
+
+_GPUS: Final = Path(__file__).parents[1] / "data" / "devices.toml"
+"""The GPUs that kernels are predicted for, one for each architecture."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,31 @@ class Estimate:
         yield "warp_cycles_per_instruction", cycles
         for name, each in _scale_stalls(run, cycles).items():
             yield f"stall_{name}", each
+
+
+@cache
+def gpu_models() -> Mapping[Capability, GpuModel]:
+    """Return all known GPUs by their compute capability."""
+    tables = tomllib.loads(_GPUS.read_text(encoding="utf-8"))["device"]
+    models = [_gpu_model(**table) for table in tables]
+    return MappingProxyType({model.compute_capability: model for model in models})
+
+
+def _gpu_model(compute_capability: str, **values: Any) -> GpuModel:
+    del values["source"]  # where the figures come from, for readers of the file
+    sm = architecture(compute_capability)
+    if sm is None:
+        raise KeyError(compute_capability)
+    return GpuModel(
+        compute_capability=sm.capability,
+        limits=sm.residency,
+        l1_and_shared_kib=sm.l1_and_shared_kib,
+        shared_kib_steps=sm.shared_kib_steps,
+        fp32_lanes=sm.fp32_lanes,
+        fp64_lanes=sm.fp64_lanes,
+        tensor_fmas=sm.tensor_fmas,
+        **values,
+    )
 
 
 def estimate(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,13 +16,12 @@ from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.prediction.estimates import TIMES, estimate
-from kernelprof.prediction.model_error import spreads
 from sassim.counters.counters import BULK
 from sassim.counters.launch_counters import Total
 from sassim.occupancy import capability_of, occupancy, shared_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kernelprof.launch.specification.spec import LaunchSpec, ResolvedLaunch
     from kernelprof.prediction.estimates import Estimate
@@ -31,13 +34,55 @@ if TYPE_CHECKING:
 _FIRST_WITH_BULK: Final = (9, 0)
 """The compute capability from which on there are copies in bulk."""
 
-_GLOBAL: Final = {
-    "load": ("load", "copy"),
-    "store": ("store",),
-    "atomic": ("atomic", "compare"),
-    "reduction": ("reduction",),
+_COUNTS: Final = {
+    "global_load_requests": ("requests", "global", "load", "copy"),
+    "global_load_sectors": ("sectors", "global", "load", "copy"),
+    "global_store_requests": ("requests", "global", "store"),
+    "global_store_sectors": ("sectors", "global", "store"),
+    "global_atomic_requests": ("requests", "global", "atomic", "compare"),
+    "global_reduction_requests": ("requests", "global", "reduction"),
+    "global_sectors": ("sectors", "global"),
+    "global_sectors_ideal": ("ideal", "global"),
+    "shared_wavefronts": ("wavefronts", "shared"),
+    "shared_wavefronts_ideal": ("ideal", "shared"),
+    "local_sectors": ("sectors", "local"),
 }
-"""Kinds of accesses by what the names of metrics call them."""
+"""By metric: a count, the space, and the kinds of accesses (none: all) that are summed up."""
+_BULK_COUNTS: Final = {
+    "tma_loads": ("requests", BULK, "load"),
+    "tma_load_sectors": ("sectors", BULK, "load"),
+    "tma_store_sectors": ("sectors", BULK, "store"),
+}
+
+MODEL_ERRORS: Final = Path(__file__).parents[1] / "data" / "modelled.toml"
+"""Where values of models of caches and time lie on a GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelError:
+    """How far a metric's predictions are off: 95 % of ``kernels`` lie between two factors.
+
+    They are of values to which ``offset`` is added, in the unit of the metric, so that a value that
+    is predicted to be nothing has room as well.
+    """
+
+    kernels: int
+    offset: float
+    low: float
+    high: float
+
+    def around(self, value: float) -> tuple[float, float]:
+        """The lowest and the highest that a predicted value can be."""
+        moved = value + self.offset
+        low, high = (moved * each - self.offset for each in (self.low, self.high))
+        return min(max(low, 0.0), value), max(high, value)  # a factor of 1 may round
+
+
+@cache
+def model_errors() -> Mapping[str, ModelError]:
+    """By canonical name; a metric that was never compared with a measurement has none."""
+    tables = tomllib.loads(MODEL_ERRORS.read_text(encoding="utf-8"))
+    return MappingProxyType({name: ModelError(**each) for name, each in tables.items()})
 
 
 def capture_of(
@@ -93,7 +138,7 @@ def _with_ends(capture: Capture, counters: LaunchCounters, capability: tuple[int
     caches and time says it, as far off as the model was on the corpus.
     """
     ends: dict[str, tuple[float, float]] = {}
-    for name, error in spreads().items():
+    for name, error in model_errors().items():
         metric = catalogue()[name]
         column = capture.columns.get(metric.ncu[0])
         if column is not None:
@@ -137,35 +182,12 @@ def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
     executed = counters.instructions()
     yield "instructions", counters.total(executed)
     yield "threads_per_instruction", counters.ratio(counters.threads(), executed)
-    for what, kinds in _GLOBAL.items():
-        requests = counters.total(counters.accesses("requests", _accesses_to("global", *kinds)))
-        yield f"global_{what}_requests", requests
-        if what in ("load", "store"):
-            sectors = counters.total(counters.accesses("sectors", _accesses_to("global", *kinds)))
-            yield f"global_{what}_sectors", sectors
-    yield "global_sectors", counters.total(counters.accesses("sectors", _accesses_to("global")))
-    yield "global_sectors_ideal", counters.total(counters.accesses("ideal", _accesses_to("global")))
-    yield (
-        "shared_wavefronts",
-        counters.total(counters.accesses("wavefronts", _accesses_to("shared"))),
-    )
-    yield (
-        "shared_wavefronts_ideal",
-        counters.total(counters.accesses("ideal", _accesses_to("shared"))),
-    )
-    local = counters.accesses("sectors", _accesses_to("local"))
-    yield "local_sectors", counters.total(local)
-    if capability >= _FIRST_WITH_BULK:
-        yield "tma_loads", counters.total(counters.accesses("requests", _accesses_to(BULK, "load")))
-        yield (
-            "tma_load_sectors",
-            counters.total(counters.accesses("sectors", _accesses_to(BULK, "load"))),
-        )
-        yield (
-            "tma_store_sectors",
-            counters.total(counters.accesses("sectors", _accesses_to(BULK, "store"))),
-        )
+    with_bulk = capability >= _FIRST_WITH_BULK
+    for name, (count, *wanted) in (_COUNTS | (_BULK_COUNTS if with_bulk else {})).items():
+        yield name, counters.total(counters.accesses(count, _accesses_to(*wanted)))
+    if with_bulk:
         yield "tma_reduction_sectors", 0.0
+    local = counters.accesses("sectors", _accesses_to("local"))
     if not local.any():
         yield "local_load_sectors", counters.total(local)
         yield "local_store_sectors", counters.total(local)

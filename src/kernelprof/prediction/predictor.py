@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import KernelprofError
 from kernelprof.model.numbers import quantity
 from kernelprof.model.specification import is_version
-from kernelprof.prediction.binding import bind, bytes_of
+from kernelprof.prediction.binding import NotRunnableError, bind, bytes_of
 from kernelprof.prediction.checking import check
 from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.lines import SourcePaths, by_line
 from kernelprof.prediction.metrics import capture_of
-from kernelprof.prediction.problems import NotRunnableError
 from kernelprof.prediction.worker_process import WorkerProcess
 from sassim.counters.launch_counters import count
 from sassim.errors import SassimError

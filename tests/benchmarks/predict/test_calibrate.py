@@ -8,7 +8,7 @@ import tomllib
 
 from benchmarks.predict.calibrate import FEWEST, calibrated, to_toml
 
-from kernelprof.prediction.model_error import ModelError
+from kernelprof.prediction.metrics import ModelError
 
 
 def pairs(count: int, seed: int) -> list[tuple[float, float]]:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.binding import bind
+from kernelprof.prediction.binding import NotRunnableError, bind
 from kernelprof.prediction.machine_code import compiled
-from kernelprof.prediction.problems import NotRunnableError
 from sassim.counters.counters import BlockCounters
 from sassim.counters.launch_counters import count
 from sassim.interpreter.interpreter import Interpreter
