@@ -173,7 +173,7 @@ def failure(toolchain, source: Path) -> CompileError:
     spec = load_spec(source)
     compiler = DeviceCompiler(toolchain, spec.kernel)
     with pytest.raises(CompileError) as caught:
-        build_kernel(spec, source, "sm_90", compiler.cubin, compiler.debug_name(source))
+        build_kernel(spec, source, "sm_90", compiler.cubin, compiler.printable_path(source))
     return compile_failure(source, caught.value.what, kernel=spec.kernel)
 
 
@@ -213,7 +213,7 @@ def test_lines_name_the_users_files_whatever_they_are_called(toolchain, made, fo
     header.write_text("__device__ inline float f(float a) {\n    return sinf(a);\n}\n")
     spec = load_spec(source)
     compiler = DeviceCompiler(toolchain, spec.kernel)
-    built = build_kernel(spec, source, "sm_90", compiler.cubin, compiler.debug_name(source))
+    built = build_kernel(spec, source, "sm_90", compiler.cubin, compiler.printable_path(source))
     listing = disassemble(built.cubin, toolchain.nvdisasm)
     names = {compiler.real_names(name) for name in re.findall(r'//## File "([^"]*)"', listing)}
     assert names == {str(source), str(header)}

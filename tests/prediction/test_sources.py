@@ -66,7 +66,7 @@ def compiled(source: Path, toolchain: Toolchain) -> tuple[Built, str]:
         said.append(done.messages)
         return done
 
-    return build_kernel(spec, source, "sm_90", keep, compiler.debug_name(source)), said[0]
+    return build_kernel(spec, source, "sm_90", keep, compiler.printable_path(source)), said[0]
 
 
 def registers(built: Built, said: str) -> int:

@@ -83,7 +83,7 @@ class DeviceCompiler:
         self.kernel = kernel
         self._aliases: dict[str, Path] = {}
 
-    def debug_name(self, path: Path) -> Path:
+    def printable_path(self, path: Path) -> Path:
         """A file as debug information can name it: itself, else an alias without a file."""
         path = path.resolve()
         if _PLAIN.fullmatch(str(path)):
@@ -116,11 +116,11 @@ class DeviceCompiler:
             *(f"--include-path={each}" for each in places),
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
-        code = device_code(first + source, search, self.kernel, name_of=self.debug_name)
+        code = device_code(first + source, search, self.kernel, name_of=self.printable_path)
         answer = self._compile(code, words)
         if answer.cubin is None and code.spared:
             code = device_code(
-                first + source, search, self.kernel, spare=False, name_of=self.debug_name
+                first + source, search, self.kernel, spare=False, name_of=self.printable_path
             )
             answer = self._compile(code, words)
         log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))

@@ -85,7 +85,7 @@ def machine_code(
             log = error.what.replace(str(source.resolve()), str(source))
             raise compile_failure(source, log, kernel=spec.kernel) from error
 
-    built = build_kernel(spec, source, arch, cubin, compiler.debug_name(source))
+    built = build_kernel(spec, source, arch, cubin, compiler.printable_path(source))
     try:
         text = disassemble(built.cubin, tools.nvdisasm, meanwhile)
     except DisassemblerError as error:
