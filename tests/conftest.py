@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.commands import Command
 from tests.support.processes import interruptible
 
 import kernelprof
@@ -221,6 +222,12 @@ def cli_environment() -> dict[str, str]:
     here = str(Path(kernelprof.__file__).parent.parent)
     before = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
     return {**kept, "PYTHONPATH": os.pathsep.join([here, *before])}
+
+
+@pytest.fixture(name="kernelprof")
+def _kernelprof(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command as it is typed, and checks what it ends with and writes."""
+    return Command(capsys)
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from kernelprof import locks
 from kernelprof.errors import InputError
-
-if TYPE_CHECKING:
-    from tests.conftest import RunCli
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SERIES = str(CAPTURES / "gemm_series.full.raw.csv")
@@ -25,10 +22,10 @@ TILE, ROLLED = str(CHANGES / "tile" / "1"), str(CHANGES / "tile-rolled" / "1")
 
 @pytest.mark.slow("six processes")
 def test_six_that_accept_a_kernel_each_at_a_time_keep_all_six(
-    run_cli: RunCli, tmp_path: Path, cli_environment: dict[str, str]
+    kernelprof, tmp_path: Path, cli_environment: dict[str, str]
 ) -> None:
     file = tmp_path / "kernels.json"
-    assert run_cli("baseline", "save", SERIES, "-o", str(file)).returncode == 0
+    kernelprof(f"baseline save {SERIES} -o {file}")
     held = json.loads(file.read_text("utf-8"))["kernels"]
     names = list(dict.fromkeys(each["name"] for each in held))[:6]
     assert len(names) == 6
@@ -51,10 +48,10 @@ def test_six_that_accept_a_kernel_each_at_a_time_keep_all_six(
 
 
 def test_whoever_waits_too_long_is_told_for_whom(
-    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernelprof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "kernels.json"
-    assert run_cli("baseline", "save", TILE, "-o", str(file)).returncode == 0
+    kernelprof(f"baseline save {TILE} -o {file}")
     before = file.read_text("utf-8")
     monkeypatch.setattr(locks, "WAIT_S", 0.2)
     with locks.held(file):
@@ -64,23 +61,24 @@ def test_whoever_waits_too_long_is_told_for_whom(
             ("baseline", "save", ROLLED, "-o", str(file), "--force"),
             ("baseline", "calibrate", str(file), TILE, ROLLED),
         ):
-            done = run_cli(*arguments)
-            assert done.returncode == 4, arguments
-            assert f"another process is changing this file (process {os.getpid()} on " in (
-                done.stderr
+            kernelprof(
+                *arguments,
+                code=4,
+                err=[
+                    f"another process is changing this file (process {os.getpid()} on ",
+                    f"where: {file}",
+                    "next: wait until it has ended",
+                ],
             )
-            assert f"where: {file}" in done.stderr
-            assert "next: wait until it has ended" in done.stderr
-        assert run_cli("gate", str(file), TILE).returncode == 0
-        assert run_cli("baseline", "show", str(file)).returncode == 0
+        kernelprof(f"gate {file} {TILE}")
+        kernelprof(f"baseline show {file}")
     assert file.read_text("utf-8") == before
-    done = run_cli("baseline", "accept", str(file), ROLLED, "--reason", "it is so")
-    assert done.returncode == 0
+    kernelprof(f"baseline accept {file} {ROLLED} --reason 'it is so'")
     assert [each.name for each in tmp_path.iterdir()] == ["kernels.json"]
 
 
 def test_a_file_that_appeared_meanwhile_is_not_written_over(
-    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernelprof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kernelprof.interface import baselines
 
@@ -92,9 +90,7 @@ def test_a_file_that_appeared_meanwhile_is_not_written_over(
         return save(capture, **given)
 
     monkeypatch.setattr(baselines, "save", slow)
-    done = run_cli("baseline", "save", TILE, "-o", str(file))
-    assert done.returncode == 2
-    assert "there is a file already" in done.stderr
+    kernelprof(f"baseline save {TILE} -o {file}", code=2, err="there is a file already")
     assert file.read_text("utf-8") == "somebody else's"
 
 

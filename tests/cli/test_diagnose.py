@@ -17,8 +17,6 @@ import pytest
 from tests.support.processes import read_terminal, started
 
 from kernelprof.analysis.ncu_command import ncu_command
-from kernelprof.cli.main import main
-from kernelprof.model.capture import Capture
 from kernelprof.report.writers.json import schema
 
 AGAIN = pytest.mark.slow("starts one more process")
@@ -29,27 +27,8 @@ def full(captures) -> str:
     return str(captures / "gemm_series.full.raw.csv")
 
 
-@pytest.fixture
-def judged(monkeypatch, samples):
-    """Replace reading and judging, so that only what the command does with the result counts."""
-
-    def judge(capture, *, preset=None, progress=None):
-        assert preset is progress is None
-        return stored[capture.origin]
-
-    def read(target, *, only=None, progress=None):
-        assert only is not None
-        assert progress is None
-        return Capture((), {}, origin=target)
-
-    stored = {"x": samples.diagnosis(), "y": samples.diagnosis()}
-    monkeypatch.setattr("kernelprof.sources.read_capture", read)
-    monkeypatch.setattr("kernelprof.analysis.verdict.diagnose", judge)
-
-
-def test_a_stored_capture_to_named_bottlenecks(full, capsys) -> None:
-    assert main(["diagnose", full, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_a_stored_capture_to_named_bottlenecks(full, kernelprof) -> None:
+    found = kernelprof.json(f"diagnose {full}")
     jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
     verdicts = {kernel["ids"][0]: kernel["verdict"] for kernel in found["kernels"]}
     assert len(verdicts) == 26
@@ -60,76 +39,62 @@ def test_a_stored_capture_to_named_bottlenecks(full, capsys) -> None:
     )
 
 
-def test_the_same_in_text_and_markdown(full, capsys) -> None:
-    assert main(["diagnose", full]) == 0
-    short = capsys.readouterr().out
-    assert "1 gemm_bad 32x32, 35.31 ms, 29 % of the time ───" in short
-    assert "Limited by uncoalesced-global-access. Confidence: high.\n" in short
+def test_the_same_in_text_and_markdown(full, kernelprof) -> None:
+    short = kernelprof(
+        f"diagnose {full}",
+        out=[
+            "1 gemm_bad 32x32, 35.31 ms, 29 % of the time ───",
+            "Limited by uncoalesced-global-access. Confidence: high.\n",
+        ],
+    ).out
     assert "Why   " not in short
     assert len(short[short.index("1 gemm_bad") :].splitlines()) <= 48
-    assert main(["diagnose", full, "--explain"]) == 0
-    text = capsys.readouterr().out
-    assert "\nWhy          Global loads or stores whose threads" in text
+    text = kernelprof(
+        f"diagnose {full} --explain",
+        out=[
+            "\nWhy          Global loads or stores whose threads",
+            "Limited by uncoalesced-global-access. Confidence: ",
+        ],
+    ).out
     assert re.search(
         r"^ 1 gemm_bad 32x32 +1 35.31 ms +29 % uncoalesced-global-access ", text, re.MULTILINE
     )
-    assert "Limited by uncoalesced-global-access. Confidence: " in text
-    assert main(["diagnose", full, "--format", "markdown"]) == 0
-    markdown = capsys.readouterr().out
-    assert "**`gemm_bad 32x32`: Limited by uncoalesced-global-access.**" in markdown
+    kernelprof(
+        f"diagnose {full} --format markdown",
+        out="**`gemm_bad 32x32`: Limited by uncoalesced-global-access.**",
+    )
 
 
-def test_standard_input(full, capsys, monkeypatch) -> None:
+def test_standard_input(full, kernelprof, monkeypatch) -> None:
     data = Path(full).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
-    assert main(["diagnose", "-", "--top", "0"]) == 0
-    assert capsys.readouterr().out.startswith("<stdin>\n26 kernels in 26 launches")
+    assert kernelprof("diagnose - --top 0").out.startswith("<stdin>\n26 kernels in 26 launches")
 
 
 @pytest.mark.usefixtures("judged")
-def test_inconclusive_is_exit_code_three_with_a_command(samples, capsys) -> None:
-    assert main(["diagnose", "x", "--top", "3"]) == 3
-    assert f"\n{samples.command}\n" in capsys.readouterr().out
+def test_inconclusive_is_exit_code_three_with_a_command(samples, kernelprof) -> None:
+    kernelprof("diagnose x --top 3", code=3, out=f"\n{samples.command}\n")
 
 
 @pytest.mark.usefixtures("judged")
-def test_several_captures_are_one_document(capsys) -> None:
-    assert main(["diagnose", "x", "y", "--format", "json"]) == 3
-    found = json.loads(capsys.readouterr().out)
+def test_several_captures_are_one_document(kernelprof) -> None:
+    found = kernelprof.json("diagnose x y", code=3)
     assert len(found["captures"]) == 2
     assert len(found["kernels"]) == 8
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_kernel_filter(capsys) -> None:
-    assert main(["diagnose", "x", "--kernel", "^gemm_.*float", "--top", "9"]) == 0
-    out = capsys.readouterr().out
-    assert "2 kernels in 2 launches" in out
+def test_a_kernel_filter(kernelprof) -> None:
+    out = kernelprof(
+        "diagnose x --kernel '^gemm_.*float' --top 9", out="2 kernels in 2 launches"
+    ).out
     assert "bank_conflict" not in out
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_kernel_filter_that_matches_nothing_says_what_there_is(capsys) -> None:
-    assert main(["diagnose", "x", "--kernel", "softmax"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "no kernel's name matches 'softmax'" in err
-    assert "where: gemm_series.full.raw.csv" in err
-    assert "there are: gemm_bad(const float *" in err
-
-
-@pytest.mark.usefixtures("judged")
-def test_a_kernel_filter_that_is_no_expression(capsys) -> None:
-    assert main(["diagnose", "x", "--kernel", "gemm("]) == 2
-    assert "--kernel 'gemm(' is not a regular expression" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("judged")
-def test_into_a_file(tmp_path, capsys) -> None:
+def test_into_a_file(tmp_path, kernelprof) -> None:
     path = tmp_path / "report.txt"
-    assert main(["diagnose", "x", "-o", str(path)]) == 3
-    out, err = capsys.readouterr()
-    assert out == ""
+    err = kernelprof(f"diagnose x -o {path}", code=3, out="").err
     assert path.read_text(encoding="utf-8").startswith(
         "gemm_series.full.raw.csv\n4 kernels in 20,003 launches"
     )
@@ -140,63 +105,37 @@ def test_into_a_file(tmp_path, capsys) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_warnings_are_on_stderr_where_a_program_reads_the_output(capsys) -> None:
-    main(["diagnose", "x", "--format", "json"])
-    assert "warning: gemm_series.full.raw.csv: The last row" in capsys.readouterr().err
-    main(["diagnose", "x"])
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert "warning: The last row" in out
-
-
-def test_one_bad_capture_among_several_gives_no_output(full, tmp_path, capsys) -> None:
-    assert main(["diagnose", full, str(tmp_path / "missing.csv")]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "missing.csv" in err
+def test_warnings_are_on_stderr_where_a_program_reads_the_output(kernelprof) -> None:
+    warning = "warning: gemm_series.full.raw.csv: The last row"
+    kernelprof("diagnose x --format json", code=3, err=warning)
+    kernelprof("diagnose x", code=3, out="warning: The last row", err="")
 
 
 @pytest.mark.usefixtures("no_ncu")
 @pytest.mark.parametrize("preset", [None, "dram"])
-def test_a_program_without_ncu_gets_the_command(capsys, preset) -> None:
-    option = [] if preset is None else ["--preset", preset]
-    assert main(["diagnose", *option, "--", "./app", "--size", "4 K"]) == 4
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "ncu (Nsight Compute) is not installed here" in err
-    printed = ["command", "--preset", preset or "full", "--clock-control", "none"]
-    assert main([*printed, "--", "./app", "--size", "4 K"]) == 0
-    assert err.endswith(f"\n{capsys.readouterr().out}")
+def test_a_program_without_ncu_gets_the_command(kernelprof, preset) -> None:
+    option, program = "" if preset is None else f"--preset {preset}", "./app --size '4 K'"
+    lacking = "ncu (Nsight Compute) is not installed here"
+    err = kernelprof(f"diagnose {option} -- {program}", code=4, out="", err=lacking).err
+    options = f"--preset {preset or 'full'} --clock-control none"
+    assert err.endswith(f"\n{kernelprof(f'command {options} -- {program}').out}")
 
 
 @pytest.mark.usefixtures("no_ncu")
-def test_the_command_for_a_program_keeps_the_kernel_filter(capsys) -> None:
-    assert main(["diagnose", "--preset", "dram", "--kernel", "^gemm_(a|b)", "--", "./app"]) == 4
-    words = shlex.split(capsys.readouterr().err.splitlines()[-1])
+def test_the_command_for_a_program_keeps_the_kernel_filter(kernelprof) -> None:
+    words = shlex.split(
+        kernelprof(
+            "diagnose --preset dram --kernel '^gemm_(a|b)' -- ./app", code=4
+        ).err.splitlines()[-1]
+    )
     plain = ncu_command("dram", clock_control="none", application=["./app"])
     filtered = ["--kernel-name-base", "demangled", "--kernel-name", "regex:^gemm_(a|b)"]
     assert words == [plain[0], *filtered, *plain[1:]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([], "there is nothing to diagnose"),
-        (["a.cu", "b.cu"], "a source is diagnosed by itself"),
-        (["x.csv", "--", "./app"], "captures and a program are given together"),
-        (["-", "-"], "standard input can be read once"),
-        (["x.csv", "--preset", "drm"], "no preset is called 'drm'"),
-    ],
-)
-def test_what_does_not_fit_together(capsys, arguments, expected) -> None:
-    assert main(["diagnose", *arguments]) == 2
-    assert expected in capsys.readouterr().err
-
-
-def test_a_preset_is_what_the_printed_command_collects(captures, capsys) -> None:
+def test_a_preset_is_what_the_printed_command_collects(captures, kernelprof) -> None:
     capture = str(captures / "pycuda_two_kernels.seven-metrics.raw.csv")
-    assert main(["diagnose", capture, "--preset", "full", "--format", "json"]) == 3
-    found = json.loads(capsys.readouterr().out)
+    found = kernelprof.json(f"diagnose {capture} --preset full", code=3)
     assert found["captures"][0]["preset"] == "full"
     for kernel in found["kernels"]:
         words = shlex.split(kernel["verdict"]["command"])
@@ -252,16 +191,14 @@ def test_from_another_folder(run_cli, full, tmp_path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_captures_of_the_same_launches_are_merged(captures, capsys) -> None:
+def test_captures_of_the_same_launches_are_merged(captures, kernelprof) -> None:
     thin = str(captures / "gemm_series.eight-metrics.raw.csv")
     full = str(captures / "gemm_series.full.raw.csv")
-    assert main(["diagnose", thin, full, "--merge", "--format", "json"]) in {0, 3}
-    found = json.loads(capsys.readouterr().out)
+    found = kernelprof.json(f"diagnose {thin} {full} --merge", code={0, 3})
     assert [capture["origin"] for capture in found["captures"]] == [f"{thin} + {full}"]
 
 
-def test_captures_of_other_launches_cannot_be_merged(captures, capsys) -> None:
+def test_captures_of_other_launches_cannot_be_merged(captures, kernelprof) -> None:
     other = str(captures / "pycuda_two_kernels.seven-metrics.raw.csv")
     full = str(captures / "gemm_series.full.raw.csv")
-    assert main(["diagnose", other, full, "--merge"]) == 2
-    assert "none of the launches" in capsys.readouterr().err
+    kernelprof(f"diagnose {other} {full} --merge", code=2, err="none of the launches")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
 
-from kernelprof.cli.main import main
 from kernelprof.collect import doctor, environment
 
 H200 = environment.LocalMachine(
@@ -23,17 +20,6 @@ H200 = environment.LocalMachine(
 
 
 @pytest.fixture
-def bare(monkeypatch, no_ncu) -> None:
-    """A machine with nothing but kernelprof."""
-    del no_ncu
-    monkeypatch.setattr(environment, "query_machine", environment.LocalMachine)
-    monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
-    monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
-
-
-@pytest.fixture
 def equipped(machine, monkeypatch) -> None:
     """A machine with two GPUs and everything else that is found by asking for it."""
     del machine
@@ -42,9 +28,8 @@ def equipped(machine, monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_a_bare_machine_can_diagnose_captures(capsys) -> None:
-    assert main(["doctor"]) == 0
-    out = capsys.readouterr().out
+def test_a_bare_machine_can_diagnose_captures(kernelprof) -> None:
+    out = kernelprof("doctor").out
     assert out.startswith("This machine\n\n  ok       Diagnosing captures: kernelprof ")
     for title in (
         "GPU and driver",
@@ -61,26 +46,20 @@ def test_a_bare_machine_can_diagnose_captures(capsys) -> None:
     assert "pip install 'kernelprof[predict]'" in out
 
 
-@pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    "name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "predict", "profile", "sources"]
-)
-def test_what_is_required_and_missing_is_exit_code_four(capsys, name: str) -> None:
-    assert main(["doctor", "--require", name]) == 4
-    assert "missing" in capsys.readouterr().out
+@pytest.mark.usefixtures("equipped")
+def test_an_equipped_machine(kernelprof) -> None:
+    kernelprof(
+        "doctor --require profile",
+        out=[
+            "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n",
+            "ok       Nsight Compute (ncu): 2025.3.1.0 at",
+            "ok       Permission for counters: the driver lets every user read them\n",
+        ],
+    )
 
 
 @pytest.mark.usefixtures("equipped")
-def test_an_equipped_machine(capsys) -> None:
-    assert main(["doctor", "--require", "profile"]) == 0
-    out = capsys.readouterr().out
-    assert "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n" in out
-    assert "ok       Nsight Compute (ncu): 2025.3.1.0 at" in out
-    assert "ok       Permission for counters: the driver lets every user read them\n" in out
-
-
-@pytest.mark.usefixtures("equipped")
-def test_what_only_some_kernels_need_is_told_and_not_required(capsys, monkeypatch) -> None:
+def test_what_only_some_kernels_need_is_told_and_not_required(kernelprof, monkeypatch) -> None:
     installed = {"pycuda", "cuda.bindings", "ml_dtypes"}
 
     def find(name: str) -> ModuleSpec | None:
@@ -89,21 +68,20 @@ def test_what_only_some_kernels_need_is_told_and_not_required(capsys, monkeypatc
         return ModuleSpec(name, None, origin=f"/lib/{name}/x.py") if name in installed else None
 
     monkeypatch.setattr(doctor.importlib.util, "find_spec", find)
-    assert main(["doctor", "--require", "pycuda"]) == 0
-    assert "PyCUDA: at /lib/pycuda\n" in capsys.readouterr().out
+    kernelprof("doctor --require pycuda", out="PyCUDA: at /lib/pycuda\n")
     installed -= {"cuda.bindings", "ml_dtypes"}
-    assert main(["doctor", "--require", "pycuda"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert (
-        "PyCUDA: at /lib/pycuda, without cuda-bindings (for tensor maps) and ml-dtypes (for "
-        "bfloat16 and float8)"
-    ) in out
+    kernelprof(
+        "doctor --require pycuda",
+        says=(
+            "PyCUDA: at /lib/pycuda, without cuda-bindings (for tensor maps) and ml-dtypes (for "
+            "bfloat16 and float8)"
+        ),
+    )
 
 
-def test_what_predicts_kernels_is_named_with_its_versions(capsys) -> None:
+def test_what_predicts_kernels_is_named_with_its_versions(kernelprof) -> None:
     """The extra ``dev`` brings it to where tests are run."""
-    assert main(["doctor", "--require", "predict"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
+    out = kernelprof("doctor --require predict").line
     assert re.search(r"ok Prediction without a GPU: NVRTC 13\.\d+\S*, nvdisasm 13\.\d+\S* at", out)
 
 
@@ -116,21 +94,18 @@ PERMISSION = [
 
 @pytest.mark.usefixtures("equipped")
 @pytest.mark.parametrize("case", PERMISSION)
-def test_permission(capsys, monkeypatch, case) -> None:
+def test_permission(kernelprof, monkeypatch, case) -> None:
     restricted, administrator, code, words = case
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: restricted)
     monkeypatch.setattr(environment, "is_administrator", lambda: administrator)
-    assert main(["doctor", "--require", "counters"]) == code
-    out = " ".join(capsys.readouterr().out.split())
-    assert words in out
+    out = kernelprof("doctor --require counters", code=code, says=words).line
     if code:
         assert "NVreg_RestrictProfilingToAdminUsers=0" in out
 
 
 @pytest.mark.usefixtures("bare")
-def test_json(capsys) -> None:
-    assert main(["doctor", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_json(kernelprof) -> None:
+    found = kernelprof.json("doctor")
     assert found["schema_version"] == "1"
     checks = {check["name"]: check for check in found["checks"]}
     assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda", "predict"]

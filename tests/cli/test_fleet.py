@@ -14,7 +14,6 @@ from kernelprof.report.writers.json import schema
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import RunCli
 
 PLAN = 'schema_version = "1"\nname = "three"\nstore = "store"\n'
 CAPTURES = '[[captures]]\nfolder = "{}"\n'
@@ -33,40 +32,32 @@ def plan(tmp_path: Path, captures: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return path
 
 
-def test_run_status_and_query(run_cli: RunCli, plan: Path) -> None:
-    done = run_cli("fleet", "run", str(plan), "--workers", "1", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+def test_run_status_and_query(kernelprof, plan: Path) -> None:
+    found = kernelprof.json(f"fleet run {plan} --workers 1")
     jsonschema.validate(found, json.loads(schema("fleet_run")))
     stored = [each for each in found["jobs"] if each["done"] == "diagnosed"]
     assert len(stored) > 1
     page = plan.parent / "team.html"
-    held = run_cli("fleet", "status", str(plan), "--html", str(page))
-    assert held.returncode == 0, held.stderr
-    assert f"{found['planned']} jobs" in held.stdout
+    kernelprof(f"fleet status {plan} --html {page}", out=f"{found['planned']} jobs")
     text = page.read_text(encoding="utf-8")
     assert "What could be saved, by kernel" in text
-    asked = run_cli("fleet", "query", str(plan.parent / "store"), "potential", "--limit", "2")
-    assert asked.returncode == 0, asked.stderr
-    assert "The first 2 of" in asked.stdout
+    kernelprof(
+        "fleet query", plan.parent / "store", "potential", "--limit", "2", out="The first 2 of"
+    )
     counted = "select count(*) as n from kernels"
-    sql = run_cli("fleet", "query", str(plan), "--sql", counted, "--format", "markdown")
-    assert sql.returncode == 0, sql.stderr
-    assert "| n |" in sql.stdout
+    kernelprof(f"fleet query {plan} --sql '{counted}' --format markdown", out="| n |")
 
 
-def test_mistakes(run_cli: RunCli, plan: Path) -> None:
-    asked = run_cli("fleet", "query", str(plan))
-    assert (asked.returncode, "there is no question" in asked.stderr) == (2, True)
-    nothing = run_cli("fleet", "query", str(plan), "potential")
-    assert (nothing.returncode, "there is no measurement" in nothing.stderr) == (2, True)
+def test_mistakes(kernelprof, plan: Path) -> None:
+    kernelprof(f"fleet query {plan}", code=2, err="there is no question")
+    kernelprof(f"fleet query {plan} potential", code=2, err="there is no measurement")
 
 
-def test_a_measurement_needs_a_gpu(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_measurement_needs_a_gpu(kernelprof, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "plan.toml"
     path.write_text(PLAN + '[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n', encoding="utf-8")
-    done = run_cli("fleet", "run", str(path), PATH=str(tmp_path))
-    assert (done.returncode, "--recorded" in done.stderr) == (4, True)
+    kernelprof(f"fleet run {path}", code=4, err="--recorded")
 
 
 @pytest.mark.parametrize(
@@ -74,10 +65,8 @@ def test_a_measurement_needs_a_gpu(run_cli: RunCli, tmp_path: Path) -> None:
     [("duckdb", ("query", "potential")), ("ray", ("run", "--ray", "local"))],
 )
 def test_a_missing_package_names_the_command(
-    run_cli: RunCli, plan: Path, monkeypatch: pytest.MonkeyPatch, package: str, words: tuple
+    kernelprof, plan: Path, monkeypatch: pytest.MonkeyPatch, package: str, words: tuple
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, package, None)
     command, *rest = words
-    done = run_cli("fleet", command, str(plan), *rest)
-    assert done.returncode == 4
-    assert "pip install 'kernelprof[fleet]'" in done.stderr
+    kernelprof(f"fleet {command} {plan}", *rest, code=4, err="pip install 'kernelprof[fleet]'")

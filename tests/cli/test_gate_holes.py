@@ -15,12 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.text import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tests.conftest import RunCli
 
     Rows = list[list[str]]
 
@@ -80,11 +77,11 @@ def slow_half(rows: Rows) -> Rows:
 
 
 def test_half_of_the_launches_seven_times_slower(
-    run_cli: RunCli, same: str, tmp_path: Path, lax: str
+    kernelprof, same: str, tmp_path: Path, lax: str
 ) -> None:
-    done = run_cli("gate", same, table(slow_half, tmp_path), "--policy", lax)
-    assert done.returncode == 1
-    assert "slower in all" in unwrapped(done.stdout)
+    kernelprof(
+        f"gate {same}", table(slow_half, tmp_path), "--policy", lax, code=1, says="slower in all"
+    )
 
 
 def moved(rows: Rows) -> Rows:
@@ -96,10 +93,9 @@ def moved(rows: Rows) -> Rows:
     return [*rows, *copies]
 
 
-def test_work_that_moved_into_a_new_kernel(run_cli: RunCli, same: str, tmp_path: Path) -> None:
-    done = run_cli("gate", same, table(moved, tmp_path))
-    assert done.returncode == 3
-    said = unwrapped(done.stdout)
+def test_work_that_moved_into_a_new_kernel(kernelprof, same: str, tmp_path: Path) -> None:
+    done = kernelprof(f"gate {same}", table(moved, tmp_path), code=3)
+    said = done.line
     assert "new kernel" in said
     assert "all kernels together" in said
 
@@ -135,22 +131,18 @@ def zeros(manifest: dict[str, Any]) -> None:
 def test_a_weaker_check(
     change: Callable[[dict[str, Any]], object],
     says: str,
-    run_cli: RunCli,
+    kernelprof,
     tmp_path: Path,
     lax: str,
 ) -> None:
     candidate = directory(change, tmp_path)
-    done = run_cli("gate", str(TILE / "1"), candidate, "--policy", lax)
-    assert done.returncode == 1
-    assert says in unwrapped(done.stdout)
+    kernelprof(f"gate {TILE}/1 {candidate} --policy {lax}", code=1, says=says)
 
 
-def test_a_capture_without_its_check(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_capture_without_its_check(kernelprof, tmp_path: Path) -> None:
     candidate = tmp_path / "raw.csv.gz"
     shutil.copy(TILE / "2" / "raw.csv.gz", candidate)
-    done = run_cli("gate", str(TILE / "1"), str(candidate))
-    assert done.returncode == 3
-    assert "nothing says that the candidate's was" in unwrapped(done.stdout)
+    kernelprof(f"gate {TILE}/1 {candidate}", code=3, says="nothing says that the candidate's was")
 
 
 def failed(rows: Rows) -> Rows:
@@ -169,7 +161,7 @@ def discarded(rows: Rows) -> Rows:
     ],
 )
 def test_a_capture_that_is_not_whole(
-    change: Callable[[Rows], Rows], says: str, run_cli: RunCli, same: str, tmp_path: Path
+    kernelprof, change: Callable[[Rows], Rows], says: str, same: str, tmp_path: Path
 ) -> None:
     candidate = table(change, tmp_path)
     if change is failed:
@@ -178,40 +170,28 @@ def test_a_capture_that_is_not_whole(
             text.replace('"==ERROR== LaunchFailed"', "==ERROR== LaunchFailed")
         )
     for sides in ((same, candidate), (candidate, same), (candidate, candidate)):
-        done = run_cli("gate", *sides)
-        assert done.returncode == 3
-        assert says in unwrapped(done.stdout)
-        assert says in unwrapped(run_cli("compare", *sides).stdout)
-    saved = run_cli("baseline", "save", candidate, "-o", str(tmp_path / "b.json"))
-    assert saved.returncode == 2
-    assert says in saved.stderr
+        kernelprof("gate", *sides, code=3, says=says)
+        kernelprof("compare", *sides, code={0, 3}, says=says)
+    kernelprof(f"baseline save {candidate} -o {tmp_path}/b.json", code=2, err=says)
     assert not (tmp_path / "b.json").exists()
 
 
-def test_half_of_a_file(run_cli: RunCli, same: str, tmp_path: Path) -> None:
+def test_half_of_a_file(kernelprof, same: str, tmp_path: Path) -> None:
     packed = gzip.compress(Path(same).read_bytes())
     candidate = tmp_path / "half.csv.gz"
     candidate.write_bytes(packed[: len(packed) // 2])
-    done = run_cli("gate", same, str(candidate))
-    assert done.returncode == 3
-    assert "cut off" in unwrapped(done.stdout)
-    assert (
-        run_cli("baseline", "save", str(candidate), "-o", str(tmp_path / "b.json")).returncode == 2
-    )
+    kernelprof(f"gate {same} {candidate}", code=3, says="cut off")
+    kernelprof(f"baseline save {candidate} -o {tmp_path}/b.json", code=2)
 
 
 def crashed(manifest: dict[str, Any]) -> None:
     manifest["runs"][0]["program_exit_code"] = 139
 
 
-def test_a_program_that_crashed(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_program_that_crashed(kernelprof, tmp_path: Path) -> None:
     candidate = directory(crashed, tmp_path)
-    done = run_cli("gate", str(TILE / "1"), candidate)
-    assert done.returncode == 3
-    assert "The program ended with exit code 139" in unwrapped(done.stdout)
-    saved = run_cli("baseline", "save", candidate, "-o", str(tmp_path / "b.json"))
-    assert saved.returncode == 2
-    assert "exit code 139" in saved.stderr
+    kernelprof(f"gate {TILE}/1 {candidate}", code=3, says="The program ended with exit code 139")
+    kernelprof(f"baseline save {candidate} -o {tmp_path}/b.json", code=2, err="exit code 139")
 
 
 def other_events(manifest: dict[str, Any]) -> None:
@@ -219,12 +199,13 @@ def other_events(manifest: dict[str, Any]) -> None:
     timing["times_ns"] = [each / 100 for each in timing["times_ns"]]
 
 
-def test_events_a_hundred_times_shorter_than_the_profiler_saw(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
-    done = run_cli("gate", str(TILE / "1"), directory(other_events, tmp_path))
-    assert done.returncode == 3
-    assert "times contradict each other" in unwrapped(done.stdout)
+def test_events_a_hundred_times_shorter_than_the_profiler_saw(kernelprof, tmp_path: Path) -> None:
+    kernelprof(
+        f"gate {TILE}/1",
+        directory(other_events, tmp_path),
+        code=3,
+        says="times contradict each other",
+    )
 
 
 def second_duration(rows: Rows) -> Rows:
@@ -261,8 +242,6 @@ def zero(rows: Rows) -> Rows:
     ],
 )
 def test_durations_that_are_none(
-    change: Callable[[Rows], Rows], says: str, run_cli: RunCli, same: str, tmp_path: Path
+    change: Callable[[Rows], Rows], says: str, kernelprof, same: str, tmp_path: Path
 ) -> None:
-    done = run_cli("gate", same, table(change, tmp_path))
-    assert done.returncode == 3
-    assert says in unwrapped(done.stdout)
+    kernelprof(f"gate {same}", table(change, tmp_path), code=3, says=says)

@@ -6,13 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.cli.test_predict import asked_json, changed, said, work
+from tests.cli.test_predict import changed
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-__all__ = ["work"]
 
 SCALE = """\
 // /// kernelprof
@@ -44,20 +43,17 @@ __global__ void scale(float *x, int n) {
 
 
 @pytest.fixture
-def both(work: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def both(work: Path, kernelprof) -> Path:
     """A folder with two sources and a baseline of both."""
     (work / "scale.cu").write_text(SCALE, "utf-8")
-    save = ["baseline", "save", "matvec.cu", "scale.cu", "--predict", "-o", "b.json"]
-    assert said(capsys, *save)[0] == 0
+    save = "baseline save matvec.cu scale.cu --predict -o b.json"
+    kernelprof(save)
     return work
 
 
 @pytest.mark.slow("several predictions")
-def test_a_source_is_judged_by_its_own_entry_alone(
-    capsys: pytest.CaptureFixture[str], both: Path
-) -> None:
-    code, found = asked_json(capsys, "gate", "b.json", "scale.cu")
-    assert code == 0
+def test_a_source_is_judged_by_its_own_entry_alone(kernelprof, both: Path) -> None:
+    found = kernelprof.json("gate b.json scale.cu")
     assert [each["name"] for each in found["kernels"]] == ["scale"]
     assert [(each["code"], each["text"]) for each in found["findings"]] == [
         ("ignored", "not judged, as their sources are not named: matvec")
@@ -65,40 +61,37 @@ def test_a_source_is_judged_by_its_own_entry_alone(
     (both / "elsewhere").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(both / "elsewhere")
-        assert said(capsys, "gate", "../b.json", "../scale.cu")[0] == 0
+        kernelprof("gate ../b.json ../scale.cu")
 
     (both / "matvec.cu").unlink()
-    code, found = asked_json(capsys, "gate", "b.json", "scale.cu")
-    assert code == 3
+    found = kernelprof.json("gate b.json scale.cu", code=3)
     assert _codes(found) == {"matvec": ["vanished"], "scale": ["same-code"]}
 
 
 @pytest.mark.slow("several predictions")
-def test_an_update_by_one_source_keeps_the_others(
-    capsys: pytest.CaptureFixture[str], both: Path
-) -> None:
+def test_an_update_by_one_source_keeps_the_others(kernelprof, both: Path) -> None:
     held = _kernels(both)
     slower = SCALE.replace("x[i] *= 2.0f", "x[i] = x[i] * 2.0f + x[n - 1 - i]")
     (both / "scale.cu").write_text(slower, "utf-8")
-    assert said(capsys, "baseline", "update", "b.json", "scale.cu")[0] == 1
-    accept = ["baseline", "accept", "b.json", "scale.cu", "--reason", "a test"]
-    assert said(capsys, *accept)[0] == 0
+    kernelprof("baseline update b.json scale.cu", code=1)
+    accept = "baseline accept b.json scale.cu --reason 'a test'"
+    kernelprof(accept)
     accepted = _kernels(both)
     assert accepted.keys() == held.keys() == {"matvec", "scale"}
     assert accepted["matvec"] == held["matvec"]
     assert accepted["scale"] != held["scale"]
     (both / "scale.cu").write_text(SCALE, "utf-8")
-    assert said(capsys, "baseline", "update", "b.json", "scale.cu")[0] == 0
+    kernelprof("baseline update b.json scale.cu")
     assert _kernels(both) == held
 
 
-def test_an_architecture_that_the_baseline_lacks_is_refused(
-    capsys: pytest.CaptureFixture[str], both: Path
-) -> None:
+def test_an_architecture_that_the_baseline_lacks_is_refused(kernelprof, both: Path) -> None:
     name = changed(both)
-    code, _, err = said(capsys, "gate", "b.json", name, "--arch", "sm_80,sm_90")
-    assert code == 2
-    assert "the baseline holds predictions for sm_90, and none for sm_80" in err
+    kernelprof(
+        f"gate b.json {name} --arch sm_80,sm_90",
+        code=2,
+        err="the baseline holds predictions for sm_90, and none for sm_80",
+    )
 
 
 def _codes(found: dict[str, Any]) -> dict[str, list[str]]:

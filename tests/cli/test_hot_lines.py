@@ -15,7 +15,6 @@ import jsonschema
 import pytest
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.cli.main import main
 from kernelprof.errors import InputError
 from kernelprof.launch.run.prepare import PreparedKernel
 from kernelprof.model.manifest import SourceFacts, schema
@@ -97,9 +96,8 @@ def _ncu(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("fixture")
-def test_the_preset_full_brings_the_samples(machine, capsys) -> None:
-    assert main(["profile", "-o", "out", "--", "./fixture"]) == 0
-    assert "samples" not in capsys.readouterr().err
+def test_the_preset_full_brings_the_samples(machine, kernelprof) -> None:
+    assert "samples" not in kernelprof("profile -o out -- ./fixture").err
     folder = machine / "out"
     assert _names(folder) == [
         *("capture.ncu-rep", "code.json.gz", "lines.csv.gz", "manifest.json", "raw.csv.gz")
@@ -126,8 +124,10 @@ def test_the_preset_full_brings_the_samples(machine, capsys) -> None:
         read_capture(folder)
 
 
-def test_the_counters_of_the_samples_are_in_the_capture_and_nobody_complains(machine) -> None:
-    assert main(["profile", "-o", "out", "--", "./gemm_series"]) == 0
+def test_the_counters_of_the_samples_are_in_the_capture_and_nobody_complains(
+    kernelprof, machine
+) -> None:
+    kernelprof("profile -o out -- ./gemm_series")
     capture = read_capture("out")
     stalled = [name for name in capture.columns if name.startswith("smsp__pcsamp_warps_issue_")]
     assert len(stalled) == 19
@@ -137,8 +137,8 @@ def test_the_counters_of_the_samples_are_in_the_capture_and_nobody_complains(mac
 
 
 @pytest.mark.usefixtures("fixture")
-def test_another_preset_does_not(machine) -> None:
-    assert main(["profile", "-o", "out", "--preset", "triage", "--", "./fixture"]) == 0
+def test_another_preset_does_not(kernelprof, machine) -> None:
+    kernelprof("profile -o out --preset triage -- ./fixture")
     (run,) = _manifest(machine / "out")["runs"]
     assert SAMPLES not in _asked(run)
     assert run["lines"] is None
@@ -147,12 +147,11 @@ def test_another_preset_does_not(machine) -> None:
 
 @pytest.mark.usefixtures("fixture")
 def test_a_failed_export_is_a_warning_and_not_the_loss_of_the_capture(
-    machine, capsys, monkeypatch
+    kernelprof, machine, monkeypatch
 ) -> None:
     _ncu('case "$*" in *--page\\ source*) echo "==ERROR== no"; exit 1 ;; esac', monkeypatch)
-    assert main(["profile", "-o", "out", "--", "./fixture"]) == 0
     sentence = "There are no samples by source line: ncu ended with exit code 1: ==ERROR== no."
-    assert sentence in capsys.readouterr().err
+    kernelprof("profile -o out -- ./fixture", err=sentence)
     (run,) = _manifest(machine / "out")["runs"]
     assert (run["lines"], run["warnings"]) == (None, [sentence])
     assert read_capture("out").warnings == (sentence,)
@@ -160,28 +159,29 @@ def test_a_failed_export_is_a_warning_and_not_the_loss_of_the_capture(
 
 
 @pytest.mark.usefixtures("source")
-def test_a_report_marks_the_lines_of_the_source(machine, capsys) -> None:
-    assert main(["profile", "fixture.cu", "-o", "out"]) == 0
+def test_a_report_marks_the_lines_of_the_source(kernelprof, machine) -> None:
+    kernelprof("profile fixture.cu -o out")
     rows = gzip.decompress((machine / "out" / "lines.csv.gz").read_bytes()).decode().splitlines()
     assert rows[1] == 'fixture.cu,"strided(const float *, float *, int, int)",17,21'
     (machine / "fixture.cu").unlink()
     (machine / "out").rename(machine / "moved")
-    assert main(["report", "moved", "-o", "page.html"]) == 0
+    kernelprof("report moved -o page.html")
     text = (machine / "page.html").read_text(encoding="utf-8")
     assert f"90 % of the samples are {LINE_19}" in text
     assert NOT_TAKEN not in text
-    assert main(["diagnose", "moved", "--html", "again.html"]) in {0, 3}
+    kernelprof("diagnose moved --html again.html", code={0, 3})
     assert f"90 % of the samples are {LINE_19}" in (machine / "again.html").read_text("utf-8")
-    capsys.readouterr()
     (machine / "moved" / "lines.csv.gz").write_bytes(b"")
-    assert main(["report", "moved", "-o", "page.html"]) == 2
-    assert "lines.csv.gz does not have the hash that the manifest gives" in capsys.readouterr().err
+    kernelprof(
+        "report moved -o page.html",
+        code=2,
+        err="lines.csv.gz does not have the hash that the manifest gives",
+    )
 
 
 @pytest.mark.usefixtures("source")
-def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
-    command = ["diagnose", "fixture.cu", "--keep", "out", "--html", "page.html"]
-    assert main(command) in {0, 3}
+def test_a_diagnosis_with_a_page_samples_in_its_first_run(kernelprof, machine) -> None:
+    kernelprof("diagnose fixture.cu --keep out --html page.html", code={0, 3})
     first, *others = _manifest(machine / "out")["runs"]
     assert SAMPLES in _asked(first)
     assert first["why"] == "preset triage: Triage"
@@ -189,16 +189,14 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
     assert first["lines"] == "lines.csv.gz"
     assert LINE_19 in (machine / "page.html").read_text(encoding="utf-8")
     shutil.rmtree(machine / "out")
-    assert main(["diagnose", "fixture.cu", "--html", "page.html"]) in {0, 3}
+    kernelprof("diagnose fixture.cu --html page.html", code={0, 3})
     assert LINE_19 in (machine / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("source")
-def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(capsys) -> None:
-    assert main(["diagnose", "fixture.cu", "--keep", "out", "--format", "json"]) in {0, 3}
-    (now,) = json.loads(capsys.readouterr().out)["kernels"]
-    assert main(["diagnose", "out", "--format", "json"]) in {0, 3}
-    later = json.loads(capsys.readouterr().out)["kernels"]
+def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(kernelprof) -> None:
+    (now,) = kernelprof.json("diagnose fixture.cu --keep out", code={0, 3})["kernels"]
+    later = kernelprof.json("diagnose out", code={0, 3})["kernels"]
     assert (now["waiting"], now["place"]) == (later[0]["waiting"], later[0]["place"])
     assert now["waiting"]["samples"] in {each.samples for each in read_capture("out").code}
 
@@ -213,8 +211,10 @@ def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(capsys) -> Non
 )
 @pytest.mark.usefixtures("source")
 @pytest.mark.slow("several runs")
-def test_a_first_run_of_a_source_samples_and_no_other_preset(machine, options, sampled) -> None:
-    assert main(["diagnose", "fixture.cu", "--keep", "out", *options]) in {0, 3}
+def test_a_first_run_of_a_source_samples_and_no_other_preset(
+    kernelprof, machine, options, sampled
+) -> None:
+    kernelprof("diagnose fixture.cu --keep out", *options, code={0, 3})
     runs = _manifest(machine / "out")["runs"]
     assert [SAMPLES in _asked(run) for run in runs] == [sampled] * len(runs)
     if "--html" in options:
@@ -222,9 +222,9 @@ def test_a_first_run_of_a_source_samples_and_no_other_preset(machine, options, s
 
 
 @pytest.mark.slow("several runs")
-def test_a_follow_up_does_not_sample(machine, source) -> None:
+def test_a_follow_up_does_not_sample(kernelprof, machine, source) -> None:
     shutil.copy(machine / "gemm_series", machine / "validation")
     source.command, source.kernel = ("./validation",), "scan_warps|stencil7"
-    command = ["diagnose", "fixture.cu", "--keep", "out", "--html", "page.html"]
-    assert main(command) in {0, 3}
+    command = "diagnose fixture.cu --keep out --html page.html"
+    kernelprof(command, code={0, 3})
     assert [SAMPLES in _asked(run) for run in _manifest(machine / "out")["runs"]] == [True, False]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 import pytest
@@ -39,15 +38,15 @@ def kernel_cu(tmp_path):
     return write
 
 
-def test_what_was_assumed_is_said(run_cli, kernel_cu) -> None:
+def test_what_was_assumed_is_said(kernelprof, kernel_cu) -> None:
     path = kernel_cu(SAXPY)
-    done = run_cli("diagnose", str(path), "--predict", "--format", "json")
-    assert done.returncode == 0
-    assert "checked against saxpy in float64 at n=" in done.stderr
-    found = json.loads(done.stdout)["captures"][0]
+    done = kernelprof(
+        f"diagnose {path} --predict --format json", err="checked against saxpy in float64 at n="
+    )
+    found = done.json["captures"][0]
     said = ASSUMED.format(kernel="saxpy", values="a = 2.0; random values: x, y", path=path)
     assert found["warnings"] == [said]
-    assert said in done.stderr
+    assert said in done.err
     inferred = found["inferred"]
     assert inferred["remarks"] == []
     assert inferred["specification"]["grid"] == ["ceil_div(n, 256)"]
@@ -55,75 +54,82 @@ def test_what_was_assumed_is_said(run_cli, kernel_cu) -> None:
     assert path.read_text() == SAXPY
 
 
-def test_what_is_written_is_not_inferred(run_cli, kernel_cu) -> None:
+def test_what_is_written_is_not_inferred(kernelprof, kernel_cu) -> None:
     path = kernel_cu(SAXPY)
-    run_cli("init", str(path))
-    done = run_cli("diagnose", str(path), "--predict", "--format", "json")
-    (found,) = json.loads(done.stdout)["captures"]
+    kernelprof(f"init {path}")
+    (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert (found["inferred"], found["warnings"]) == (None, [])
 
 
-def test_a_result_that_nothing_checks_is_not_called_right(run_cli, kernel_cu) -> None:
-    done = run_cli("diagnose", str(kernel_cu(PLAIN)))
-    assert done.returncode in {0, 3}
-    assert (
-        "its result was not checked: the source does not say what has to come out (--against "
-        "OLD.cu compares it with another version)"
-    ) in done.stderr
-    assert "its launch was inferred from the source: kernel shift" in " ".join(done.stdout.split())
+def test_a_result_that_nothing_checks_is_not_called_right(kernelprof, kernel_cu) -> None:
+    kernelprof(
+        f"diagnose {kernel_cu(PLAIN)}",
+        code={0, 3},
+        err=(
+            "its result was not checked: the source does not say what has to come out (--against "
+            "OLD.cu compares it with another version)"
+        ),
+        says="its launch was inferred from the source: kernel shift",
+    )
 
 
-def test_a_result_that_its_name_does_not_promise_is_told(run_cli, kernel_cu) -> None:
+def test_a_result_that_its_name_does_not_promise_is_told(kernelprof, kernel_cu) -> None:
     source = kernel_cu(SAXPY.replace("+ y[i]", "- y[i]"))
-    done = run_cli("diagnose", str(source), "--predict", "--format", "json")
-    (found,) = json.loads(done.stdout)["captures"]
+    done = kernelprof(f"diagnose {source} --predict --format json", code={0, 3})
+    (found,) = done.json["captures"]
     said = "the result is not that of saxpy; it is not checked"
     assert found["inferred"]["remarks"] == [said]
     assert found["warnings"][1] == f"of the inferred launch: {said}"
-    assert "its result was not checked" in done.stderr
+    assert "its result was not checked" in done.err
 
 
-def test_blanks_are_named(run_cli, kernel_cu) -> None:
+def test_blanks_are_named(kernelprof, kernel_cu) -> None:
     path = kernel_cu(PLAIN.replace("const float* x", "const Node* x"))
-    done = run_cli("diagnose", str(path))
-    assert done.returncode == 2
-    assert (
-        "shift has no launch specification, and its source does not say type of x, shape of x"
-    ) in done.stderr
-    assert f"`kernelprof init {path}` writes what is known into the file" in done.stderr
-    assert f"where: {path}:1" in done.stderr
+    kernelprof(
+        f"diagnose {path}",
+        code=2,
+        err=[
+            "shift has no launch specification, and its source does not say type of x, shape of x",
+            f"`kernelprof init {path}` writes what is known into the file",
+            f"where: {path}:1",
+        ],
+    )
 
 
-def test_a_kernel_that_goes_wrong_is_told_before(run_cli, kernel_cu) -> None:
-    done = run_cli("diagnose", str(kernel_cu(PLAIN.replace("y[i]", "y[i - 1]"))), "--predict")
-    assert done.returncode == 2
-    assert "with these values the kernel goes wrong: " in done.stderr
-    assert "bytes before y" in done.stderr
+def test_a_kernel_that_goes_wrong_is_told_before(kernelprof, kernel_cu) -> None:
+    kernelprof(
+        "diagnose",
+        kernel_cu(PLAIN.replace("y[i]", "y[i - 1]")),
+        "--predict",
+        code=2,
+        err=["with these values the kernel goes wrong: ", "bytes before y"],
+    )
 
 
-def test_sizes_can_be_changed(run_cli, kernel_cu) -> None:
+def test_sizes_can_be_changed(kernelprof, kernel_cu) -> None:
     path = str(kernel_cu(SAXPY))
-    done = run_cli("diagnose", path, "--predict", "--size", "n=4096", "--format", "json")
-    (kernel,) = json.loads(done.stdout)["kernels"]
+    (kernel,) = kernelprof(
+        f"diagnose {path} --predict --size n=4096 --format json", code={0, 3}
+    ).json["kernels"]
     assert kernel["grid"] == [16, 1, 1]
 
 
 @pytest.mark.slow("several kernels are predicted")
-def test_the_kernel_of_several(run_cli, kernel_cu) -> None:
+def test_the_kernel_of_several(kernelprof, kernel_cu) -> None:
     both = SAXPY + PLAIN
     path = str(kernel_cu(both))
-    done = run_cli("diagnose", path, "--predict")
-    assert done.returncode == 2
-    assert "the file has 2 kernels: saxpy, shift" in done.stderr
-    assert "choose one with --kernel saxpy" in done.stderr
+    kernelprof(
+        f"diagnose {path} --predict",
+        code=2,
+        err=["the file has 2 kernels: saxpy, shift", "choose one with --kernel saxpy"],
+    )
     for name in ("shift", "sh.*t"):
-        done = run_cli("diagnose", path, "--predict", "--kernel", name, "--format", "json")
-        (kernel,) = json.loads(done.stdout)["kernels"]
+        done = kernelprof(f"diagnose {path} --predict --kernel {name} --format json", code={0, 3})
+        (kernel,) = done.json["kernels"]
         assert kernel["name"] == "shift"
         assert f"--kernel {shlex.quote(name)} " in kernel["verdict"]["command"]
     kernel_cu(f"{both}void go(float* y) {{ shift<<<4096, 256>>>(y, y, 1048576); }}\n")
-    done = run_cli("diagnose", path, "--predict", "--format", "json")
-    (found,) = json.loads(done.stdout)["captures"]
+    (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
     assert found["inferred"]["remarks"] == [
         "of 2 kernels this one was chosen by the launches in the file (--kernel saxpy chooses "
@@ -131,65 +137,62 @@ def test_the_kernel_of_several(run_cli, kernel_cu) -> None:
     ]
 
 
-def test_a_program_is_predicted_only_if_asked(run_cli, kernel_cu) -> None:
+def test_a_program_is_predicted_only_if_asked(kernelprof, kernel_cu) -> None:
     path = str(kernel_cu(f"{SAXPY}int main() {{ return 0; }}\n"))
-    assert run_cli("diagnose", path, "--predict").returncode == 0
-    done = run_cli("diagnose", path)
-    assert done.returncode == 4
-    assert "cannot be measured here" in done.stderr
+    kernelprof(f"diagnose {path} --predict")
+    kernelprof(f"diagnose {path}", code=4, err="cannot be measured here")
 
 
 @pytest.mark.slow("several predictions")
-def test_the_gate_launches_both_alike(run_cli, kernel_cu) -> None:
+def test_the_gate_launches_both_alike(kernelprof, kernel_cu) -> None:
     old = kernel_cu(PLAIN, "old.cu")
     strided = PLAIN.replace("x[i]", "x[2 * i % n]")
     host = "void go(float* y) { const int n = 1 << 20; shift<<<(n + 255) / 256, 256>>>(y, y, n); }"
     new = kernel_cu(f"{strided}{host}\n", "new.cu")
-    done = run_cli("gate", str(old), str(new), "--predict", "--format", "json")
-    found = json.loads(done.stdout)
+    done = kernelprof(f"gate {old} {new} --predict --format json", code={0, 3})
+    found = done.json
     assert found["kernels"][0]["match"] == "same"
     assert {each["code"] for each in found["kernels"][0]["findings"]} >= {"counter-worse"}
-    assert "before: its launch was inferred" in done.stdout
+    assert "before: its launch was inferred" in done.out
     wrong = kernel_cu(PLAIN.replace("1.0f", "2.0f"), "wrong.cu")
-    against = ("--against", str(old))
-    done = run_cli("gate", str(old), str(wrong), "--predict", *against)
-    assert done.returncode == 1
-    assert "the kernel's result is wrong" in done.stdout
+    against = f"--against {old}"
+    kernelprof(
+        f"gate {old} {wrong} --predict {against}", code=1, out="the kernel's result is wrong"
+    )
 
 
 @pytest.mark.slow("two kernels are predicted")
-def test_a_candidate_that_leaves_its_arrays_is_a_regression(run_cli, kernel_cu) -> None:
+def test_a_candidate_that_leaves_its_arrays_is_a_regression(kernelprof, kernel_cu) -> None:
     old = kernel_cu(PLAIN, "old.cu")
     new = kernel_cu(PLAIN.replace("y[i] =", "y[i - 1] ="), "new.cu")
-    done = run_cli("gate", str(old), str(new), "--predict", "--format", "json")
-    assert done.returncode == 1
-    (kernel,) = json.loads(done.stdout)["kernels"]
+    (kernel,) = kernelprof.json(f"gate {old} {new} --predict", code=1)["kernels"]
     assert {each["code"] for each in kernel["findings"]} >= {"wrong-result"}
 
 
-def test_what_prepares_data_is_not_the_kernel(run_cli, kernel_cu) -> None:
+def test_what_prepares_data_is_not_the_kernel(kernelprof, kernel_cu) -> None:
     first = SAXPY.replace("saxpy(", "initData(")
     host = "void go(float* y) { initData<<<8, 256>>>(1, 1, y, y); shift<<<8, 256>>>(y, y, 2048); }"
     path = str(kernel_cu(f"{first}{PLAIN}{host}\n"))
-    done = run_cli("diagnose", path, "--predict", "--format", "json")
-    (found,) = json.loads(done.stdout)["captures"]
+    (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
 
 
-def test_no_template_argument_is_made_up(run_cli, kernel_cu) -> None:
+def test_no_template_argument_is_made_up(kernelprof, kernel_cu) -> None:
     path = str(kernel_cu(f"template <typename T>\n{PLAIN.replace('float', 'T')}"))
-    done = run_cli("diagnose", path, "--predict")
-    assert done.returncode == 2
-    assert "its source does not say which T it has" in done.stderr
-    assert "name the instance: --kernel 'shift<...>'" in done.stderr
-    done = run_cli("diagnose", path, "--predict", "--kernel", "shift<float>")
-    assert "kernel shift<float>" in done.stdout
+    kernelprof(
+        f"diagnose {path} --predict",
+        code=2,
+        err=["its source does not say which T it has", "name the instance: --kernel 'shift<...>'"],
+    )
+    kernelprof(
+        f"diagnose {path} --predict --kernel 'shift<float>'", code={0, 3}, out="kernel shift<float>"
+    )
 
 
-def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(run_cli, kernel_cu) -> None:
+def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, kernel_cu) -> None:
     path = str(kernel_cu(PLAIN))
-    done = run_cli("diagnose", path, "--predict", "--size", "n=1024", "--format", "json")
-    verdict = json.loads(done.stdout)["kernels"][0]["verdict"]
+    found = kernelprof.json(f"diagnose {path} --predict --size n=1024", code={0, 3})
+    verdict = found["kernels"][0]["verdict"]
     assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
     said = "how many blocks there are follows from sizes that were inferred: --size gives others"
     assert verdict["notes"][0] == said
@@ -205,22 +208,29 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(run_cli, kern
         ),
     ],
 )
-def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(run_cli, kernel_cu, text, said) -> None:
-    done = run_cli("diagnose", str(kernel_cu(text)), "--predict", "--format", "json")
-    verdict = json.loads(done.stdout)["kernels"][0]["verdict"]
+def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
+    kernelprof, kernel_cu, text, said
+) -> None:
+    found = kernelprof.json(f"diagnose {kernel_cu(text)} --predict", code={0, 3})
+    verdict = found["kernels"][0]["verdict"]
     assert verdict["confidence"] == "low"
     assert verdict["notes"][0] == f"the inferred launch may be wrong: {said}"
 
 
-def test_a_macro_that_nobody_defines_is_named(run_cli, kernel_cu) -> None:
-    done = run_cli("diagnose", str(kernel_cu(PLAIN.replace("1.0f", "ONE"))), "--predict")
-    assert done.returncode == 2
-    assert "its source does not say what ONE stands for" in done.stderr
-
-
-def test_a_header_that_is_not_there_is_told(run_cli, kernel_cu) -> None:
-    done = run_cli(
-        "diagnose", str(kernel_cu(f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}"))
+def test_a_macro_that_nobody_defines_is_named(kernelprof, kernel_cu) -> None:
+    kernelprof(
+        "diagnose",
+        kernel_cu(PLAIN.replace("1.0f", "ONE")),
+        "--predict",
+        code=2,
+        err="its source does not say what ONE stands for",
     )
-    assert done.returncode == 2
-    assert "it may be declared in <other.h>, which was not found" in done.stderr
+
+
+def test_a_header_that_is_not_there_is_told(kernelprof, kernel_cu) -> None:
+    kernelprof(
+        "diagnose",
+        kernel_cu(f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}"),
+        code=2,
+        err="it may be declared in <other.h>, which was not found",
+    )

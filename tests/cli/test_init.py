@@ -25,10 +25,8 @@ def copy_cu(tmp_path):
     return path
 
 
-def test_it_writes_a_specification(run_cli, copy_cu) -> None:
-    done = run_cli("init", str(copy_cu))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
+def test_it_writes_a_specification(kernelprof, copy_cu) -> None:
+    assert kernelprof(f"init {copy_cu}", err="").out.splitlines() == [
         f"{copy_cu}: wrote a launch specification for copy",
         f"next: kernelprof diagnose {copy_cu}",
     ]
@@ -42,21 +40,20 @@ def test_it_writes_a_specification(run_cli, copy_cu) -> None:
     assert list(copy_cu.parent.iterdir()) == [copy_cu]
 
 
-def test_places_to_fill_in_are_listed(run_cli, copy_cu) -> None:
+def test_places_to_fill_in_are_listed(kernelprof, copy_cu) -> None:
     copy_cu.write_text(KERNEL.replace("const float*", "const Node*"))
-    done = run_cli("init", str(copy_cu))
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[1:] == [
+    assert kernelprof(f"init {copy_cu}").out.splitlines()[1:] == [
         "please fill in:",
         f'  {copy_cu}:16: type = ""',
         f"  {copy_cu}:17: shape = []",
     ]
 
 
-def test_a_kernel_without_a_reference_says_so_and_has_no_blank(run_cli, copy_cu) -> None:
+def test_a_kernel_without_a_reference_says_so_and_has_no_blank(kernelprof, copy_cu) -> None:
     copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
-    done = run_cli("init", str(copy_cu))
-    assert done.stdout.splitlines()[1:] == [f"next: kernelprof diagnose {copy_cu}"]
+    assert kernelprof(f"init {copy_cu}").out.splitlines()[1:] == [
+        f"next: kernelprof diagnose {copy_cu}"
+    ]
     (line,) = (line for line in copy_cu.read_text().splitlines() if "reference" in line)
     assert line == (
         '// reference = "none"  # nothing says what has to come out, so the result is not checked'
@@ -65,76 +62,57 @@ def test_a_kernel_without_a_reference_says_so_and_has_no_blank(run_cli, copy_cu)
 
 @pytest.mark.parametrize(("result", "differs"), [("x[i] + x[i]", False), ("x[i] + 1.0f", True)])
 @pytest.mark.slow("several predictions")
-def test_another_version_is_the_reference(run_cli, copy_cu, result, differs) -> None:
+def test_another_version_is_the_reference(kernelprof, copy_cu, result, differs) -> None:
     copy_cu.write_text(KERNEL.replace("= x[i]", "= 2.0f * x[i]"))
     new = copy_cu.parent / "new.cu"
     new.write_text(KERNEL.replace("= x[i]", f"= {result}"))
-    done = run_cli("init", str(new), "--against", str(copy_cu))
-    assert done.returncode == 0
+    done = kernelprof(f"init {new} --against {copy_cu}")
     assert '// reference = "copy.cu"  # another version of the kernel' in new.read_text()
-    assert ("differs from copy.cu" in done.stderr) == differs
-    predicted = run_cli("diagnose", str(new), "--predict")
-    assert (predicted.returncode == 2) == differs
+    assert ("differs from copy.cu" in done.err) == differs
+    kernelprof(f"diagnose {new} --predict", code=2 if differs else {0, 3})
 
 
 @pytest.mark.slow("several predictions")
-def test_the_gate_takes_the_version_before_as_the_reference(run_cli, copy_cu) -> None:
+def test_the_gate_takes_the_version_before_as_the_reference(kernelprof, copy_cu) -> None:
     new = copy_cu.parent / "new.cu"
     new.write_text(KERNEL.replace("copy(", "mystery(").replace("= x[i]", "= 3.0f * x[i]"))
     copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
     for path in (copy_cu, new):
-        assert run_cli("init", str(path)).returncode == 0
-    words = ("gate", str(copy_cu), str(new), "--predict")
-    assert "result is wrong" not in run_cli(*words).stdout
-    done = run_cli(*words, "--against", str(copy_cu))
-    assert done.returncode == 1
-    assert "the kernel's result is wrong" in done.stdout
-    refused = run_cli("gate", "before", "after", "--against", str(copy_cu))
-    assert refused.returncode == 2
+        kernelprof(f"init {path}")
+    words = f"gate {copy_cu} {new} --predict"
+    assert "result is wrong" not in kernelprof(words, code={0, 3}).out
+    kernelprof(f"{words} --against {copy_cu}", code=1, out="the kernel's result is wrong")
+    kernelprof(f"gate before after --against {copy_cu}", code=2)
 
 
-def test_another_version_is_a_source(run_cli, copy_cu) -> None:
-    done = run_cli("init", str(copy_cu), "--against", "before.csv")
-    assert done.returncode == 2
-    assert "another version of a kernel is a .cu file" in done.stderr
+def test_another_version_is_a_source(kernelprof, copy_cu) -> None:
+    kernelprof(
+        f"init {copy_cu} --against before.csv",
+        code=2,
+        err="another version of a kernel is a .cu file",
+    )
 
 
-def test_it_does_not_overwrite_without_force(run_cli, copy_cu) -> None:
-    run_cli("init", str(copy_cu))
+def test_it_does_not_overwrite_without_force(kernelprof, copy_cu) -> None:
+    kernelprof(f"init {copy_cu}")
     before = copy_cu.read_text()
-    done = run_cli("init", str(copy_cu))
-    assert done.returncode == 2
-    assert "--force" in done.stderr
+    kernelprof(f"init {copy_cu}", code=2, err="--force")
     assert copy_cu.read_text() == before
-    assert run_cli("init", str(copy_cu), "--force").returncode == 0
+    kernelprof(f"init {copy_cu} --force")
     assert copy_cu.read_text() == before
 
 
-def test_one_of_several_kernels(run_cli, copy_cu) -> None:
+def test_one_of_several_kernels(kernelprof, copy_cu) -> None:
     copy_cu.write_text(KERNEL + KERNEL.replace("copy(", "copy_again("))
-    done = run_cli("init", str(copy_cu))
-    assert done.returncode == 2
-    assert "2 kernels: copy, copy_again" in done.stderr
-    done = run_cli("init", str(copy_cu), "--kernel", "copy_again")
-    assert done.returncode == 0
+    kernelprof(f"init {copy_cu}", code=2, err="2 kernels: copy, copy_again")
+    kernelprof(f"init {copy_cu} --kernel copy_again")
     assert 'kernel = "copy_again"' in copy_cu.read_text()
 
 
-@pytest.mark.parametrize("name", ["none.cu", "copy.txt"])
-def test_other_files_are_refused(run_cli, tmp_path, name) -> None:
-    done = run_cli("init", str(tmp_path / name))
-    assert done.returncode == 2
-    assert name in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize("mode", [0o444, pytest.param(0o400, marks=pytest.mark.slow("again"))])
-def test_a_file_that_is_read_only_stays_as_it_is(run_cli, copy_cu, mode) -> None:
+def test_a_file_that_is_read_only_stays_as_it_is(kernelprof, copy_cu, mode) -> None:
     copy_cu.chmod(mode)
-    done = run_cli("init", str(copy_cu))
-    assert done.returncode == 2
-    assert "read-only" in done.stderr
-    assert "  next: " in done.stderr
+    kernelprof(f"init {copy_cu}", code=2, err=["read-only", "  next: "])
     assert copy_cu.read_text() == KERNEL
     assert stat.S_IMODE(copy_cu.stat().st_mode) == mode
 

@@ -15,8 +15,6 @@ import pytest
 from tests.support.captures import copy_capture
 from tests.support.few import few
 
-from kernelprof.cli.main import main
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -343,7 +341,7 @@ def test_json_that_is_too_deep_or_too_much(refused, folder, text) -> None:
 # Folders
 
 
-def test_a_folder_that_nobody_may_read(tmp_path, capsys, monkeypatch, captures) -> None:
+def test_a_folder_that_nobody_may_read(tmp_path, kernelprof, monkeypatch, captures) -> None:
     """Tests may run as root, who may read everything; so the system's answer is made here."""
     closed = tmp_path / "closed"
     inner = tmp_path / "open" / "inner"
@@ -360,19 +358,22 @@ def test_a_folder_that_nobody_may_read(tmp_path, capsys, monkeypatch, captures) 
     monkeypatch.setattr(os, "scandir", scandir)
     monkeypatch.setattr(os, "listdir", lambda path=".": [each.name for each in scandir(path)])
     for command in (["diagnose"], ["report", "-o", str(tmp_path / "out.html")]):
-        assert main([*command, str(closed)]) == 2
-        said = capsys.readouterr().err
-        assert "the folder cannot be read: Permission denied" in said
-        assert str(closed) in said
-    assert main(["compare", str(closed), str(captures / "gemm_series.full.raw.csv")]) == 2
-    assert "Permission denied" in capsys.readouterr().err
-    assert main(["diagnose", str(tmp_path / "open")]) == 0
-    out, err = capsys.readouterr()
+        kernelprof(
+            *command,
+            closed,
+            code=2,
+            err=["the folder cannot be read: Permission denied", str(closed)],
+        )
+    kernelprof(
+        f"compare {closed} {captures}/gemm_series.full.raw.csv", code=2, err="Permission denied"
+    )
+    printed = kernelprof(f"diagnose {tmp_path}/open")
+    out, err = printed.out, printed.err
     assert "1 file left out, no capture: inner" in out + err
     assert "Permission denied" in out + err
 
 
-def test_a_folder_in_which_nothing_may_be_looked_at(tmp_path, capsys, monkeypatch) -> None:
+def test_a_folder_in_which_nothing_may_be_looked_at(tmp_path, kernelprof, monkeypatch) -> None:
     real = os.stat
 
     def stat(path, **options) -> os.stat_result:
@@ -382,6 +383,5 @@ def test_a_folder_in_which_nothing_may_be_looked_at(tmp_path, capsys, monkeypatc
 
     (tmp_path / "x.csv").write_text("x")
     monkeypatch.setattr(os, "stat", stat)
-    assert main(["diagnose", str(tmp_path)]) == 2
-    assert main(["history", str(tmp_path), "--no-cache"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    kernelprof(f"diagnose {tmp_path}", code=2)
+    kernelprof(f"history {tmp_path} --no-cache", code=2)

@@ -96,24 +96,6 @@ def test_lines_of_others_are_kept_behind_a_bar(failing, capsys) -> None:
     assert capsys.readouterr().err == "kernelprof: error: \n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["diagnos"], "No such command 'diagnos'"),
-        (["diagnose", "--formt", "json"], "--formt"),
-        (["diagnose", "x.csv", "--format", "xml"], "'--format'"),
-        (["diagnose", "x.csv", "--top", "-1"], "'--top'"),
-        (["command", "--", "./app"], "--preset"),
-    ],
-)
-def test_usage_errors(capsys, arguments, expected) -> None:
-    assert main(arguments) == 2
-    err = capsys.readouterr().err
-    assert expected in err
-    assert "Usage: kernelprof" in err
-    assert "Traceback" not in err
-
-
 def test_an_interrupt_writes_nothing(failing, tmp_path, capsys) -> None:
     failing(KeyboardInterrupt())
     assert main(["diagnose", "x.csv", "-o", str(tmp_path / "out.txt")]) == INTERRUPTED

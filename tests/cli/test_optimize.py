@@ -12,11 +12,12 @@ import jsonschema
 import pytest
 
 import kernelprof as kp
-from kernelprof.cli.main import main
 from kernelprof.report.writers.json import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tests.support.commands import Command
 
 ROOT = Path(__file__).parents[2]
 NAIVE = ROOT / "cuda" / "ladder" / "01_naive.cu"
@@ -45,9 +46,9 @@ def put(old, new):
 class Loop:
     """A folder with a kernel, and a script that proposes."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, kernelprof: Command) -> None:
         self.folder = folder
-        self.capsys = capsys
+        self.kernelprof = kernelprof
         self.kernel = folder / "k.cu"
         self.text = MATVEC.read_text("utf-8").replace("M = 65536", "M = 2048")
         self.kernel.write_text(self.text, encoding="utf-8")
@@ -57,11 +58,9 @@ class Loop:
         """The result of a run whose command is this Python."""
         file = self.folder / "propose.py"
         file.write_text(HOSTILE + script, encoding="utf-8")
-        command = f"{sys.executable} {file}"
-        words = ["optimize", "k.cu", "--with", command, "--format", "json", *options]
-        assert main(words) == code
-        out, self.err = self.capsys.readouterr()
-        found = json.loads(out)
+        command = f"optimize k.cu --with '{sys.executable} {file}' --format json"
+        printed = self.kernelprof(command, *options, code=code)
+        self.err, found = printed.err, printed.json
         jsonschema.validate(found, json.loads(schema("optimization")))
         return found
 
@@ -76,15 +75,13 @@ class Loop:
 
 
 @pytest.fixture
-def loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Loop:
+def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernelprof: Command) -> Loop:
     """On a machine without a GPU; nothing is left of the scratch folders."""
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    return Loop(work, capsys)
+    return Loop(work, kernelprof)
 
 
 @pytest.mark.slow("predicts six versions of a GEMM")
@@ -171,11 +168,10 @@ def test_the_loop_in_python(loop: Loop) -> None:
     assert loop.kernel.read_text("utf-8") == NAIVE.read_text("utf-8")
 
 
-def test_without_a_gpu_or_a_record_prediction_is_what_to_do(loop: Loop) -> None:
-    assert main(["optimize", "k.cu", "--with", "true"]) == 4
-    assert "next: judge proposals by prediction, without a GPU: --predict" in (
-        loop.capsys.readouterr().err
-    )
+@pytest.mark.usefixtures("loop")
+def test_without_a_gpu_or_a_record_prediction_is_what_to_do(kernelprof) -> None:
+    what = "next: judge proposals by prediction, without a GPU: --predict"
+    kernelprof("optimize k.cu --with true", code=4, err=what)
 
 
 JUDGED_BY = (
@@ -297,7 +293,7 @@ def test_a_reference_in_its_own_folder_changes_nothing(loop: Loop) -> None:
 
 
 @pytest.mark.slow("several kernels are optimized")
-def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(loop: Loop) -> None:
+def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(kernelprof, loop: Loop) -> None:
     found = loop.run("assert False", "--predict", "--budget", "0.1")
     assert found["ended"] == "budget"  # which the first prediction takes
     assert found["attempts"] == []
@@ -306,8 +302,7 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(loop: Loop) -> 
         ("'", 2, "cannot be parted"),
         ("", 2, "there is no command"),
     ):
-        assert main(["optimize", "k.cu", "--predict", "--with", command]) == code
-        assert told in loop.capsys.readouterr().err
+        kernelprof("optimize k.cu --predict --with", command, code=code, err=told)
     limit = ROOT / "cuda" / "ladder" / "13_double_buffered.cu"
     loop.kernel.write_bytes(limit.read_bytes())
     found = loop.run("assert False")
@@ -316,19 +311,16 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(loop: Loop) -> 
     assert found["attempts"] == []
 
 
-def test_the_report_in_text_markdown_and_brief(loop: Loop) -> None:
+def test_the_report_in_text_markdown_and_brief(kernelprof, loop: Loop) -> None:
     loop.kernel.write_bytes(NAIVE.read_bytes())
-    words = ["optimize", "k.cu", "--with", f"cp {COALESCED} k.cu"]
-    told = {}
-    for name in ("text", "markdown", "brief"):
-        assert main([*words, "--format", name]) == 0
-        told[name] = loop.capsys.readouterr().out
+    command = f"optimize k.cu --with 'cp {COALESCED} k.cu' --format"
     first = (
         "1 of 2 proposals kept: 12.1x faster, as the captures that ship with kernelprof have it."
     )
-    for text in told.values():
-        assert first in " ".join(text.split())
-        assert "12.1x faster" in text
+    told = {
+        name: kernelprof(command, name, out="12.1x faster", says=first).out
+        for name in ("text", "markdown", "brief")
+    }
     assert "| 1 | kept | 12.1x faster | `l1-throughput` |" in told["markdown"]
     assert "+    const int row = blockIdx.y * BLOCK + threadIdx.y;" in told["text"]
     assert len(told["brief"].encode()) <= 3_200

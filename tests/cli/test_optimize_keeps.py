@@ -14,7 +14,6 @@ import pytest
 from tests.support.processes import started
 
 import kernelprof as kp
-from kernelprof.cli.main import main
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -54,12 +53,11 @@ def _command(folder: Path, first: str, later: str) -> str:
     ],
 )
 def test_folders_that_a_command_makes_or_removes_lose_nothing(
-    kernel: Path, capsys: pytest.CaptureFixture[str], first: str, later: str, decision: str
+    kernel: Path, kernelprof, first: str, later: str, decision: str
 ) -> None:
     command = _command(kernel.parent, f"cp {COALESCED} k.cu; {first}", later)
-    words = ["optimize", "k.cu", "--with", command, "--rounds", "2", "--format", "json"]
-    assert main([*words, "--apply", "--best", "best.cu"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    words = f"optimize k.cu --with '{command}' --rounds 2 --format json"
+    found = kernelprof(f"{words} --apply --best best.cu").json
     assert [each["decision"] for each in found["attempts"]] == ["kept", decision]
     assert found["applied"]
     assert kernel.read_bytes() == COALESCED.read_bytes()
@@ -125,19 +123,21 @@ def test_an_interrupt_goes_on_to_who_calls_the_loop(kernel: Path) -> None:
     assert "--apply replaces nothing then" in text
 
 
-def test_a_source_that_a_command_overwrote_is_named_and_saved(
-    kernel: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_source_that_a_command_overwrote_is_named_and_saved(kernel: Path, kernelprof) -> None:
     command = f"sh -c 'cp {COALESCED} k.cu; echo hi > {kernel}'"
-    assert main(["optimize", "k.cu", "--apply", "--with", command, "--format", "json"]) == 2
-    found = json.loads(capsys.readouterr().out)
+    found = kernelprof.json("optimize k.cu --apply --with", command, code=2)
     jsonschema.validate(found, json.loads(schema("optimization")))
     assert found["changed"] == ["k.cu"]
     assert (Path(found["saved"]) / "k.cu").read_bytes() == NAIVE.read_bytes()
     assert kernel.read_text("utf-8") == "hi\n"
     kernel.write_bytes(NAIVE.read_bytes())
-    assert main(["optimize", "k.cu", "--apply", "--with", command]) == 2
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Something else changed k.cu; kernelprof replaced nothing." in told
-    assert "files has the files as they were." in told
+    told = kernelprof(
+        "optimize k.cu --apply --with",
+        command,
+        code=2,
+        says=[
+            "Something else changed k.cu; kernelprof replaced nothing.",
+            "files has the files as they were.",
+        ],
+    ).line
     assert "The source is as it was" not in told

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.launch.conftest import stand_in
 
-from kernelprof.cli.main import main
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,31 +35,31 @@ def built(machine: Path, gpu: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     return machine
 
 
-def test_it_is_profiled_and_settled_with_its_flags_and_arguments(built, capsys) -> None:
+def test_it_is_profiled_and_settled_with_its_flags_and_arguments(kernelprof, built) -> None:
     words = [*FLAGS, "--preset", "dram", "--", *ARGUMENTS]
-    assert main(["profile", "gemm_series.cu", "-o", "out", *words]) == 0
+    kernelprof("profile gemm_series.cu -o out", *words)
     asked = (built / "asked").read_text(encoding="utf-8").splitlines()
     assert "-lcublas" in asked
     manifest = json.loads((built / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["target"] == ["gemm_series.cu", *ARGUMENTS]
     assert manifest["source"]["options"] == FLAGS
     assert manifest["runs"][0]["command"][-2:] == ARGUMENTS
-    capsys.readouterr()
-    assert main(["diagnose", "out", "--format", "json"]) == 3
+    kernels = kernelprof.json("diagnose out", code=3)["kernels"]
     again = ["kernelprof", "diagnose", "gemm_series.cu", *FLAGS, "--preset", "full", "--"]
-    commands = {
-        each["verdict"]["command"] for each in json.loads(capsys.readouterr().out)["kernels"]
-    }
-    assert commands == {shlex.join([*again, *ARGUMENTS])}
+    assert {each["verdict"]["command"] for each in kernels} == {shlex.join([*again, *ARGUMENTS])}
 
 
 def test_what_is_given_to_a_program_alone_is_refused_for_a_source_and_the_other_way(
-    built, capsys
+    built, kernelprof
 ) -> None:
-    assert main(["profile", "gemm_series.cu", "-o", "out", "--build", "make"]) == 2
-    assert "--build is for a program after --" in capsys.readouterr().err
-    assert main(["profile", "-o", "out", *FLAGS, "--", "./gemm_series"]) == 2
-    assert "--flags is for a .cu file" in capsys.readouterr().err
+    kernelprof(
+        "profile gemm_series.cu -o out --build make",
+        code=2,
+        err="--build is for a program after --",
+    )
+    kernelprof(
+        "profile -o out", *FLAGS, "--", "./gemm_series", code=2, err="--flags is for a .cu file"
+    )
     assert not (built / "out").exists()
 
 
@@ -74,9 +72,7 @@ def test_what_is_given_to_a_program_alone_is_refused_for_a_source_and_the_other_
         (["--kernel", "."], ""),
     ],
 )
-def test_a_capture_is_measured_already(captures, machine, capsys, options, said) -> None:
-    assert main(["diagnose", str(captures / "four_gemms.full.raw.csv"), *options]) == 0
-    err = capsys.readouterr().err
-    assert said in err
+def test_a_capture_is_measured_already(captures, machine, kernelprof, options, said) -> None:
+    err = kernelprof(f"diagnose {captures}/four_gemms.full.raw.csv", *options, err=said).err
     assert ("no effect" in err) is bool(said)
     assert not (machine / "out").exists()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -14,7 +12,6 @@ from tests.report.test_sarif_diagnosis import checked
 from tests.support.few import one_in
 from tests.support.wheels import without_wheels
 
-from kernelprof.cli.main import main
 from kernelprof.prediction import machine_code
 from kernelprof.report.writers.json import schema
 
@@ -23,17 +20,6 @@ SOURCE = ROOT / "examples" / "matvec.cu"
 LINE = 55
 """That of its only loop, which reads a row a thread."""
 LOAD = "sum += A[row * N + k] * x[k];"
-
-
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the example in it, on a machine without ``ncu``, a GPU and records."""
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
-    monkeypatch.setattr("kernelprof.collect.recorded.FOLDERS", ())
-    shutil.copy(SOURCE, tmp_path / "matvec.cu")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def changed(work: Path, *edits: tuple[str, str]) -> str:
@@ -47,23 +33,10 @@ def changed(work: Path, *edits: tuple[str, str]) -> str:
     return name
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = main(list(words))
-    found = capsys.readouterr()
-    return code, found.out, found.err
-
-
-def asked_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    code, out, _ = said(capsys, *words, "--format", "json")
-    return code, json.loads(out)
-
-
 @pytest.mark.usefixtures("work")
-def test_a_source_without_a_gpu_is_predicted_and_says_so(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code, out, err = said(capsys, "diagnose", "matvec.cu")
-    assert code in (0, 3)
+def test_a_source_without_a_gpu_is_predicted_and_says_so(kernelprof) -> None:
+    printed = kernelprof("diagnose matvec.cu", code=(0, 3))
+    out, err = printed.out, printed.err
     first, second, third, *_ = out.splitlines()
     assert first == "matvec.cu as predicted for sm_90 (no GPU and no ncu here)"
     told = f"{second} {third}"
@@ -82,32 +55,37 @@ def test_a_source_without_a_gpu_is_predicted_and_says_so(
 
 @pytest.mark.usefixtures("work")
 def test_without_the_compiler_the_command_that_brings_it_comes_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kernelprof, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
-    code, _, err = said(capsys, "diagnose", "matvec.cu")
-    assert code == 4
-    assert "matvec.cu cannot be measured here: this machine has no NVIDIA GPU" in err
-    assert "to predict it here, without a GPU: pip install 'kernelprof[predict]'\n" in err
-    assert "kernelprof profile matvec.cu -o matvec\n" in err
-    code, _, err = said(capsys, "diagnose", "matvec.cu", "--predict")
-    assert code == 4
-    assert "next: pip install 'kernelprof[predict]'\n" in err
+    kernelprof(
+        "diagnose matvec.cu",
+        code=4,
+        err=[
+            "matvec.cu cannot be measured here: this machine has no NVIDIA GPU",
+            "to predict it here, without a GPU: pip install 'kernelprof[predict]'\n",
+            "kernelprof profile matvec.cu -o matvec\n",
+        ],
+    )
+    kernelprof(
+        "diagnose matvec.cu --predict", code=4, err="next: pip install 'kernelprof[predict]'\n"
+    )
 
 
 @pytest.mark.usefixtures("work")
 @pytest.mark.slow("three predictions")
-def test_each_architecture_is_an_entry_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = asked_json(
-        capsys, "diagnose", "matvec.cu", "--predict", "--arch", "sm_90,sm_80", "--arch", "sm_75"
+def test_each_architecture_is_an_entry_of_its_own(kernelprof) -> None:
+    printed = kernelprof(
+        "diagnose matvec.cu --predict --arch sm_90,sm_80 --arch sm_75 --format json", code={0, 3}
     )
+    found = printed.json
     jsonschema.validate(found, json.loads(schema()))
     kernels = found["kernels"]
     assert [each["predicted"]["arch"] for each in kernels] == ["sm_90", "sm_80", "sm_75"]
     assert [each["compute_capability"] for each in kernels] == ["9.0", "8.0", "7.5"]
     assert len({each["predicted"]["code"] for each in kernels}) == 3
     inconclusive = any(each["verdict"]["status"] == "inconclusive" for each in kernels)
-    assert code == (3 if inconclusive else 0)
+    assert printed.code == (3 if inconclusive else 0)
     for each in kernels:
         loads = [a for a in each["predicted"]["accesses"] if a["line"] == LINE]
         found_ratios = {a["sectors"]["value"] / a["requests"]["value"] for a in loads}
@@ -117,10 +95,8 @@ def test_each_architecture_is_an_entry_of_its_own(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.usefixtures("work")
-def test_sarif_has_each_access_at_its_line_by_what_it_wastes(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    _, out, _ = said(capsys, "diagnose", "matvec.cu", "--predict", "--format", "sarif")
+def test_sarif_has_each_access_at_its_line_by_what_it_wastes(kernelprof) -> None:
+    out = kernelprof("diagnose matvec.cu --predict --format sarif", code={0, 3}).out
     run = checked(out)
     at = [
         (
@@ -146,10 +122,8 @@ def test_sarif_has_each_access_at_its_line_by_what_it_wastes(
     assert uris == {"matvec.cu"}
 
 
-def test_the_page_has_all_accesses_and_on_what_it_rests(
-    capsys: pytest.CaptureFixture[str], work: Path
-) -> None:
-    said(capsys, "diagnose", "matvec.cu", "--predict", "--html", "page.html")
+def test_the_page_has_all_accesses_and_on_what_it_rests(kernelprof, work: Path) -> None:
+    kernelprof("diagnose matvec.cu --predict --html page.html", code={0, 3})
     page = (work / "page.html").read_text("utf-8")
     assert "Predicted from machine code for sm_90, not measured" in page
     assert "Accesses to memory by line" in page
@@ -166,61 +140,23 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(
     assert "page of Nsight Compute" not in page
 
 
-@pytest.mark.usefixtures("work")
-@pytest.mark.parametrize(
-    ("words", "code", "expected"),
-    [
-        (["matvec.cu", "--arch", "sm_91"], 2, "there are: sm_75, sm_80"),
-        (["matvec.cu", "--predict", "--arch", "90"], 2, "'90' is no architecture"),
-        (["matvec.cu", "--predict", "--keep", "x"], 2, "--keep cannot be done with a prediction"),
-        (["matvec.cu", "--predict", "--sanitize", "memcheck"], 2, "--sanitize cannot be done"),
-        (["matvec.cu", "--predict", "--flags", "-O1"], 2, "--flags cannot be used with"),
-        (
-            ["matvec.cu", "--predict", "--build", "make", "--", "1000"],
-            2,
-            "arguments after -- and --build cannot be used with a prediction",
-        ),
-        (["--predict", "--", "./app"], 2, "a program cannot be predicted"),
-        (["x.csv", "--predict"], 2, "only a .cu file can be predicted"),
-        (["no.cu", "--predict"], 2, "there is no such file"),
-        (["matvec.cu", "--predict", "--size", "K=8"], 2, "--size K"),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
-)
-def test_what_cannot_be_predicted_is_refused(
-    capsys: pytest.CaptureFixture[str], words: list[str], code: int, expected: str
-) -> None:
-    found, _, err = said(capsys, "diagnose", *words)
-    assert found == code
-    assert expected in err
-
-
-def test_a_kernel_that_only_a_gpu_can_run_is_named_with_its_line(
-    capsys: pytest.CaptureFixture[str], work: Path
-) -> None:
+def test_a_kernel_that_only_a_gpu_can_run_is_named_with_its_line(kernelprof, work: Path) -> None:
     name = changed(work, (LOAD, f"{LOAD}\n        sum += clock64() == 1;"))
-    code, _, err = said(capsys, "diagnose", name)
-    assert code == 4
-    assert "it cannot be predicted either: the instruction 'CS2R" in err
-    code, _, err = said(capsys, "diagnose", name, "--predict")
-    assert code == 4
-    assert f"where: {name}:{LINE + 1}\n" in err
+    kernelprof(
+        f"diagnose {name}", code=4, err="it cannot be predicted either: the instruction 'CS2R"
+    )
+    kernelprof(f"diagnose {name} --predict", code=4, err=f"where: {name}:{LINE + 1}\n")
 
 
-def test_a_wrong_kernel_is_not_diagnosed(capsys: pytest.CaptureFixture[str], work: Path) -> None:
+def test_a_wrong_kernel_is_not_diagnosed(kernelprof, work: Path) -> None:
     name = changed(work, ("sum += A", "sum -= A"))
-    code, _, err = said(capsys, "diagnose", name, "--predict")
-    assert code == 2
-    assert "the kernel's result is wrong" in err
+    kernelprof(f"diagnose {name} --predict", code=2, err="the kernel's result is wrong")
 
 
-def test_what_does_not_compile_is_said_as_the_compiler_says_it(
-    capsys: pytest.CaptureFixture[str], work: Path
-) -> None:
+def test_what_does_not_compile_is_said_as_the_compiler_says_it(kernelprof, work: Path) -> None:
     name = changed(work, ("float sum = 0.0f;", "float sum = 0.0f"))
     for command in (["diagnose", name], ["gate", "matvec.cu", name]):
-        code, _, err = said(capsys, *command, "--predict")
-        assert code == 2
+        err = kernelprof(*command, "--predict", code=2).err
         lines = err.splitlines()
         assert "kernelprof: error: the kernel does not compile:" in lines
         assert f'  | {name}({LINE - 1}): error: expected a ";"' in lines
@@ -242,12 +178,11 @@ def test_what_does_not_compile_is_said_as_the_compiler_says_it(
 )
 @pytest.mark.slow("a prediction each")
 def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
-    capsys: pytest.CaptureFixture[str], work: Path, edit: tuple[str, str], what: str, at: int
+    kernelprof, work: Path, edit: tuple[str, str], what: str, at: int
 ) -> None:
     name = changed(work, edit)
-    outputs = ["--junit", "g.xml", "--sarif", "g.sarif"]
-    code, found = asked_json(capsys, "gate", "matvec.cu", name, "--predict", *outputs)
-    assert code == 1
+    outputs = "--junit g.xml --sarif g.sarif"
+    found = kernelprof.json(f"gate matvec.cu {name} --predict {outputs}", code=1)
     (kernel,) = found["kernels"]
     (finding,) = kernel["findings"]
     assert (finding["code"], finding["outcome"]) == ("wrong-result", "regression")
@@ -261,31 +196,29 @@ def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
 
 @pytest.mark.slow("a dozen predictions")
 def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
-    capsys: pytest.CaptureFixture[str], work: Path
+    kernelprof, work: Path
 ) -> None:
     name = changed(work, ("sum += A", "sum -= A"))
-    save = ["baseline", "save", "--predict", "-o", "b.json"]
-    assert said(capsys, *save, name)[0] == 2
-    assert said(capsys, *save, "matvec.cu")[0] == 0
+    save = "baseline save --predict -o b.json"
+    kernelprof(f"{save} {name}", code=2)
+    kernelprof(f"{save} matvec.cu")
     held = (work / "b.json").read_text("utf-8")
-    code, out, _ = said(capsys, "gate", "b.json", name)
-    assert code == 1
+    out = kernelprof(f"gate b.json {name}", code=1).out
     assert max(map(len, out.splitlines())) <= 80
-    assert said(capsys, "baseline", "update", "b.json", name)[0] == 1
-    code, _, err = said(capsys, "baseline", "accept", "b.json", name, "--reason", "a test")
-    assert code == 2
-    assert "a wrong kernel cannot be a baseline" in err
+    kernelprof(f"baseline update b.json {name}", code=1)
+    kernelprof(
+        f"baseline accept b.json {name} --reason 'a test'",
+        code=2,
+        err="a wrong kernel cannot be a baseline",
+    )
     assert (work / "b.json").read_text("utf-8") == held
 
 
 @pytest.mark.slow("two predictions, gated")
-def test_two_versions_are_gated_with_the_line_in_every_output(
-    capsys: pytest.CaptureFixture[str], work: Path
-) -> None:
+def test_two_versions_are_gated_with_the_line_in_every_output(kernelprof, work: Path) -> None:
     worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
-    outputs = ["--junit", "g.xml", "--sarif", "g.sarif", "--markdown", "g.md"]
-    code, found = asked_json(capsys, "gate", "matvec.cu", worse, "--predict", *outputs)
-    assert code == 1
+    outputs = "--junit g.xml --sarif g.sarif --markdown g.md"
+    found = kernelprof.json(f"gate matvec.cu {worse} --predict {outputs}", code=1)
     jsonschema.validate(found, json.loads(schema("gate")))
     (kernel,) = found["kernels"]
     stores = next(
@@ -304,63 +237,33 @@ def test_two_versions_are_gated_with_the_line_in_every_output(
 
 @pytest.mark.slow("a dozen predictions")
 def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
-    capsys: pytest.CaptureFixture[str], work: Path
+    kernelprof, work: Path
 ) -> None:
-    save = ["baseline", "save", "matvec.cu", "--predict", "--arch", "sm_80,sm_90", "-o", "b.json"]
-    code, out, _ = said(capsys, *save)
-    assert (code, out) == (0, "b.json: 2 kernels of matvec.cu\n")
+    save = "baseline save matvec.cu --predict --arch sm_80,sm_90 -o b.json"
+    assert kernelprof(save).out == "b.json: 2 kernels of matvec.cu\n"
     text = (work / "b.json").read_text("utf-8")
     assert [each["predicted"]["arch"] for each in json.loads(text)["kernels"]] == ["sm_80", "sm_90"]
     assert len(text.splitlines()) < 600
-    shown = said(capsys, "baseline", "show", "b.json")[1].splitlines()
+    shown = kernelprof("baseline show b.json").out.splitlines()
     assert shown[1].startswith("2 kernels predicted, not measured, ")
 
     same = changed(work, ("float sum", "// a comment\n    float sum"))
-    code, found = asked_json(capsys, "gate", "b.json", same)
-    assert code == 0
+    found = kernelprof.json(f"gate b.json {same}")
     assert [each["same_code"] for each in found["kernels"]] == [True, True]
     worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
-    code, found = asked_json(capsys, "gate", "b.json", worse, "--arch", "sm_90")
-    assert code == 1
+    found = kernelprof.json(f"gate b.json {worse} --arch sm_90", code=1)
     assert [each["arch"] for each in found["kernels"]] == ["sm_90"]
 
 
 @pytest.mark.slow("a dozen predictions")
-def test_a_baseline_of_predictions_is_updated_by_sources(
-    capsys: pytest.CaptureFixture[str], work: Path
-) -> None:
-    said(capsys, "baseline", "save", "matvec.cu", "--predict", "-o", "b.json")
+def test_a_baseline_of_predictions_is_updated_by_sources(kernelprof, work: Path) -> None:
+    kernelprof("baseline save matvec.cu --predict -o b.json")
     worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
-    assert said(capsys, "baseline", "update", "b.json", worse)[0] == 1
-    accept = ["baseline", "accept", "b.json", worse, "--reason", "a test"]
-    assert said(capsys, *accept)[0] == 0
-    assert said(capsys, "gate", "b.json", worse)[0] == 0
+    kernelprof(f"baseline update b.json {worse}", code=1)
+    accept = f"baseline accept b.json {worse} --reason 'a test'"
+    kernelprof(accept)
+    kernelprof(f"gate b.json {worse}")
     # The other way round less is counted, and the baseline follows.
-    assert said(capsys, "baseline", "update", "b.json", "matvec.cu")[0] == 0
+    kernelprof("baseline update b.json matvec.cu")
     held = json.loads((work / "b.json").read_text("utf-8"))
     assert [each["inputs"]["path"] for each in held["kernels"]] == ["matvec.cu"]
-
-
-@pytest.mark.usefixtures("work")
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["gate", "matvec.cu", "matvec.cu"], "a source is not measured here"),
-        (["gate", "matvec.cu", "a.cu", "b.cu", "--predict"], "compared with one other version"),
-        (["gate", "{tile}", "matvec.cu"], "the baseline was measured, and a source is predicted"),
-        (["gate", "{tile}", "{tile}", "--predict"], "--predict is for sources"),
-        (["gate", "{tile}", "{tile}", "--arch", "sm_90"], "--arch is for sources"),
-        (["gate", "{tile}", "{tile}", "matvec.cu"], "sources and captures are given together"),
-        (["gate", "b.json", "{tile}", "--calibrate"], "kernelprof baseline calibrate b.json"),
-        (["baseline", "save", "matvec.cu", "-o", "x.json"], "a source is not measured here"),
-        (["baseline", "save", "{tile}", "--predict", "-o", "x.json"], "--predict is for sources"),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
-)
-def test_what_does_not_go_together_is_refused(
-    capsys: pytest.CaptureFixture[str], words: list[str], expected: str
-) -> None:
-    tile = str(ROOT / "tests" / "captures" / "h200_changes" / "tile" / "1")
-    code, _, err = said(capsys, *(each.format(tile=tile) for each in words))
-    assert code == 2
-    assert expected in err

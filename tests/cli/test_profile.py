@@ -18,7 +18,6 @@ from tests.support.few import few
 from tests.support.processes import read_terminal, started, wait_for_file
 
 from kernelprof.analysis.metrics.catalogue import preset
-from kernelprof.cli.main import main
 from kernelprof.collect import drill
 from kernelprof.model.manifest import schema
 from kernelprof.report.progress import ProgressLine
@@ -35,25 +34,24 @@ def _manifest(folder: Path) -> dict:
     return found
 
 
-def _verdicts(out: str) -> dict[str, tuple[str, str]]:
+def _verdicts(document: dict) -> dict[str, tuple[str, str]]:
     return {
         identity: (kernel["verdict"]["status"], kernel["verdict"]["bottleneck"])
-        for kernel in json.loads(out)["kernels"]
+        for kernel in document["kernels"]
         for identity in kernel["ids"]
     }
 
 
 @pytest.fixture
-def full_verdicts(captures, capsys):
-    assert main(["diagnose", str(captures / "gemm_series.full.raw.csv"), "--format", "json"]) == 0
-    return _verdicts(capsys.readouterr().out)
+def full_verdicts(kernelprof, captures):
+    return _verdicts(kernelprof.json(f"diagnose {captures}/gemm_series.full.raw.csv"))
 
 
-def test_a_program_becomes_a_capture_directory(machine, capsys, full_verdicts) -> None:
-    assert main(["profile", "-o", "out/run 1", "--", "./gemm_series", "-o", "2048"]) == 0
-    out, _ = capsys.readouterr()
+def test_a_program_becomes_a_capture_directory(machine, kernelprof, full_verdicts) -> None:
+    out = kernelprof(
+        "profile -o 'out/run 1' -- ./gemm_series -o 2048", out="measured on NVIDIA H200 at 20"
+    ).out
     assert out.startswith("out/run 1: 26 launches in ")
-    assert "measured on NVIDIA H200 at 20" in out
     folder = machine / "out" / "run 1"
     assert _names(folder) == ["capture.ncu-rep", "manifest.json", "raw.csv.gz"]
     assert _names(machine / "out") == ["run 1"]
@@ -70,26 +68,22 @@ def test_a_program_becomes_a_capture_directory(machine, capsys, full_verdicts) -
     assert exported == str(folder / "capture.ncu-rep")
     assert run["launches"] == 26
     assert run["application"] == str(machine / "gemm_series")
-    assert main(["diagnose", str(folder), "--format", "json"]) == 0
-    assert _verdicts(capsys.readouterr().out) == full_verdicts
+    assert _verdicts(kernelprof.json(f"diagnose '{folder}'")) == full_verdicts
 
 
 @pytest.mark.usefixtures("machine")
-def test_what_settles_a_kept_capture_runs_the_same_program_again(capsys) -> None:
+def test_what_settles_a_kept_capture_runs_the_same_program_again(kernelprof) -> None:
     words = ["./gemm_series", "--rows", "a b"]
-    assert main(["profile", "--preset", "dram", "-o", "out", "--", *words]) == 0
-    capsys.readouterr()
-    assert main(["diagnose", "out", "--format", "json"]) == 3
-    kernels = json.loads(capsys.readouterr().out)["kernels"]
+    kernelprof("profile --preset dram -o out --", *words)
+    kernels = kernelprof.json("diagnose out", code=3)["kernels"]
     commands = [shlex.split(each["verdict"]["command"] or "") for each in kernels]
     assert all(command[0] == "ncu" and command[-3:] == words for command in commands)
 
 
-def test_filters_reach_ncu_and_the_manifest(machine, capsys) -> None:
+def test_filters_reach_ncu_and_the_manifest(machine, kernelprof) -> None:
     options = ["--kernel", "gemm_bad|copy", "--launch-skip", "1", "--launch-count", "2"]
     command = ["profile", "-o", "out", "--preset", "dram", *options, "--clock-control", "base"]
-    assert main([*command, "--", "./gemm_series"]) == 0
-    assert "out: 2 launches" in capsys.readouterr().out
+    kernelprof(*command, "--", "./gemm_series", out="out: 2 launches")
     assert [launch.kernel.partition("(")[0] for launch in read_capture("out").launches] == [
         "gemm_bad",
         "copy_vec4",
@@ -97,72 +91,28 @@ def test_filters_reach_ncu_and_the_manifest(machine, capsys) -> None:
     assert _manifest(machine / "out")["clock_control"] == "base"
 
 
-def test_a_program_that_fails_late_is_kept_with_a_warning(machine, capsys) -> None:
-    assert main(["profile", "-o", "out", "--", "./gemm_series", "late"]) == 0
-    assert "exit code 7 after its kernels were profiled" in capsys.readouterr().err
+def test_a_program_that_fails_late_is_kept_with_a_warning(machine, kernelprof) -> None:
+    kernelprof(
+        "profile -o out -- ./gemm_series late", err="exit code 7 after its kernels were profiled"
+    )
     assert _manifest(machine / "out")["runs"][0]["program_exit_code"] == 7
 
 
-def test_a_metric_without_a_trace_is_named(machine, capsys) -> None:
+def test_a_metric_without_a_trace_is_named(kernelprof, machine) -> None:
     """The stand-in, like ``ncu``, says nothing about a column that it cannot give."""
-    assert main(["profile", "-o", "out", "--", "./gemm_series"]) == 0
+    err = kernelprof("profile -o out -- ./gemm_series").err
     lost = _manifest(machine / "out")["unavailable"]
     assert lost == ["sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_elapsed"]
-    assert f"ncu could not give: {lost[0]}" in capsys.readouterr().err
+    assert f"ncu could not give: {lost[0]}" in err
 
 
-WRONG = [
-    (["--", "./nosuch"], "there is no such program", "name it with its folder"),
-    (["--", "./quiet"], "ended without launching a kernel", "gemm_series: start"),
-    (["--", "./quiet", "early"], "failed with exit code 5", "gemm_series: no memory"),
-    (["--kernel", "softmax", "--", "./gemm_series"], "no launch passed", "atomic_hot"),
-    (["--nvtx-include", "step", "--", "./gemm_series"], "no launch passed", "step/"),
-    (["--clock-control", "boost", "--", "./gemm_series"], "does not take an", "newer"),
-    (["--preset", "ful", "--", "./gemm_series"], "no preset is called", "full"),
-    (["--kernel", "(", "--", "./gemm_series"], "not a regular expression", "escape"),
-    (["--time-limit", "1", "--", "./gemm_series", "sleep"], "still running", "--time-limit"),
-    ([], "nothing to profile", "after --"),
-    (["--"], "there is no program after --", "name one"),
-    (["x.csv"], "only a .cu file or a program", "-- x.csv"),
-    (["k.csv", "--", "./gemm_series"], "a file and a program", "name a program"),
-    (["k.cu", "--", "2048"], "there is no such file", "name a .cu file"),
-    (["k.cu"], "there is no such file", "name a .cu file"),
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: " ".join(wrong[0]))
-def test_what_fails_says_why_and_leaves_nothing(machine, capsys, wrong) -> None:
-    arguments, what, hint = wrong
-    before = _names(machine)
-    assert main(["profile", "-o", "out", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert what in err
-    assert hint in err
-    assert "Traceback" not in err
-    assert set(_names(machine)) - set(before) <= {"pid"}
-    assert _names(machine.parent / "tmp") == []
-
-
-def test_a_capture_is_replaced_only_on_demand(machine, capsys) -> None:
-    command = ["profile", "-o", "out", "--preset", "dram"]
-    assert main([*command, "--", "./gemm_series"]) == 0
-    assert main([*command, "--", "./gemm_series"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert main([*command, "--kernel", "copy", "--force", "--", "./gemm_series"]) == 0
+def test_a_capture_is_replaced_only_on_demand(machine, kernelprof) -> None:
+    command = "profile -o out --preset dram"
+    kernelprof(f"{command} -- ./gemm_series")
+    kernelprof(f"{command} -- ./gemm_series", code=2, err="--force")
+    kernelprof(f"{command} --kernel copy --force -- ./gemm_series")
     assert len(read_capture("out")) == 1
     assert _names(machine) == ["gemm_series", "out", "quiet"]
-
-
-@pytest.mark.usefixtures("no_ncu")
-@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
-def test_without_ncu_there_is_the_command_for_another_machine(command, capsys) -> None:
-    assert main([*command, "--", "./gemm_series", "4 K"]) == 4
-    err = capsys.readouterr().err
-    assert "ncu (Nsight Compute) is not installed here" in err
-    assert "https://developer.nvidia.com/nsight-compute" in err
-    assert err.splitlines()[-1].startswith("ncu --metrics ")
-    assert err.endswith(" ./gemm_series '4 K'\n")
 
 
 @pytest.fixture
@@ -172,13 +122,14 @@ def validation(machine) -> Path:
 
 
 @pytest.mark.usefixtures("validation")
-def test_drill_down_ends_with_the_verdicts_of_the_full_capture(machine, capsys, captures) -> None:
+def test_drill_down_ends_with_the_verdicts_of_the_full_capture(
+    machine, kernelprof, captures
+) -> None:
     full = str(captures / "validation" / "base-units.raw.csv.gz")
-    assert main(["diagnose", full, "--format", "json"]) == 0
-    full_verdicts = _verdicts(capsys.readouterr().out)
-    assert main(["diagnose", "--format", "json", "--keep", "out", "--", "./validation"]) == 0
-    out, err = capsys.readouterr()
-    assert _verdicts(out) == full_verdicts
+    full_verdicts = _verdicts(kernelprof.json(f"diagnose {full}"))
+    printed = kernelprof("diagnose --format json --keep out -- ./validation")
+    assert _verdicts(printed.json) == full_verdicts
+    err = printed.err
     lines = [line for line in err.splitlines() if line.startswith("kernelprof: run")]
     assert [line.partition(" (")[0] for line in lines] == [
         "kernelprof: run 1: preset triage: Triage",
@@ -199,49 +150,46 @@ def test_drill_down_ends_with_the_verdicts_of_the_full_capture(machine, capsys, 
     ]
     assert found["runs"][1]["launches"] == 5
     assert sum(run["passes"] for run in found["runs"]) > 0
-    assert main(["diagnose", str(folder), "--format", "json"]) == 0
-    assert _verdicts(capsys.readouterr().out) == full_verdicts
+    assert _verdicts(kernelprof.json(f"diagnose '{folder}'")) == full_verdicts
 
 
 @pytest.mark.usefixtures("validation")
 @pytest.mark.slow("several runs")
-def test_several_rounds_are_kept_and_read_again(machine, capsys, monkeypatch) -> None:
+def test_several_rounds_are_kept_and_read_again(machine, kernelprof, monkeypatch) -> None:
     """From a start that decides little: a round for all kernels, and one for two near ties."""
     monkeypatch.setattr(drill, "preset", lambda _: preset("occupancy"))
-    command = ["diagnose", "--kernel", "scan_warps|stencil7|blocksum", "--format", "json"]
-    assert main([*command, "--keep", "out", "--", "./validation"]) == 0
-    out, err = capsys.readouterr()
-    assert "kernelprof: 3 runs of the program, " in err
-    assert "kernelprof: run 3: 2 kernels are a near tie (" in err
+    kernels = "--kernel 'scan_warps|stencil7|blocksum' -- ./validation"
+    rounds = ["3 runs of the program, ", "run 3: 2 kernels are a near tie ("]
+    printed = kernelprof(
+        f"diagnose --format json --keep out {kernels}",
+        err=[f"kernelprof: {each}" for each in rounds],
+    )
+    verdicts = _verdicts(printed.json)
     folder = machine / "out"
     found = _manifest(folder)
     assert [run["raw"] for run in found["runs"]] == ["raw.csv.gz", "raw.1.csv.gz", "raw.2.csv.gz"]
     assert len(_names(folder)) == 7
     assert [len(run["kernels"] or ()) for run in found["runs"]] == [0, 0, 2]
-    assert main(["diagnose", str(folder), "--format", "json"]) == 0
-    assert _verdicts(capsys.readouterr().out) == _verdicts(out)
-    full = ["profile", "-o", "full", *command[1:3]]
-    assert main([*full, "--", "./validation"]) == 0
-    capsys.readouterr()
-    assert main(["diagnose", "full", "--format", "json"]) == 0
-    assert _verdicts(capsys.readouterr().out) == _verdicts(out)
+    assert _verdicts(kernelprof.json(f"diagnose {folder}")) == verdicts
+    kernelprof(f"profile -o full {kernels}")
+    assert _verdicts(kernelprof.json("diagnose full")) == verdicts
 
 
-def test_without_keep_nothing_stays(machine, capsys) -> None:
+def test_without_keep_nothing_stays(machine, kernelprof) -> None:
     before = _names(machine)
-    assert main(["diagnose", "--kernel", "copy", "--top", "1", "--", "./gemm_series"]) == 0
-    assert capsys.readouterr().out.startswith("./gemm_series\n1 kernel in 1 launch")
+    assert kernelprof("diagnose --kernel copy --top 1 -- ./gemm_series").out.startswith(
+        "./gemm_series\n1 kernel in 1 launch"
+    )
     assert _names(machine) == before
     assert _names(machine.parent / "tmp") == []
 
 
 @pytest.mark.slow("one more capture")
-def test_a_preset_is_one_run_without_drill_down(machine, capsys) -> None:
-    command = ["diagnose", "--preset", "occupancy", "--format", "json", "--keep", "out"]
-    assert main([*command, "--", "./gemm_series"]) == 3
+def test_a_preset_is_one_run_without_drill_down(kernelprof, machine) -> None:
+    found = kernelprof.json("diagnose --preset occupancy --keep out -- ./gemm_series", code=3)
     assert len(_manifest(machine / "out")["runs"]) == 1
     assert _manifest(machine / "out")["preset"]["name"] == "occupancy"
-    assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "occupancy"
+    assert found["captures"][0]["preset"] == "occupancy"
 
 
 PROFILE, DIAGNOSE = ["profile", "-o", "out"], ["diagnose", "--keep", "out"]
@@ -333,16 +281,17 @@ def test_a_full_disk_leaves_nothing_half_written(machine, cli_environment) -> No
     assert _names(machine) == before
 
 
-def test_a_disk_that_fills_up_at_the_end(machine, capsys, monkeypatch) -> None:
+def test_a_disk_that_fills_up_at_the_end(machine, kernelprof, monkeypatch) -> None:
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
     before = _names(machine)
     monkeypatch.setattr(Path, "write_text", full)
-    assert main(["profile", "-o", "out", "--preset", "dram", "--", "./gemm_series"]) == 4
-    err = capsys.readouterr().err
-    assert "the capture cannot be stored: No space left on device" in err
-    assert "free some space" in err
+    kernelprof(
+        "profile -o out --preset dram -- ./gemm_series",
+        code=4,
+        err=["the capture cannot be stored: No space left on device", "free some space"],
+    )
     assert _names(machine) == before
 
 

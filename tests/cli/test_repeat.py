@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 from tests.support.processes import started, wait_for_file
 
 import kernelprof as kp
-from kernelprof.cli.main import main
 from kernelprof.collect import store
 from kernelprof.report.progress import ProgressLine
 from kernelprof.sources import read_capture
@@ -45,10 +43,9 @@ def counted(machine: Path) -> Path:
 
 
 @pytest.mark.slow("several runs")
-def test_each_capture_is_one_of_its_own(counted: Path, capsys) -> None:
+def test_each_capture_is_one_of_its_own(counted: Path, kernelprof) -> None:
     command = ["profile", "-o", "out/a b", "--repeat", "3", *PRESET, "--", "./gemm_series", "1"]
-    assert main(command) == 0
-    out = capsys.readouterr().out.splitlines()
+    out = kernelprof(*command).out.splitlines()
     assert [line.partition(" launches in ")[0] for line in out[:3]] == [
         "out/a b/1: 26",
         "out/a b/2: 26",
@@ -73,53 +70,50 @@ def test_each_capture_is_one_of_its_own(counted: Path, capsys) -> None:
 
 
 @pytest.mark.slow("several runs")
-def test_a_folder_of_captures_is_diagnosed_and_shown(counted: Path, capsys) -> None:
-    assert main(["profile", "-o", "out", "--repeat", "2", "--", "./gemm_series"]) == 0
-    capsys.readouterr()
-    assert main(["diagnose", "out", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_a_folder_of_captures_is_diagnosed_and_shown(counted: Path, kernelprof) -> None:
+    kernelprof("profile -o out --repeat 2 -- ./gemm_series")
+    found = kernelprof.json("diagnose out")
     assert [each["origin"] for each in found["captures"]] == ["out/1", "out/2"]
-    assert main(["report", "out", "-o", "page.html"]) == 0
-    assert "52 launches of 2 captures" in capsys.readouterr().out
+    kernelprof("report out -o page.html", out="52 launches of 2 captures")
     assert (counted / "page.html").is_file()
 
 
-def test_once_is_as_without(counted: Path, capsys) -> None:
-    assert main(["profile", "-o", "out", "--repeat", "1", *PRESET, "--", "./gemm_series"]) == 0
-    assert "baseline" not in capsys.readouterr().out
+def test_once_is_as_without(counted: Path, kernelprof) -> None:
+    assert (
+        "baseline"
+        not in kernelprof("profile -o out --repeat 1", *PRESET, "--", "./gemm_series").out
+    )
     assert _names(counted / "out") == ["capture.ncu-rep", "manifest.json", "raw.csv.gz"]
 
 
-@pytest.mark.parametrize("times", ["0", "-1", "two"])
-def test_a_number_that_makes_no_sense_is_refused(counted: Path, capsys, times: str) -> None:
-    assert main(["profile", "-o", "out", "--repeat", times, "--", "./gemm_series"]) == 2
-    assert "--repeat" in capsys.readouterr().err
-    assert not (counted / "pids").exists()
-
-
 @pytest.mark.slow
-def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
+def test_where_one_fails_none_is_kept(counted: Path, kernelprof) -> None:
     before = _names(counted)
     command = ["profile", "-o", "out", "--repeat", "4", "--time-limit", "3", *PRESET]
-    assert main([*command, "--", "./gemm_series", "slow"]) == 2
-    assert "the program was still running after 3 s" in capsys.readouterr().err
+    kernelprof(
+        *command,
+        "--",
+        "./gemm_series",
+        "slow",
+        code=2,
+        err="the program was still running after 3 s",
+    )
     assert len((counted / "pids").read_text().split()) == 3
     assert _names(counted) == sorted([*before, "pids"])
     assert _names(counted.parent / "tmp") == []
 
 
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+    "stop", [(signal.SIGINT, 130), pytest.param((signal.SIGTERM, 143), marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("kept", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.slow("several runs")
 def test_an_interrupt_leaves_what_was_there(
-    counted: Path, cli_environment, number: int, code: int, kept: bool
+    kernelprof, counted: Path, cli_environment, stop: tuple[int, int], kept: bool
 ) -> None:
     command = ["profile", "-o", "out", "--repeat", "3", *PRESET]
     if kept:
-        assert main([*command, "--", "./gemm_series"]) == 0
+        kernelprof(*command, "--", "./gemm_series")
         (counted / "pids").unlink()
         command.append("--force")
     before = {each: each.read_bytes() for each in sorted(counted.rglob("*")) if each.is_file()}
@@ -130,9 +124,9 @@ def test_an_interrupt_leaves_what_was_there(
         env={**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]},
     ) as process:
         wait_for_file(counted / "pid", process)
-        process.send_signal(number)
+        process.send_signal(stop[0])
         out, err = process.communicate(timeout=60)
-    assert process.returncode == code
+    assert process.returncode == stop[1]
     assert out == err == b""
     for name in ("pid", "pids"):
         (counted / name).unlink()
@@ -142,7 +136,7 @@ def test_an_interrupt_leaves_what_was_there(
 
 
 def test_a_disk_that_fills_up_leaves_nothing(
-    counted: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    counted: Path, kernelprof, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(manifest: object) -> str:
         if (counted / "pids").read_text().count("\n") == 2:
@@ -152,40 +146,59 @@ def test_a_disk_that_fills_up_leaves_nothing(
     write = store.to_json
     monkeypatch.setattr(store, "to_json", full)
     before = _names(counted)
-    assert main(["profile", "-o", "out", "--repeat", "3", *PRESET, "--", "./gemm_series"]) == 4
-    err = capsys.readouterr().err
-    assert "the capture cannot be stored: No space left on device" in err
-    assert f"where: {counted / 'out'}" in err
+    kernelprof(
+        "profile -o out --repeat 3",
+        *PRESET,
+        "--",
+        "./gemm_series",
+        code=4,
+        err=["the capture cannot be stored: No space left on device", f"where: {counted / 'out'}"],
+    )
     assert _names(counted) == sorted([*before, "pids"])
 
 
 @pytest.mark.slow("several runs")
-def test_only_a_folder_of_captures_is_replaced(counted: Path, capsys) -> None:
+def test_only_a_folder_of_captures_is_replaced(counted: Path, kernelprof) -> None:
     command = ["profile", "-o", "out", *PRESET, "--repeat", "2"]
     program = ["--", "./gemm_series"]
-    assert main([*command, *program]) == 0
-    assert main([*command, *program]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert main(["profile", "-o", "out", "--force", *PRESET, *program]) == 2
-    assert "is not a capture, and is not replaced" in capsys.readouterr().err
-    assert main([*command[:-1], "3", "--force", *program]) == 0
+    kernelprof(*command, *program)
+    kernelprof(*command, *program, code=2, err="--force")
+    kernelprof(
+        "profile -o out --force",
+        *PRESET,
+        *program,
+        code=2,
+        err="is not a capture, and is not replaced",
+    )
+    kernelprof(*command[:-1], "3", "--force", *program)
     assert _names(counted / "out") == ["1", "2", "3"]
     (counted / "out" / "notes.txt").touch()
-    assert main([*command, "--force", *program]) == 2
-    assert "is not a folder of captures, and is not replaced" in capsys.readouterr().err
+    kernelprof(
+        *command,
+        "--force",
+        *program,
+        code=2,
+        err="is not a folder of captures, and is not replaced",
+    )
     assert _names(counted / "out") == ["1", "2", "3", "notes.txt"]
-    assert main(["profile", "-o", "single", *PRESET, *program]) == 0
-    assert main(["profile", "-o", "single", *PRESET, "--repeat", "2", "--force", *program]) == 2
+    kernelprof("profile -o single", *PRESET, *program)
+    kernelprof("profile -o single", *PRESET, "--repeat", "2", "--force", *program, code=2)
     assert (counted / "single" / "raw.csv.gz").is_file()
     assert _names(counted) == ["gemm_series", "out", "pids", "quiet", "single"]
 
 
-def test_warnings_say_which_capture_they_are_of(counted: Path, capsys) -> None:
+def test_warnings_say_which_capture_they_are_of(counted: Path, kernelprof) -> None:
     (counted / "gemm_series").write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
-    assert main(["profile", "-o", "out", "--repeat", "2", *PRESET, "--", "./gemm_series"]) == 0
-    err = capsys.readouterr().err
-    assert "warning: out/1: The program ended with exit code 7" in err
-    assert "warning: out/2: The program ended with exit code 7" in err
+    kernelprof(
+        "profile -o out --repeat 2",
+        *PRESET,
+        "--",
+        "./gemm_series",
+        err=[
+            "warning: out/1: The program ended with exit code 7",
+            "warning: out/2: The program ended with exit code 7",
+        ],
+    )
 
 
 @pytest.mark.slow("several runs")

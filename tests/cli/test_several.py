@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.captures import copy_capture
 
-from kernelprof.cli.main import main
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -47,9 +45,8 @@ def _origins(text: str) -> list[str]:
     return [each["origin"].rpartition("runs/")[2] for each in json.loads(text)["captures"]]
 
 
-def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, capsys) -> None:
-    assert main(["diagnose", str(folder), "--format", "json"]) in {0, 3}
-    told = capsys.readouterr()
+def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, kernelprof) -> None:
+    told = kernelprof(f"diagnose {folder} --format json", code={0, 3})
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep", "e"]
     lines = [line for line in told.err.splitlines() if "left out" in line]
     assert lines == [
@@ -57,66 +54,67 @@ def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, capsys) -> None:
     ]
 
 
-def test_a_capture_directory_is_one_capture(folder: Path, capsys) -> None:
-    assert main(["diagnose", str(folder / "e"), "--format", "json"]) in {0, 3}
-    told = capsys.readouterr()
+def test_a_capture_directory_is_one_capture(folder: Path, kernelprof) -> None:
+    told = kernelprof(f"diagnose {folder}/e --format json", code={0, 3})
     assert _origins(told.out) == ["e"]
     assert "left out" not in told.err
 
 
-def test_folders_and_files_together(folder: Path, captures: Path, capsys) -> None:
+def test_folders_and_files_together(folder: Path, captures: Path, kernelprof) -> None:
     other = str(captures / "four_gemms.full.raw.csv")
-    assert main(["diagnose", other, str(folder / "b"), "--format", "json"]) in {0, 3}
-    assert _origins(capsys.readouterr().out) == [other, "b/log", "b/c/d.ncu-rep"]
+    assert _origins(kernelprof(f"diagnose {other} {folder}/b --format json", code={0, 3}).out) == [
+        other,
+        "b/log",
+        "b/c/d.ncu-rep",
+    ]
 
 
-def test_a_folder_without_a_capture(tmp_path: Path, capsys) -> None:
+def test_a_folder_without_a_capture(tmp_path: Path, kernelprof) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     for command in (["diagnose"], ["report", "-o", str(tmp_path / "x.html")], ["history"]):
-        assert main([*command, str(empty)]) == 2
-        error = capsys.readouterr().err
-        assert "there is no capture" in error
-        assert f"where: {empty}" in error
+        kernelprof(*command, empty, code=2, err=["there is no capture", f"where: {empty}"])
     (empty / "notes.md").write_text("Section: one\n", "utf-8")
     (empty / "a.cu").write_text("", "utf-8")
-    assert main(["diagnose", str(empty)]) == 2
-    assert "4 folders deep, but 2 other files" in capsys.readouterr().err
+    kernelprof(f"diagnose {empty}", code=2, err="4 folders deep, but 2 other files")
     assert not (tmp_path / "x.html").exists()
 
 
 def test_a_damaged_capture_directory_in_a_folder_is_named_with_the_reason(
-    folder: Path, capsys
+    folder: Path, kernelprof
 ) -> None:
     (folder / "e" / "raw.csv.gz").write_bytes(b"gone")
-    assert main(["diagnose", str(folder), "--format", "json"]) in {0, 3}
-    told = capsys.readouterr()
+    told = kernelprof(
+        f"diagnose {folder} --format json",
+        code={0, 3},
+        err="4 files left out, no capture: README.md, results.csv, scale.cu and 1 more",
+    )
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep"]
-    assert "4 files left out, no capture: README.md, results.csv, scale.cu and 1 more" in told.err
 
 
 def test_a_report_that_nothing_here_can_read_does_not_stop_the_others(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kernelprof
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(sys.modules, "ncu_report", None)
-    assert main(["diagnose", str(folder / "b"), "--format", "json"]) in {0, 3}
-    told = capsys.readouterr()
+    told = kernelprof(
+        f"diagnose {folder}/b --format json",
+        code={0, 3},
+        err="c/d.ncu-rep (a .ncu-rep report needs Nsight Compute",
+    )
     assert _origins(told.out) == ["b/log"]
-    assert "c/d.ncu-rep (a .ncu-rep report needs Nsight Compute" in told.err
-    assert main(["diagnose", str(folder / "b" / "c")]) == 4
-    assert "pip install 'kernelprof[rep]'" in capsys.readouterr().err
+    kernelprof(f"diagnose {folder}/b/c", code=4, err="pip install 'kernelprof[rep]'")
 
 
-def test_a_named_file_that_is_no_capture_is_an_error_as_before(folder: Path, capsys) -> None:
-    assert main(["diagnose", str(folder / "a.csv"), str(folder / "README.md")]) == 2
-    assert f"where: {folder / 'README.md'}" in capsys.readouterr().err
+def test_a_named_file_that_is_no_capture_is_an_error_as_before(folder: Path, kernelprof) -> None:
+    kernelprof(
+        f"diagnose {folder}/a.csv {folder}/README.md", code=2, err=f"where: {folder / 'README.md'}"
+    )
 
 
-def test_one_page_over_all_of_a_folder(folder: Path, tmp_path: Path, capsys) -> None:
+def test_one_page_over_all_of_a_folder(folder: Path, tmp_path: Path, kernelprof) -> None:
     page = tmp_path / "all.html"
-    assert main(["report", str(folder), "-o", str(page)]) == 0
-    told = capsys.readouterr()
+    told = kernelprof(f"report {folder} -o {page}")
     text = page.read_text("utf-8")
     # two launches of the export, three of the log and of the report, one of the directory
     assert re.match(rf"{re.escape(str(page))}: \d+ launches of 4 captures\n", told.out)
@@ -135,39 +133,36 @@ def test_one_page_over_all_of_a_folder(folder: Path, tmp_path: Path, capsys) -> 
     assert len(data["captures"]) == 4
 
 
-def test_diagnose_writes_the_same_page(folder: Path, tmp_path: Path, capsys) -> None:
+def test_diagnose_writes_the_same_page(folder: Path, tmp_path: Path, kernelprof) -> None:
     pages = tmp_path / "one.html", tmp_path / "two.html"
     files = [str(folder / "a.csv"), str(folder / "b" / "log")]
-    assert main(["diagnose", *files, "--html", str(pages[0])]) in {0, 3}
-    assert main(["report", *files, "-o", str(pages[1])]) == 0
-    capsys.readouterr()
+    kernelprof("diagnose", *files, "--html", pages[0], code={0, 3})
+    kernelprof("report", *files, "-o", pages[1])
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
-def test_the_page_of_one_capture_is_as_before(captures: Path, tmp_path: Path, capsys) -> None:
+def test_the_page_of_one_capture_is_as_before(captures: Path, tmp_path: Path, kernelprof) -> None:
     """Also where it is the only one of a folder."""
     place = tmp_path / "runs"
     place.mkdir()
     shutil.copy(captures / RAW, place / "a.csv")
     pages = tmp_path / "one.html", tmp_path / "two.html"
-    assert main(["report", str(place), "-o", str(pages[0])]) == 0
-    assert main(["report", str(place / "a.csv"), "-o", str(pages[1])]) == 0
-    assert capsys.readouterr().out.endswith(f"launches of {place / 'a.csv'}\n")
+    kernelprof(f"report {place} -o {pages[0]}")
+    assert kernelprof(f"report {place}/a.csv -o {pages[1]}").out.endswith(
+        f"launches of {place / 'a.csv'}\n"
+    )
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
-def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, capsys) -> None:
+def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, kernelprof) -> None:
     place = tmp_path / "runs"
     place.mkdir()
     shutil.copy(captures / "gemm_series.eight-metrics.raw.csv", place / "1.csv")
     shutil.copy(captures / "gemm_series.full.raw.csv", place / "2.csv")
     (place / "notes.txt").write_text("no capture\n", "utf-8")
-    assert main(["diagnose", str(place), "--merge", "--format", "json"]) in {0, 3}
-    told = capsys.readouterr()
-    assert len(json.loads(told.out)["captures"]) == 1
-    assert "1 file left out, no capture: notes.txt" in told.err
-
-
-def test_standard_input_once(tmp_path: Path, capsys) -> None:
-    assert main(["report", "-", "-", "-o", str(tmp_path / "x.html")]) == 2
-    assert "standard input can be read once" in capsys.readouterr().err
+    told = kernelprof(
+        f"diagnose {place} --merge --format json",
+        code={0, 3},
+        err="1 file left out, no capture: notes.txt",
+    )
+    assert len(told.json["captures"]) == 1

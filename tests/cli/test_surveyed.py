@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof import read
-from kernelprof.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,14 +28,11 @@ def encoder(captures: Path) -> str:
     return str(captures / "surveyed" / "encoder")
 
 
-def written(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    assert main(["diagnose", *words]) == code
-    return capsys.readouterr().out
-
-
-def test_verdicts_of_one_configuration_share_its_time_as_it_was_measured(encoder, capsys) -> None:
+def test_verdicts_of_one_configuration_share_its_time_as_it_was_measured(
+    encoder, kernelprof
+) -> None:
     """Two launches of one kernel and grid, 123.7 µs and 35.26 µs: two products of other sizes."""
-    document = json.loads(written(capsys, encoder, "--format", "json"))
+    document = kernelprof.json("diagnose", encoder)
     alike = [
         each for each in document["kernels"] if each["surveyed"]["measured"] > each["launches"]
     ]
@@ -52,27 +47,29 @@ def test_verdicts_of_one_configuration_share_its_time_as_it_was_measured(encoder
     assert long["share"] == pytest.approx(linear["share"], abs=0.001)
     shares = [each["share"] for each in document["kernels"]]
     assert shares == sorted(shares, reverse=True)
-    said = written(capsys, encoder, "--explain", "--top", "2")
+    said = kernelprof("diagnose", encoder, "--explain", "--top", "2").out
     assert "276 launches of 78.13 µs, 1 of the 2 measured, 8.6 % of kernel time" in " ".join(
         said.split()
     )
-    headings = written(capsys, encoder, "--top", "11")
+    headings = kernelprof("diagnose", encoder, "--top", "11").out
     assert "ID 23, some of 276 launches of 123.7 µs, 8.6 % of kernel time" in headings
     assert "ID 49, some of 276 launches of 35.26 µs, 2.4 % of kernel time" in headings
 
 
-def test_the_table_has_the_launches_of_the_program(encoder, capsys) -> None:
+def test_the_table_has_the_launches_of_the_program(encoder, kernelprof) -> None:
     rows = re.findall(
         r"^ *(\d+) .* ([\d,]+) +([\d.]+ .s|\d+ ns) ",
-        written(capsys, encoder, "--top", "0"),
+        kernelprof("diagnose", encoder, "--top", "0").out,
         re.MULTILINE,
     )
     assert len(rows) == 50
     assert rows[0] == ("1", "253", "90.21 µs")
 
 
-def test_a_heading_keeps_name_and_time_at_eighty_columns(encoder, capsys) -> None:
-    headings = re.findall(r"^\d+ .*─", written(capsys, encoder, "--top", "9"), re.MULTILINE)
+def test_a_heading_keeps_name_and_time_at_eighty_columns(encoder, kernelprof) -> None:
+    headings = re.findall(
+        r"^\d+ .*─", kernelprof("diagnose", encoder, "--top", "9").out, re.MULTILINE
+    )
     assert len(headings) == 9
     assert all(
         re.search(r"\w+.*, (some of )?[\d,]+ launches of .* of kernel time ", each)
@@ -80,42 +77,41 @@ def test_a_heading_keeps_name_and_time_at_eighty_columns(encoder, capsys) -> Non
     )
 
 
-def test_the_whole_programs_answer_is_in_every_format(short, capsys) -> None:
-    brief = written(capsys, short, "--format", "brief")
+def test_the_whole_programs_answer_is_in_every_format(short, kernelprof) -> None:
+    brief = kernelprof("diagnose", short, "--format", "brief").out
     assert brief.index(SENTENCE) < brief.index(GRAPH) < brief.index("small-grid")
-    log = json.loads(written(capsys, short, "--format", "sarif"))
+    log = kernelprof("diagnose", short, "--format", "sarif").json
     (invocation,) = log["runs"][0]["invocations"]
     (note,) = invocation["toolExecutionNotifications"]
     assert note["message"]["text"] == f"{short}: {SENTENCE}"
     for name in ("text", "markdown"):
-        assert SENTENCE in written(capsys, short, "--format", name)
+        assert SENTENCE in kernelprof("diagnose", short, "--format", name).out
 
 
-def test_of_several_captures_the_costliest_kernel_is_first(short, encoder, capsys) -> None:
-    brief = written(capsys, short, encoder, "--format", "brief")
+def test_of_several_captures_the_costliest_kernel_is_first(short, encoder, kernelprof) -> None:
+    brief = kernelprof("diagnose", short, encoder, "--format", "brief").out
     first, second = re.findall(r"^[12] (.*)", brief, re.MULTILINE)[:2]
     assert "32x1x4" in first  # 22.8 ms of all launches
     assert "cublas" in second  # 18 ms; the additions of the other program take 7.4 ms
 
 
-def test_the_next_step_names_the_capture_and_keeps_the_survey(short, tmp_path, capsys) -> None:
+def test_the_next_step_names_the_capture_and_keeps_the_survey(short, tmp_path, kernelprof) -> None:
     folder = shutil.copytree(short, tmp_path / "kept one")
-    commands = [line for line in written(capsys, str(folder)).splitlines() if "--merge" in line]
+    commands = [
+        line for line in kernelprof(f"diagnose '{folder}'").out.splitlines() if "--merge" in line
+    ]
     assert commands == [f"kernelprof diagnose '{folder}' followup.csv --merge"]
     followup = tmp_path / "followup.csv"
     followup.write_bytes(gzip.decompress((folder / "raw.csv.gz").read_bytes()))
     merged = read([folder, followup], merge=True)
     assert merged.clock_control == "none"
-    document = json.loads(
-        written(capsys, str(folder), str(followup), "--merge", "--format", "json")
-    )
+    document = kernelprof.json(f"diagnose '{folder}' {followup} --merge")
     assert document["captures"][0]["survey"]["answer"]["sentence"] == SENTENCE
     assert document["kernels"][0]["surveyed"]["launches"] == 4001
     assert "--clock-control none" in document["kernels"][0]["verdict"]["command"]
 
 
-def test_more_runs_of_a_surveyed_program_are_surveyed_too(short, capsys) -> None:
-    assert main(["gate", short, short]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+def test_more_runs_of_a_surveyed_program_are_surveyed_too(short, kernelprof) -> None:
+    said = kernelprof(f"gate {short} {short}").line
     again = "-- python3 tests/gpu/survey/short_kernels.py; done, and kernelprof gate BEFORE runs"
     assert f"for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i {again}" in said
