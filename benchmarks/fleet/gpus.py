@@ -20,6 +20,7 @@ from benchmarks.fleet.waiting import Watch
 from kernelprof.errors import MissingToolError
 from kernelprof.fleet.executor import Call, CallProcess, GpuDevice, LocalExecutor, local_devices
 from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import run
 from kernelprof.fleet.store import FleetStore
 from kernelprof.tools import find_ncu, find_nvcc
@@ -63,7 +64,7 @@ def sweep(jobs: int) -> dict[str, Any]:
             with LocalExecutor(devices[: max(count, 1)], 4, 0) as executor:
                 found = run(some, store, executor)
             seconds[count] = found.seconds
-            failed += [f"{each.job}: {each.why}" for each in found.jobs if each.exit_code]
+            failed += [f"{each.job}: {each.why}" for each in found.jobs if each.done is Done.FAILED]
     return {
         "jobs": len(groups),
         "one_s": seconds[1],

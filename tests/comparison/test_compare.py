@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from tests.comparison.gate.planted import PLANTED, SAME_CODE, of, taken
 from tests.conftest import CAPTURES
 
@@ -186,8 +187,8 @@ def test_another_grid_without_a_specification_may_be_another_problem() -> None:
 )
 def test_another_machine_leaves_counters_and_no_times(machine, reason) -> None:
     before, after = taken("coalesced", "4"), taken("naive", "4")
-    before = replace(before, machine=replace(before.machine, sm_hz=1.98e9))
-    other = replace(after, machine=replace(before.machine, **machine))  # type: ignore[arg-type]
+    before = replace(before, machine=structs.replace(before.machine, sm_hz=1.98e9))
+    other = replace(after, machine=structs.replace(before.machine, **machine))  # type: ignore[arg-type]
     found = compare(before, other)
     assert not found.times_comparable
     (kernel,) = found.kernels
@@ -201,7 +202,7 @@ def test_what_one_side_does_not_tell_is_no_difference() -> None:
     before, after = taken("tile", "1"), taken("tile", "2")
     silent = replace(after, machine=MeasurementSetup(gpu=before.machine.gpu))
     assert compare(before, silent).times_comparable
-    driver = replace(after, machine=replace(before.machine, driver="600.1"))
+    driver = replace(after, machine=structs.replace(before.machine, driver="600.1"))
     found = compare(before, driver)
     assert found.times_comparable
     assert [(each.what, each.after) for each in found.machine] == [("another driver", "600.1")]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from tests.comparison.gate.planted import CHANGES, ONCE, gated, once, taken
 
 import kernelprof as kp
@@ -52,7 +53,7 @@ def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
         shutil.copy(file, tmp_path)
     result = kp.gate(tmp_path, SECOND)
     assert result.exit_code == 0
-    assert {each.kernel.time.samples for each in result.kernels} == {(5, 5)}
+    assert {each.kernel.time.samples.fewer for each in result.kernels} == {5}
     assert {each.kernel.time.outcome.value for each in result.kernels} == {"same"}
     after = [str(ONCE / f"after-1.{run}.csv.gz") for run in range(1, 6)]
     slower = kp.gate(tmp_path, after, kernels=["walk_far"])
@@ -73,7 +74,7 @@ def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
 
 def test_runs_of_two_machines_are_not_taken_together() -> None:
     tile = taken("tile", "1")
-    other = replace(taken("tile", "2"), machine=replace(tile.machine, gpu="NVIDIA A100"))
+    other = replace(taken("tile", "2"), machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
     with pytest.raises(InputError, match="were not measured alike: another GPU"):
         pooled([tile, other])
 

@@ -62,18 +62,18 @@ def test_a_quiet_kernel(by: float, outcome: TimeOutcome) -> None:
     found = time_change(kernel(around(1e6, 0.001)), kernel(around(by * 1e6, 0.001)), None)
     assert found.outcome is outcome
     assert found.ratio == pytest.approx(by)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= by <= found.high
-    assert found.how == "CUDA events"
-    assert found.floor is not None
-    assert found.floor == LEAST_FLOOR
+    assert found.ratio_low is not None
+    assert found.ratio_high is not None
+    assert found.ratio_low <= by <= found.ratio_high
+    assert found.measured_by == "CUDA events"
+    assert found.noise_floor is not None
+    assert found.noise_floor == LEAST_FLOOR
 
 
 def test_a_large_difference_of_a_noisy_kernel_is_not_one() -> None:
     found = time_change(kernel(around(1e6, 0.05)), kernel(around(1.05e6, 0.05)), None)
     assert found.outcome is TimeOutcome.SAME
-    assert found.floor == pytest.approx(2.5 * 0.05, rel=0.15)
+    assert found.noise_floor == pytest.approx(2.5 * 0.05, rel=0.15)
 
 
 def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> None:
@@ -81,8 +81,8 @@ def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> N
     old, new = around(1e6, 0.05, 6), around(1.01e6, 0.05, 6)
     found = time_change(kernel(old, noise=calm), kernel(new), None)
     assert found.outcome is TimeOutcome.UNDECIDED
-    assert found.floor == pytest.approx(0.0015)
-    assert found.floor_from == "calibration over 5 captures"
+    assert found.noise_floor == pytest.approx(0.0015)
+    assert found.noise_floor_from == "calibration over 5 captures"
     assert found.p is not None
     assert found.p > 0.1
 
@@ -104,8 +104,8 @@ def test_few_launches_of_a_millisecond_show_what_is_clear(count, by, outcome) ->
     found = time_change(kernel([1e6] * count), kernel([by * 1e6] * 20), None)
     assert found.outcome is outcome
     assert found.ratio == pytest.approx(by)
-    assert (found.p, found.low) == (None, None)
-    assert found.floor == pytest.approx(COARSE_AT_1_US / math.sqrt(1000 * min(1, by)))
+    assert (found.p, found.ratio_low) == (None, None)
+    assert found.noise_floor == pytest.approx(COARSE_AT_1_US / math.sqrt(1000 * min(1, by)))
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_calibration_counts_for_single_launches_too() -> None:
     ):
         found = time_change(kernel([1e6], noise=calm), kernel([by * 1e6]), None)
         assert found.outcome is outcome
-        assert found.floor == pytest.approx(0.0015)
+        assert found.noise_floor == pytest.approx(0.0015)
 
 
 def test_half_of_the_launches_seven_times_slower_is_slower() -> None:
     calm = around(1e6, 0.001)
     found = time_change(kernel(calm), kernel([*calm[:11], *(7 * each for each in calm[11:])]), None)
-    assert (found.outcome, found.of) == (TimeOutcome.SLOWER, "mean")
+    assert (found.outcome, found.statistic) == (TimeOutcome.SLOWER, "mean")
     assert found.ratio == pytest.approx(1 + 6 * 9 / 20, rel=0.01)
     assert found.reason.startswith("all launches together; the median is ")
     back = time_change(kernel([*calm[:11], *(7 * each for each in calm[11:])]), kernel(calm), None)
-    assert (back.outcome, back.of) == (TimeOutcome.FASTER, "mean")
+    assert (back.outcome, back.statistic) == (TimeOutcome.FASTER, "mean")
 
 
 def test_a_faster_median_does_not_hide_slower_launches() -> None:
@@ -200,7 +200,7 @@ def test_like_is_compared_with_like() -> None:
     both = kernel(around(1e6, 0.001), around(5e6, 0.001))
     only_profiled = kernel([], around(5e6, 0.001))
     found = time_change(both, only_profiled, None)
-    assert found.how == "the profiler"
+    assert found.measured_by == "the profiler"
     assert found.outcome is TimeOutcome.SAME
     unlike = time_change(kernel(around(1e6, 0.001)), only_profiled, None)
     assert unlike.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES
@@ -224,10 +224,12 @@ def test_calibration_counts_for_the_times_that_it_was_made_with() -> None:
     old, new = around(1e6, 0.001), around(1.004e6, 0.001)
     by_events = Noise(0.001, 5, "CUDA events")
     by_profiler = Noise(0.001, 5, "the profiler")
-    assert time_change(kernel(old, noise=by_events), kernel(new), None).floor == 0.0015
-    assert time_change(kernel(old, noise=by_profiler), kernel(new), None).floor == LEAST_FLOOR
+    assert time_change(kernel(old, noise=by_events), kernel(new), None).noise_floor == 0.0015
+    assert time_change(kernel(old, noise=by_profiler), kernel(new), None).noise_floor == LEAST_FLOOR
     few = Noise(0.001, 3, "CUDA events")
-    assert time_change(kernel(old, noise=few), kernel(new), None).floor == pytest.approx(0.003)
+    assert time_change(kernel(old, noise=few), kernel(new), None).noise_floor == pytest.approx(
+        0.003
+    )
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0, -1e6, 1e-21, 1.0, 1e20])
@@ -250,7 +252,7 @@ def test_a_tie_does_not_hide_the_clearest_order() -> None:
 def test_a_candidate_that_scatters_does_not_excuse_itself() -> None:
     found = time_change(kernel(around(1e6, 0.0001)), kernel(around(1.15e6, 0.05)), None)
     assert found.outcome is TimeOutcome.SLOWER
-    assert found.floor == pytest.approx(0.02)
+    assert found.noise_floor == pytest.approx(0.02)
 
 
 @pytest.mark.slow("hundreds of samples are drawn again")
@@ -264,7 +266,7 @@ def test_faster_and_slower_are_mirrored(old: list[float], new: list[float]) -> N
     back = time_change(kernel(new), kernel(old), None)
     mirror = {TimeOutcome.FASTER: TimeOutcome.SLOWER, TimeOutcome.SLOWER: TimeOutcome.FASTER}
     assert there.p == pytest.approx(back.p)
-    assert there.floor == back.floor
+    assert there.noise_floor == back.noise_floor
     # Ratios of 1.3 and of 1 / 1.3 are not as far from one: near the floor only one may count.
     if {there.outcome, back.outcome} <= set(mirror):
         assert back.outcome is mirror[there.outcome]

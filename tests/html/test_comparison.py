@@ -10,6 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from tests.html.support import (
     AGAIN,
     CAPTURES,
@@ -92,7 +93,7 @@ def hostile(folder: Path) -> Path:
 def machines(folder: Path) -> Path:
     """The same kernel on two GPUs, with other sizes and another source: nothing is comparable."""
     before, after = taken("tile", "1"), taken("tile-rolled", "1")
-    after = replace(after, machine=replace(after.machine, gpu="NVIDIA B200"))
+    after = replace(after, machine=structs.replace(after.machine, gpu="NVIDIA B200"))
     kernel = after.kernels[0]
     assert kernel.inputs is not None
     specification = {**(kernel.inputs.specification or {}), "sizes": {"M": 8, "N": 8, "K": 8}}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from tests.comparison.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import (
     AGAIN,
@@ -58,8 +59,9 @@ def hostile() -> History:
     found = []
     for day, run in ((1, "1"), (2, "2")):
         each = with_kernels(moment(day, "tile", run), name=HOSTILE)
-        commit = Commit(f"{day}" * 40, f"{day}" * 7, HOSTILE)
-        found.append(replace(each, commit=commit, kind=MomentKind.BASELINE))
+        commit = Commit(f"{day}" * 40, HOSTILE)
+        origin = f"{f'{day}' * 7}:baseline.json"
+        found.append(structs.replace(each, commit=commit, origin=origin, kind=MomentKind.BASELINE))
     page = history(*found, origin="/home/somebody/<b>.json")
     return replace(page, source=HistoryOrigin.GIT, notes=(HOSTILE,))
 

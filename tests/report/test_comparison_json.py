@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, texts
 
-from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
+from kernelprof.model.comparison import (
+    ComparedCounter,
+    Match,
+    MetricChange,
+    TimeChange,
+    TimeOutcome,
+)
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.gate import Code, GateFinding, Outcome
 from kernelprof.report.writers.json import PUBLISHED, document, schema, write
@@ -127,7 +133,7 @@ def test_no_number_is_nan_or_infinite() -> None:
     kernel = slower(
         "f",
         before=broken,
-        counters=(CounterChange("c", "c", "", math.nan, math.inf, None),),
+        counters=(ComparedCounter("c", "c", "", math.nan, math.inf, None),),
         metrics=(MetricChange("m", "", -math.inf, 1.0, math.nan),),
     )
     found = _read(write(comparison(kernel)))

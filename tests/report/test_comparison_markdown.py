@@ -24,7 +24,7 @@ from tests.report.changes import (
 )
 
 from kernelprof.model.comparison import (
-    CounterChange,
+    ComparedCounter,
     InputChange,
     Match,
     MetricChange,
@@ -281,7 +281,7 @@ def test_a_diff_that_does_not_fit_goes_before_its_card_does() -> None:
 def test_long_lists_are_cut_and_counted() -> None:
     kernel = slower(
         "f",
-        counters=tuple(CounterChange(f"c{n}", f"c{n}", "", 1.0, 2.0, True) for n in range(25)),
+        counters=tuple(ComparedCounter(f"c{n}", f"c{n}", "", 1.0, 2.0, True) for n in range(25)),
         metrics=tuple(MetricChange(f"m{n}", "%", 1.0, 2.0, None) for n in range(25)),
     )
     text = render_comparison_markdown(comparison(kernel))

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
 from kernelprof.comparison import words
 from kernelprof.comparison.compare import compare
-from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
+from kernelprof.model.comparison import (
+    ComparedCounter,
+    Match,
+    MetricChange,
+    TimeChange,
+    TimeOutcome,
+)
 from kernelprof.model.snapshot import Inputs, MeasurementSetup
 from kernelprof.report.charts.roofline import Point
 from kernelprof.report.charts.times import NoiseBand
@@ -202,7 +209,7 @@ def test_without_points_it_says_why(before: str, after: str, reason: str) -> Non
 
 def test_two_gpus_have_no_common_roofline() -> None:
     old, new = taken("tile", "1"), taken("tile-barrier", "1")
-    new = replace(new, machine=replace(new.machine, gpu="NVIDIA B200"))
+    new = replace(new, machine=structs.replace(new.machine, gpu="NVIDIA B200"))
     page = document(compare(old, new))
     assert kinds(page) == {"states"}
     assert any("different limits" in each for each in notes(page, warning=False))
@@ -363,7 +370,7 @@ def test_changes_of_counters(before: float, after: float, change_of_it: str) -> 
 
 
 def test_a_counter_by_request_tells_the_whole_too() -> None:
-    counter = CounterChange("m", "sectors", "sector", 160.0, 20.0, False, 16.0, 2.0, "request")
+    counter = ComparedCounter("m", "sectors", "sector", 160.0, 20.0, False, "request", 16.0, 2.0)
     (row,) = change_tables.counters_table([counter]).rows
     assert [plain(cell.text) for cell in row] == [
         "sectors",
@@ -373,7 +380,7 @@ def test_a_counter_by_request_tells_the_whole_too() -> None:
         "better",
     ]
     assert row[0].tip == "160 before and 20 after in all"
-    (alike,) = change_tables.counters_table([replace(counter, after_each=16.0)]).rows
+    (alike,) = change_tables.counters_table([structs.replace(counter, after_each=16.0)]).rows
     assert (plain(alike[1].text), alike[0].tip) == ("160 sector", "")
 
 
@@ -424,7 +431,7 @@ def test_the_overview_has_the_kernels_that_have_a_ratio() -> None:
 
 def test_a_difference_within_a_large_noise_is_called_that() -> None:
     for ratio, text in ((1.03, "within the noise"), (1.004, "as fast as before")):
-        time = TimeChange(TimeOutcome.SAME, ratio=ratio, floor=0.05, p=0.2)
+        time = TimeChange(TimeOutcome.SAME, ratio=ratio, noise_floor=0.05, p=0.2)
         page = document(comparison(slower("kernel", time=time), slower("other")))
         assert words.outcome_text(time) == text
         row = chart(page, "changes").rows[0]

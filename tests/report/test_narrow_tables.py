@@ -12,7 +12,6 @@ from kernelprof.report.writers.terminal import write
 
 POTENTIAL = FleetTable(
     "potential",
-    "results",
     "What could be saved, by kernel",
     (
         Heading("kernel", title="Kernel"),
@@ -41,6 +40,7 @@ POTENTIAL = FleetTable(
         )
         for kernel in ("sgemm_naive", "sgemm_shared_tile")
     ),
+    store="results",
 )
 
 
@@ -87,7 +87,7 @@ def test_no_number_and_no_unit_is_cut_at_any_width() -> None:
 def test_a_query_with_many_columns_names_each_of_them() -> None:
     names = [f"column_{at}" for at in range(30)]
     answer = FleetTable(
-        "sql", "s", "What the query gives", tuple(map(Heading, names)), ((7,) * 30,)
+        "sql", "What the query gives", tuple(map(Heading, names)), ((7,) * 30,), store="s"
     )
     lines = write(document_of_query(answer), Screen(80)).split("\n")
     assert lines[2:-1] == [f"{name:<12} 7" for name in names]

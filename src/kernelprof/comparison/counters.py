@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import UTILIZATIONS
-from kernelprof.model.comparison import CounterChange, MetricChange
+from kernelprof.model.comparison import ComparedCounter, MetricChange, PartlyChangedCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from kernelprof.model.comparison import CounterChange
     from kernelprof.model.snapshot import KernelSnapshot
 
 RESIDENT_BLOCKS: Final = "resident_blocks"
@@ -90,8 +91,8 @@ def total_work(kernel: KernelSnapshot) -> float:
 
 
 def sorted_by_cost(
-    changes: Iterable[CounterChange], before: KernelSnapshot, after: KernelSnapshot
-) -> list[CounterChange]:
+    changes: Iterable[ComparedCounter], before: KernelSnapshot, after: KernelSnapshot
+) -> list[ComparedCounter]:
     """What is worse first, and of that what costs most; then what is better, by what it saves."""
 
     def order(change: CounterChange) -> tuple[int, float, float]:
@@ -205,7 +206,7 @@ _LEFT_OUT: Final = frozenset({"duration", "sm_clock", "sm_count", "grid_size", "
 
 def counter_changes(
     before: KernelSnapshot, after: KernelSnapshot
-) -> tuple[tuple[CounterChange, ...], tuple[str, ...]]:
+) -> tuple[tuple[ComparedCounter, ...], tuple[str, ...]]:
     """Return counters that differ, costly ones first, and the names that only one side has.
 
     Ranges of launches have to be disjoint; where some launches do more than any did before, by
@@ -269,7 +270,7 @@ def unit_of(name: str) -> str:
 
 def _partly(
     counter: Counter, old: tuple[float, float], new: tuple[float, float], room: float
-) -> CounterChange | None:
+) -> ComparedCounter | None:
     # The change of those launches that do more than any did before, where others do not
     if counter.more_costs is None:
         return None
@@ -278,8 +279,8 @@ def _partly(
     apart = now - was if counter.more_costs else was - now
     if apart <= max(room, NOISE) * abs(was):
         return None
-    return CounterChange(
-        counter.name, counter.label, unit_of(counter.name), was, now, worse=True, partly=True
+    return PartlyChangedCounter(
+        counter.name, counter.label, unit_of(counter.name), was, now, worse=True
     )
 
 
@@ -299,7 +300,7 @@ def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
     return None if metric is None else (metric, metric)
 
 
-def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> CounterChange:
+def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> ComparedCounter:
     old, new = (value(side, counter.name) for side in (before, after))
     assert old is not None  # _range has seen both
     assert new is not None
@@ -309,7 +310,7 @@ def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> 
     if counter.name == THREADS and _both_predicted(before, after):
         # An average also falls where instructions of whole warps went away.
         worse = worse if lanes_did(before, after) is worse else None
-    return CounterChange(
+    return ComparedCounter(
         metric=counter.name,
         label=counter.label,
         unit=unit_of(counter.name),

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kernelprof.collect.session import ProfileResult
     from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
+    from kernelprof.model.json_types import Extent
     from kernelprof.model.manifest import Manifest
     from kernelprof.model.prediction import PredictionFacts
-    from kernelprof.model.snapshot import Extent
 
 _NOT_RUN: Final = Verdict(
     Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was looked at."

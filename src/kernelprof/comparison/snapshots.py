@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec import structs
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     Record = TypeVar("Record", bound=DataclassInstance)
     T = TypeVar("T")
 
-_KEPT: Final = ("status", "bottleneck", "confidence", "gain")
+_OF_VERDICT: Final = ("status", "bottleneck", "confidence", "gain")
 
 
 def snapshot_of(
@@ -176,7 +178,8 @@ def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
 
 def to_values(record: DataclassInstance) -> dict[str, Any]:
     """A record as files hold it; of a verdict they keep what comparisons look at."""
-    return asdict(record, dict_factory=_shorten_verdict)
+    values: dict[str, Any] = _shorten_verdicts(msgspec.to_builtins(record, enc_hook=float))
+    return values
 
 
 def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
@@ -184,12 +187,15 @@ def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
     return build(kind, _with_candidates(values))
 
 
-def _shorten_verdict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if values.keys() >= {*_KEPT, "also", "evidence"}:
-        names = [each.bottleneck for each in values["also"]]
-        return {**{key: values[key] for key in _KEPT}, "also": names}
-    return values
+def _shorten_verdicts(values: Any) -> Any:
+    if isinstance(values, list | tuple):
+        return [_shorten_verdicts(each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    if values.keys() >= {*_OF_VERDICT, "also", "evidence"}:
+        names = [each["bottleneck"] for each in values["also"]]
+        return {**{key: values[key] for key in _OF_VERDICT}, "also": names}
+    return {key: _shorten_verdicts(each) for key, each in values.items()}
 
 
 def _with_candidates(values: Any) -> Any:
@@ -324,7 +330,7 @@ def _machine_of(facts: Facts, manifest: Manifest | None) -> MeasurementSetup:
     )
     if manifest is None:
         return environment
-    return replace(
+    return structs.replace(
         environment,
         gpu=manifest.gpu.name or environment.gpu,
         compute_capability=manifest.gpu.compute_capability or environment.compute_capability,

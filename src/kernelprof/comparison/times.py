@@ -9,12 +9,12 @@ times of the same code may lie apart: from calibration, scatter, or duration alo
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
-from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.comparison import Samples, TimeChange, TimeOutcome
 from kernelprof.model.numbers import quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
 
@@ -78,16 +78,21 @@ profiled of ``three-blocks`` (``tests/captures/h200_changes``), 0.5 ms long, too
 
 
 class Floor(NamedTuple):
-    """The relative difference below which nothing is concluded; ``sure`` for few launches."""
+    """The relative difference below which nothing is concluded, and where it comes from."""
 
     size: float
     source: str
-    sure: float
 
 
-def clear(floor: float) -> float:
-    """From which difference on single launches show one where no calibration knows the kernel."""
-    return max(CLEAR * floor, CLEAR_AT_LEAST)
+def clear(floor: float, calibrated: Noise | None = None) -> float:
+    """From which difference on single launches show one for sure, by the calibration if any."""
+    return CLEAR * floor if calibrated else max(CLEAR * floor, CLEAR_AT_LEAST)
+
+
+def calibration(kernel: KernelSnapshot, measured_by: str | None) -> Noise | None:
+    """The noise of a kernel's times that ``measured_by`` took, where it was calibrated."""
+    noise = kernel.noise
+    return noise if noise is not None and noise.how == measured_by else None
 
 
 def coarse(*medians_ns: float) -> float:
@@ -117,9 +122,10 @@ def floor_of(
 ) -> Floor:
     """The floor for times ``old`` and ``new`` that ``how`` took."""
     # Not the candidate's own: whoever brings it could excuse anything.
-    noise = before.noise
-    if noise is not None and noise.how == how:
-        return _calibrated(noise)
+    if noise := calibration(before, how):
+        factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
+        source = f"calibration over {noise.captures} captures"
+        return Floor(max(factor * noise.floor, LEAST_CALIBRATED), source)
     least, why = LEAST_FLOOR, "the least that is concluded from two captures"
     few, apart = min(len(old), len(new)), coarse(float(np.median(old)), float(np.median(new)))
     if few < FEWEST_SAMPLES:
@@ -133,13 +139,7 @@ def floor_of(
         scattered = min(scattered, MOST_COARSE)
     if scattered > least:
         least, why = scattered, f"scatter of the launches by {how}"
-    return Floor(least, why, clear(least))
-
-
-def _calibrated(noise: Noise) -> Floor:
-    factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
-    floor = max(factor * noise.floor, LEAST_CALIBRATED)
-    return Floor(floor, f"calibration over {noise.captures} captures", CLEAR * floor)
+    return Floor(least, why)
 
 
 _PERMUTED_UP_TO: Final = 7
@@ -183,7 +183,7 @@ def time_change(
         if doubt := _doubt(side):
             return TimeChange(TimeOutcome.NOT_MEASURED, side.measured_by, reason=doubt)
     changes = {
-        how: _measured(how, old, new, floor_of(how, before, old, new))
+        how: _measured(how, before, old, new)
         for how, old, new in (
             (EVENTS, before.events_ns, after.events_ns),
             (PROFILER, before.profiled_ns, after.profiled_ns),
@@ -237,10 +237,13 @@ def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
         f"by CUDA events the time is {events.ratio:.3g} times what it was, and by the profiler "
         f"{profiled.ratio:.3g} times"
     )
-    return replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
+    return structs.replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 
-def _measured(how: str, old: Sequence[float], new: Sequence[float], floor: Floor) -> TimeChange:
+def _measured(
+    how: str, side: KernelSnapshot, old: Sequence[float], new: Sequence[float]
+) -> TimeChange:
+    floor = floor_of(how, side, old, new)
     before, after = float(np.median(old)), float(np.median(new))
     change = TimeChange(
         TimeOutcome.SAME,
@@ -248,19 +251,18 @@ def _measured(how: str, old: Sequence[float], new: Sequence[float], floor: Floor
         before_ns=before,
         after_ns=after,
         ratio=after / before,
-        floor=floor.size,
-        floor_from=floor.source,
-        sure=floor.sure,
-        samples=(len(old), len(new)),
+        noise_floor=floor.size,
+        noise_floor_from=floor.source,
+        samples=Samples(len(old), len(new)),
     )
-    if min(change.samples) < FEWEST_SAMPLES:
-        means = (float(np.mean(old)), float(np.mean(new)))
-        return _judge_few(change, means, floor)
+    if change.samples.fewer < FEWEST_SAMPLES:
+        together = float(np.mean(new)) / float(np.mean(old))
+        return _judge_few(change, together, floor.size, clear(floor.size, calibration(side, how)))
     p, (low, high) = _probability(old, new), _interval(old, new, np.median)
-    change = replace(change, low=low, high=high, p=p)
+    change = structs.replace(change, ratio_low=low, ratio_high=high, p=p)
     if abs(after / before - 1) > floor.size:
         decided = p < ALPHA and not low <= 1 <= high
-        change = replace(change, outcome=_direction(after / before, decided=decided))
+        change = structs.replace(change, outcome=_direction(after / before, decided=decided))
     return _judge_all_launches(change, old, new, floor.size)
 
 
@@ -270,24 +272,23 @@ def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
     return TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
 
 
-def _judge_few(change: TimeChange, means: tuple[float, float], floor: Floor) -> TimeChange:
+def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -> TimeChange:
     # Single launches: within the floor of such ones, clearly beyond it, or in between
     assert change.ratio is not None
-    together = means[1] / means[0]
     apart = max(change.ratio, 1 / change.ratio) - 1
-    if together > 1 + floor.size and change.ratio <= 1 + floor.size:
+    if together > 1 + floor and change.ratio <= 1 + floor:
         reason = f"all launches together take {together:.3g} times as long as before"
-        return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
-    if apart <= floor.size:
+        return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
+    if apart <= floor:
         return change
-    outcome = _direction(change.ratio, decided=apart > floor.sure)
+    outcome = _direction(change.ratio, decided=apart > sure)
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
-            f"single launches ({change.samples[0]} and {change.samples[1]}) show differences from "
-            f"{100 * floor.sure:.2g} % on for sure"
+            f"single launches ({change.samples.before} and {change.samples.after}) show "
+            f"differences from {100 * sure:.2g} % on for sure"
         )
-    return replace(change, outcome=outcome, reason=reason)
+    return structs.replace(change, outcome=outcome, reason=reason)
 
 
 def _judge_all_launches(
@@ -304,15 +305,15 @@ def _judge_all_launches(
         beyond = low > 1 + floor or high < 1 / (1 + floor)
         together = _direction(ratio, decided=beyond)
     if together in _DIFFERENT and change.outcome in {TimeOutcome.SAME, TimeOutcome.UNDECIDED}:
-        return replace(
+        return structs.replace(
             change,
             outcome=together,
-            of="mean",
+            statistic="mean",
             before_ns=before,
             after_ns=after,
             ratio=ratio,
-            low=low,
-            high=high,
+            ratio_low=low,
+            ratio_high=high,
             reason=f"all launches together; the median is {change.ratio:.3g} times what it was",
         )
     if {together, change.outcome} == _DIFFERENT:
@@ -320,13 +321,13 @@ def _judge_all_launches(
             f"the median launch takes {change.ratio:.3g} times as long as before, and all "
             f"launches together {ratio:.3g} times"
         )
-        return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
+        return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if together is TimeOutcome.UNDECIDED and ratio > 1 and change.outcome is not TimeOutcome.SLOWER:
         reason = (
             f"all launches together take {ratio:.3g} times as long as before (95 % interval "
             f"{low:.3g} to {high:.3g})"
         )
-        return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
+        return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     return _judge_slowest(change, old, new, floor)
 
 
@@ -347,7 +348,7 @@ def _judge_slowest(
     if stats.ks_2samp(old, new, method="asymp").pvalue >= ALPHA:
         return change
     reason = f"the slowest tenth of the launches takes {ratio:.3g} times as long as before"
-    return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
+    return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 
 def _mean(times: FloatArray, axis: int = -1) -> Any:

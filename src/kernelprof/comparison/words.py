@@ -13,7 +13,7 @@ from kernelprof.comparison.times import LEAST_FLOOR
 from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import Code, Outcome
+from kernelprof.model.gate import Code, CounterFinding, Outcome
 from kernelprof.model.numbers import factor, number, quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kernelprof.model.comparison import (
+        ComparedCounter,
         Comparison,
         CounterChange,
         KernelComparison,
@@ -112,14 +113,15 @@ def time_text(time: TimeChange) -> str:
     if time.before_ns is None or time.after_ns is None:
         return words
     text = f"{words}: {quantity(time.before_ns, 'ns')} to {quantity(time.after_ns, 'ns')}"
-    if time.ratio is None or time.floor is None:
+    if time.ratio is None or time.noise_floor is None:
         return text
     details = [f"ratio {time.ratio:.4f}"]
-    if time.low is not None and time.high is not None:
-        details.append(f"95 % interval {time.low:.4f} to {time.high:.4f}")
+    if time.ratio_low is not None and time.ratio_high is not None:
+        details.append(f"95 % interval {time.ratio_low:.4f} to {time.ratio_high:.4f}")
     if time.p is not None:
         details.append(f"p = {time.p:.1g}")
-    text += f" ({', '.join(details)}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
+    details[-1] += f"; noise floor {100 * time.noise_floor:.2f} % from {time.noise_floor_from}"
+    text += f" ({', '.join(details)})"
     return f"{text}; {time.reason}" if time.reason else text
 
 
@@ -134,7 +136,7 @@ def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
     return shlex.join(("kernelprof", "profile", "--repeat", "5", "-o", "runs", *target))
 
 
-def counter_text(change: CounterChange) -> str:
+def counter_text(change: ComparedCounter) -> str:
     """A counter before and after, by request where it is read that way."""
     if change.before_each is not None and change.after_each is not None:
         unit = f"{change.unit}/{change.each}"
@@ -142,7 +144,7 @@ def counter_text(change: CounterChange) -> str:
         alike = (change.after > change.before) == (change.after_each > change.before_each)
         if old != new and alike:
             return f"{change.label}: {number(change.before_each)} to {new}"
-    partly = " in some launches" if change.partly else ""
+    partly = " in some launches" if change.is_partial else ""
     span = f"{number(change.before)} to {number(change.after)} {change.unit}"
     text = f"{change.label}{partly}: {span}"
     if change.before:
@@ -277,7 +279,7 @@ def _time_words(time: TimeChange) -> str:
         return f"times {time.outcome.value} ({time.reason})"
     if time.outcome is TimeOutcome.UNDECIDED:
         return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
-    return f"{ratio_text(time.ratio)}{' in all' if time.of == 'mean' else ''}"
+    return f"{ratio_text(time.ratio)}{' in all' if time.statistic == 'mean' else ''}"
 
 
 def _usable(ratio: float | None) -> float | None:
@@ -305,7 +307,11 @@ def _decisive(kernel: KernelResult) -> Collection[str]:
     # The counters of a prediction that its outcome follows from. Of a trade they are what is more
     # and what is less for it
     shown = {kernel.outcome, Outcome.PASS} if kernel.outcome is _OPEN else {kernel.outcome}
-    return {each.metric for each in kernel.findings if each.metric and each.outcome in shown}
+    return {
+        each.metric
+        for each in kernel.findings
+        if isinstance(each, CounterFinding) and each.outcome in shown
+    }
 
 
 _OPEN: Final = Outcome.INCONCLUSIVE

@@ -267,12 +267,12 @@ def ask(
         columns, rows, notes = chosen.answer(connection, filters)
         return FleetTable(
             question,
-            store.backend.shown,
             chosen.title,
             columns,
             tuple(tuple(map(plain, row)) for row in rows),
             tuple(notes),
-            connection.warnings,
+            store=store.backend.shown,
+            warnings=connection.warnings,
         )
 
     return query_store(store, answer, cached=cached)
@@ -316,12 +316,12 @@ def ask_sql(store: FleetStore, sql: str, limit: int, *, cached: bool = True) -> 
             rows = rows[:limit]
         return FleetTable(
             "sql",
-            store.backend.shown,
             "What the query gives",
             tuple(map(Heading, names)),
             tuple(tuple(map(plain, row)) for row in rows),
             tuple(notes),
-            connection.warnings,
+            store=store.backend.shown,
+            warnings=connection.warnings,
         )
 
     return query_store(store, answer, cached=cached)

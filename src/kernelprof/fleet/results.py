@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from kernelprof.errors import ExitCode
-from kernelprof.model.json_types import JsonStruct, about
+from kernelprof.model.json_types import (
+    VERSION,
+    JsonDocument,
+    JsonStruct,
+    NonNegative,
+    Tool,
+    Version,
+    about,
+)
+
+Seconds = Annotated[float, Meta(extra_json_schema={"minimum": 0})]
+Timestamp = Annotated[str, about("UTC in ISO 8601")]
+StorePath = Annotated[str, about("The folder or the URL of the store.")]
 
 
 class Done(StrEnum):
@@ -27,37 +40,36 @@ class Done(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class JobDone:
-    """A job on a GPU, and what became of it; ``why`` is of a failure or of what was skipped."""
-
-    job: str
-    gpu: str
+class FleetJob(JsonStruct, frozen=True):
+    job: Annotated[str, about("Its name, with sizes and defines that the plan gives.")]
+    gpu: Annotated[str, about("Empty where none is needed.")]
     done: Done
-    why: str = ""
-    exit_code: int = 0
-    file: str | None = None
-    deaths: int = 0
+    why: Annotated[str, about("Why it failed or was skipped.")] = ""
+    file: Annotated[str | None, about("The file of the store, from the store's root.")] = None
+    deaths: Annotated[NonNegative, about("Workers that died over it.")] = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FleetRun:
-    """What a run did; ``jobs`` are those that ended, in that order. ``times`` are ISO 8601, UTC."""
+class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
+    """What `kernelprof fleet run --format json` writes."""
 
-    kind: ClassVar[str] = "fleet_run"
-
+    kind: Literal["fleet_run"] = "fleet_run"
     plan: str
-    store: str
-    started: str
-    seconds: float
-    devices: tuple[str, ...]
-    workers: int
-    planned: int
-    jobs: tuple[JobDone, ...]
+    store: StorePath
+    started: Timestamp
+    seconds: Seconds
+    devices: Annotated[tuple[str, ...], about("A name for each GPU.")]
+    workers: NonNegative
+    planned: Annotated[NonNegative, about("Jobs, each on each kind of GPU.")]
+    jobs: Annotated[tuple[FleetJob, ...], about("Those that ended, in that order.")]
     warnings: tuple[str, ...] = ()
+    stopped: Annotated[str | None, about("Why nothing more could be stored.")] = None
+
+
+class FleetRun(FleetRunJson, frozen=True, kw_only=True):
+    """What a run did; ``failure`` is the exit code of the first job that failed."""
+
+    failure: int = 0
     interrupted: bool = False
-    stopped: str | None = None
-    """Why nothing more could be stored."""
 
     def count(self, done: Done) -> int:
         """How many jobs this became of."""
@@ -68,7 +80,7 @@ class FleetRun:
         """That of the first job that failed; 4 where something could not be stored."""
         if self.stopped is not None:
             return int(ExitCode.ENVIRONMENT)
-        return next((each.exit_code for each in self.jobs if each.exit_code), 0)
+        return self.failure
 
     @property
     def stored(self) -> int:
@@ -91,45 +103,54 @@ class Heading(JsonStruct, frozen=True):
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetTable:
-    """The answer to a question: rows of plain values, ``None`` for what is not known."""
-
-    kind: ClassVar[str] = "fleet_query"
-
+class FleetAnswer(JsonStruct, frozen=True):
     question: str
-    store: str
     title: str
     columns: tuple[Heading, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: Annotated[
+        tuple[tuple[Any, ...], ...],
+        about("A value for each column; null is what is not known."),
+    ]
     notes: tuple[str, ...] = ()
+
+
+class FleetTable(FleetAnswer, frozen=True, kw_only=True):
+    """What `kernelprof fleet query --format json` writes."""
+
+    schema_version: Version = VERSION
+    kind: Literal["fleet_query"] = "fleet_query"
+    tool: Tool = Tool()
+    store: StorePath
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """A run as the store remembers it: how many jobs came to what, and those that failed."""
+class StoredRun(JsonStruct, frozen=True):
+    """A run as the store remembers it."""
 
     plan: str
-    started: str
-    seconds: float
-    planned: int
-    counts: dict[str, int]
-    failed: tuple[JobDone, ...]
+    started: Timestamp
+    seconds: Seconds
+    planned: NonNegative
+    counts: Annotated[dict[str, int], about("How many jobs came to what.")]
+    failed: tuple[FleetJob, ...]
     interrupted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FleetStatus:
-    """What a store has, what its newest runs did, and what of a plan it lacks, if one is named."""
+class FleetStatus(JsonDocument, frozen=True, kw_only=True):
+    """What `kernelprof fleet status --format json` writes."""
 
-    kind: ClassVar[str] = "fleet_status"
-
-    store: str
-    holdings: FleetTable
-    runs: tuple[StoredRun, ...]
-    answers: tuple[FleetTable, ...] = ()
-    planned: int | None = None
-    missing: tuple[JobDone, ...] | None = None
-    recorded: int | None = None
+    kind: Literal["fleet_status"] = "fleet_status"
+    store: StorePath
+    holdings: FleetAnswer
+    runs: Annotated[tuple[StoredRun, ...], about("The newest first.")]
+    answers: tuple[FleetAnswer, ...] = ()
+    planned: Annotated[
+        NonNegative | None, about("Jobs of the plan; null where none was named.")
+    ] = None
+    missing: Annotated[tuple[FleetJob, ...] | None, about("Those of it that are not stored.")] = (
+        None
+    )
+    recorded: Annotated[
+        NonNegative | None, about("Jobs of it of which only a recorded capture is stored.")
+    ] = None
     warnings: tuple[str, ...] = ()

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 from kernelprof.errors import Interrupted
 from kernelprof.fleet.database import query_store
 from kernelprof.fleet.executor import Call, Failure, GpuDevice
 from kernelprof.fleet.jobs import CAPTURE, Order, identify_jobs, measure_jobs
 from kernelprof.fleet.query import outdated
-from kernelprof.fleet.results import Done, FleetRun, JobDone
+from kernelprof.fleet.results import Done, FleetJob, FleetRun
 from kernelprof.fleet.store import StoreError
+from kernelprof.model.json_types import JsonDocument
 from kernelprof.model.numbers import count
 from kernelprof.tools import ask, which
 
@@ -55,15 +58,16 @@ class _Running:
     tell: Tell
     commit: str | None
     planned: int = 0
-    done: list[JobDone] = field(default_factory=list)
+    done: list[FleetJob] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    failure: int = 0
     claimed: dict[str, str] = field(default_factory=dict)
     """The first job of each key, as it is shown."""
     outdated: frozenset[str] | None = None
     """Files that a newer measurement of other code follows; nothing before somebody asks."""
 
     def ended(self, job: Job, device: GpuDevice, done: Done, **more: Any) -> None:
-        self.done.append(JobDone(job.shown(), device.name, done, **more))
+        self.done.append(FleetJob(job.shown(), device.name, done, **more))
         self.tell(len(self.done), self.planned, f"{job.shown()}: {done.value}")
 
     def failed(self, job: Job, device: GpuDevice, failure: Failure, deaths: int = 0) -> None:
@@ -71,12 +75,13 @@ class _Running:
         is_no_capture = (
             job.kind == "capture" and failure.exit_code == 2 and not Path(job.path).is_dir()
         )
+        if not is_no_capture:
+            self.failure = self.failure or failure.exit_code
         self.ended(
             job,
             device,
             Done.LEFT_OUT if is_no_capture else Done.FAILED,
             why=" ".join(failure.what.split()),
-            exit_code=0 if is_no_capture else failure.exit_code,
             deaths=deaths,
         )
 
@@ -176,6 +181,7 @@ class _Running:
             planned=self.planned,
             jobs=tuple(self.done),
             warnings=tuple(self.warnings),
+            failure=self.failure,
             **more,
         )
 
@@ -222,7 +228,9 @@ def run(
 
 def _store_run(store: FleetStore, finished: FleetRun) -> None:
     # A run's own entry in the store; one without failures says how many jobs, not which
-    facts = asdict(finished)
+    facts = msgspec.to_builtins(finished)
+    for name in (*JsonDocument.__struct_fields__, "failure"):
+        del facts[name]
     facts["jobs"] = [each for each in facts["jobs"] if each["done"] == Done.FAILED.value]
     facts["counts"] = {each.value: finished.count(each) for each in Done if finished.count(each)}
     store.add_run(facts)

@@ -9,7 +9,16 @@ from kernelprof.fleet.database import plain, query_store
 from kernelprof.fleet.executor import Call, Executor, GpuDevice
 from kernelprof.fleet.jobs import identify_jobs
 from kernelprof.fleet.query import outdated
-from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, StoredRun
+from kernelprof.fleet.results import (
+    Done,
+    FleetAnswer,
+    FleetJob,
+    FleetStatus,
+    FleetTable,
+    Heading,
+    StoredRun,
+)
+from kernelprof.model.json_types import narrowed
 from kernelprof.model.records import RecordError, build
 
 if TYPE_CHECKING:
@@ -48,25 +57,26 @@ def status(
 
     held = query_store(store, holdings, cached=cached)
     return FleetStatus(
-        store.backend.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
+        store=held.store,
+        holdings=narrowed(FleetAnswer, held),
+        runs=tuple(_runs(store)),
+        answers=tuple(narrowed(FleetAnswer, each) for each in answers),
+        warnings=held.warnings,
     )
 
 
 def empty(store: FleetStore) -> FleetStatus:
     """The status of a store in which nothing was measured."""
-    return FleetStatus(store.backend.shown, _held(store), tuple(_runs(store)))
+    holdings = narrowed(FleetAnswer, _held(store))
+    return FleetStatus(store=store.backend.shown, holdings=holdings, runs=tuple(_runs(store)))
 
 
 def _held(
     store: FleetStore, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()
 ) -> FleetTable:
+    values = tuple(tuple(map(plain, row)) for row in rows)
     return FleetTable(
-        "holdings",
-        store.backend.shown,
-        "What is stored",
-        _COLUMNS,
-        tuple(tuple(map(plain, row)) for row in rows),
-        warnings=warnings,
+        "holdings", "What is stored", _COLUMNS, values, store=store.backend.shown, warnings=warnings
     )
 
 
@@ -106,7 +116,7 @@ def _pair(capability: str) -> tuple[int, int]:
 
 def missing(
     plan: FleetPlan, store: FleetStore, executor: Executor
-) -> tuple[int, tuple[JobDone, ...], int]:
+) -> tuple[int, tuple[FleetJob, ...], int]:
     """Count the jobs of a plan, list those that a run would measure, and count recorded ones.
 
     On a GPU that is not in the store all jobs are missing.
@@ -119,7 +129,7 @@ def missing(
     if not plan.gpus and not devices:
         unknown = [""]
     open_ = [
-        JobDone(job.shown(), gpu, Done.FAILED)
+        FleetJob(job.shown(), gpu, Done.FAILED)
         for gpu in unknown
         for job in plan.jobs
         if job.kind != "capture"
@@ -143,5 +153,5 @@ def missing(
                     recorded += 1
                     continue
             why = "" if hasattr(who, "key") else who.what
-            open_.append(JobDone(job.shown(), device.name, Done.FAILED, why))
+            open_.append(FleetJob(job.shown(), device.name, Done.FAILED, why))
     return planned, tuple(open_), recorded

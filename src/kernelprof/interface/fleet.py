@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import structs
 
 from kernelprof.errors import UsageError
 
@@ -103,7 +104,7 @@ def status(
         return result
     with LocalExecutor((), os.cpu_count() or 1, plan.retries) as executor:
         planned, lacking, recorded = missing(plan, fleet_store, executor)
-    return replace(result, planned=planned, missing=lacking, recorded=recorded)
+    return structs.replace(result, planned=planned, missing=lacking, recorded=recorded)
 
 
 def query(

@@ -6,13 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from kernelprof.model.json_types import CanonicalName, FiniteOrNull, JsonStruct, Share, about
-from kernelprof.model.prediction import (  # noqa: TC001 (a record's types are read)
-    Mistake,
+from msgspec import field
+
+from kernelprof.model.json_types import (
+    CanonicalName,
+    FiniteOrNull,
+    JsonStruct,
+    NonNegative,
     Number,
+    Share,
+    about,
+    added,
 )
 
 if TYPE_CHECKING:
+    from kernelprof.model.prediction import Mistake
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 
@@ -43,52 +51,73 @@ class Match(StrEnum):
     APPEARED = "appeared"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeChange:
-    """Times before and after, in nanoseconds of one launch.
+class Samples(JsonStruct, frozen=True):
+    """How many launches were timed."""
 
-    ``before_ns`` and ``after_ns`` are medians, or means where ``of`` says that all launches
-    together decide. ``ratio`` is after over before, ``low`` and ``high`` its 95 % bootstrap
-    interval, ``p`` the two-sided Mann-Whitney probability; ``None`` where samples are too few.
-    ``floor`` is the relative difference below which nothing is concluded, and ``floor_from`` where
-    it comes from. ``reason`` says why nothing is concluded, or what else than the median decided.
+    before: NonNegative = 0
+    after: NonNegative = 0
+
+    @property
+    def fewer(self) -> int:
+        """Those of the side with fewer of them."""
+        return min(self.before, self.after)
+
+
+class TimeChange(JsonStruct, frozen=True):
+    """Times before and after.
+
+    faster and slower are a difference beyond the noise floor that chance does not explain; same is
+    within the noise floor; undecided is neither.
     """
 
     outcome: TimeOutcome
-    how: str | None = None
-    of: Literal["median", "mean"] = "median"
+    measured_by: str | None = None
     before_ns: Number | None = None
     after_ns: Number | None = None
-    ratio: Number | None = None
-    low: Number | None = None
-    high: Number | None = None
-    p: Number | None = None
-    floor: Number | None = None
-    floor_from: str = ""
-    sure: Number | None = None
-    """The difference from which on single launches show one for sure."""
-    samples: tuple[int, int] = (0, 0)
-    reason: str = ""
+    ratio: Annotated[float | None, about("after over before.")] = None
+    ratio_low: Annotated[float | None, about("Of the 95 % bootstrap interval.")] = None
+    ratio_high: float | None = None
+    p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
+    noise_floor: Annotated[
+        float | None, about("The relative difference below which nothing is concluded.")
+    ] = None
+    noise_floor_from: str = ""
+    samples: Samples = Samples()
+    reason: Annotated[
+        str, about("Why nothing is concluded, where that is so, or what but the median decided.")
+    ] = ""
+    statistic: Annotated[
+        Literal["median", "mean"],
+        added("What of the launches the times are: mean where all of them together decide."),
+    ] = field(name="of", default="median")
 
 
-@dataclass(frozen=True, slots=True)
-class CounterChange:
-    """An exact counter that differs. ``worse`` is ``None`` where neither direction costs anything.
+class CounterChange(JsonStruct, frozen=True):
+    """A counter that repeats to the last digit for the same code, and differs."""
 
-    ``before_each`` and ``after_each`` are the same a request, where that is how it is read. With
-    ``partly`` some launches are as before, and the values are those that differ most.
-    """
-
-    metric: str
+    metric: CanonicalName
     label: str
     unit: str
-    before: float
-    after: float
-    worse: bool | None
+    before: FiniteOrNull
+    after: FiniteOrNull
+    worse: Annotated[bool | None, about("null where neither direction costs anything.")]
+
+
+class ComparedCounter(CounterChange, frozen=True):
+    """A counter that differs, also by what it is counted by, such as a request."""
+
+    is_partial: ClassVar[bool] = False
+    """Whether some launches are as before; the values are those that differ most."""
+
+    each: Annotated[str | None, about("What the next two are counted by.")] = None
     before_each: float | None = None
     after_each: float | None = None
-    each: str | None = None
-    partly: bool = False
+
+
+class PartlyChangedCounter(ComparedCounter, frozen=True):
+    """A counter that differs in some of the launches."""
+
+    is_partial: ClassVar[bool] = True
 
 
 class MetricChange(JsonStruct, frozen=True):
@@ -131,7 +160,7 @@ class KernelComparison:
     after: KernelSnapshot | None
     time: TimeChange
     verdict_changed: bool = False
-    counters: tuple[CounterChange, ...] = ()
+    counters: tuple[ComparedCounter, ...] = ()
     lacking: tuple[str, ...] = ()
     """Exact counters that only one side has."""
     metrics: tuple[MetricChange, ...] = ()

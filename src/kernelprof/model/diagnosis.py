@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from msgspec import Meta, field
 
 from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414, TC001 (a part of it)
-from kernelprof.model.json_types import OR_NULL, Bottleneck, CanonicalName, FiniteOrNull, JsonStruct
+from kernelprof.model.json_types import (
+    OR_NULL,
+    Bottleneck,
+    CanonicalName,
+    FiniteOrNull,
+    JsonStruct,
+    about,
+)
 
 if TYPE_CHECKING:
     from kernelprof.model.survey import Survey, SurveyedKernel
@@ -45,17 +52,17 @@ class MissingMetric(JsonStruct, frozen=True):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricFinding:
-    """What one value says by itself: a sentence about ``metric`` (a canonical name).
-
-    ``bottleneck`` is what it speaks for, if for one. ``weight`` orders findings: how many times
-    more of something there is than need be, where that can be said.
-    """
+class FindingJson(JsonStruct, frozen=True):
+    """What one value says by itself, and the bottleneck that it speaks for, if for one."""
 
     text: str
-    metric: str
-    bottleneck: str | None = None
+    metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
+    bottleneck: Bottleneck | None = None
+
+
+class MetricFinding(FindingJson, frozen=True):
+    """A finding with its ``weight``: how many times more of something there is than need be."""
+
     weight: float = 1.0
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from kernelprof.errors import ExitCode
+from kernelprof.model.json_types import JsonStruct, about, added
+from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison, KernelComparison
-    from kernelprof.model.waiting import SourceLocation
 
 
 class Outcome(StrEnum):
@@ -57,19 +58,22 @@ PROPOSED: Final = frozenset({Code.POLICY_CHANGED, Code.BASELINE_CHANGED})
 """Findings of what the change under review would put in place of policy and baseline."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateFinding:
-    """One thing that was found, and what it means for the outcome. ``text`` is one sentence.
+class GateFinding(JsonStruct, frozen=True):
+    """One thing that was found, and what it means for the outcome."""
 
-    ``places`` are the lines to blame, where that is known, first those that were changed, and
-    ``metric`` is the counter of a prediction that it is about.
-    """
-
-    code: Code
+    code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each means.")]
     outcome: Outcome
     text: str
-    places: tuple[SourceLocation, ...] = ()
-    metric: str = ""
+    places: Annotated[
+        tuple[SourceLocation, ...],
+        added("Lines to blame, those that were changed first; of predictions."),
+    ] = ()
+
+
+class CounterFinding(GateFinding, frozen=True, kw_only=True):
+    """A finding about ``metric``, a counter of a prediction."""
+
+    metric: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kernelprof.model.snapshot import (  # noqa: TC001 (a record's types are read)
+from kernelprof.model.json_types import JsonStruct, about
+from kernelprof.model.snapshot import (
     Acceptance,
     KernelSnapshot,
     MeasurementSetup,
@@ -14,6 +15,15 @@ from kernelprof.model.snapshot import (  # noqa: TC001 (a record's types are rea
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import CounterChange, TimeChange
+
+
+Date = Annotated[
+    str,
+    about(
+        "When it was captured, saved or committed, in UTC.",
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+    ),
+]
 
 
 class HistoryOrigin(StrEnum):
@@ -30,22 +40,25 @@ class MomentKind(StrEnum):
     BASELINE = "baseline"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(JsonStruct, frozen=True):
     """The commit that a baseline was read from."""
 
     sha: str
-    short: str
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A capture, or a baseline as it was at one time. ``date`` is ``YYYY-MM-DDTHH:MM:SSZ``."""
+class MomentJson(JsonStruct, frozen=True):
+    """A capture, or a baseline as it was at one time."""
 
-    date: str
-    origin: str
+    date: Date
+    origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
     kind: MomentKind
+    commit: Annotated[Commit | None, about("Of a baseline that was read from git.")]
+
+
+class Moment(MomentJson, frozen=True, kw_only=True):
+    """The same with what was measured."""
+
     machine: MeasurementSetup
     kernels: tuple[KernelSnapshot, ...]
     accepted: tuple[Acceptance, ...] = ()

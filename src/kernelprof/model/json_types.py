@@ -6,9 +6,11 @@ prints the JSON Schemas that are generated from these types.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct
+
+from kernelprof.version import __version__
 
 VERSION: Final = "1"
 BOTTLENECK: Final = "Bottleneck"
@@ -35,6 +37,8 @@ NonNegative = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 Positive = Annotated[int, Meta(extra_json_schema={"minimum": 1})]
 FiniteOrNull = Annotated[float, Meta(extra_json_schema={OR_NULL: True})]
 """A number that is written as null where it is not finite."""
+Number = int | float
+"""Files hold whole numbers without a point, and are read as they are written."""
 Nanoseconds = Annotated[float, Meta(extra_json_schema={"minimum": 0})]
 Share = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": 1})]
 Factor = Annotated[float, about("A factor of run time: 2 is half the time.", minimum=1)]
@@ -50,3 +54,26 @@ CanonicalName = Annotated[str, about("Canonical name of a metric.")]
 
 class JsonStruct(Struct, frozen=True):
     """An object of a published document: its fields are the keys, in this order."""
+
+
+Written = TypeVar("Written", bound=JsonStruct)
+
+
+def narrowed(kind: type[Written], value: Written) -> Written:
+    """The part of a value that documents have of it: the fields of its base class ``kind``."""
+    return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})
+
+
+class Tool(JsonStruct, frozen=True):
+    """What wrote the document."""
+
+    name: Literal["kernelprof"] = "kernelprof"
+    version: str = __version__
+
+
+class JsonDocument(JsonStruct, frozen=True, kw_only=True):
+    """What documents begin with."""
+
+    schema_version: Version = VERSION
+    kind: str
+    tool: Tool = Tool()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernelprof.model.json_types import Number  # noqa: TC001 (a record's types are read)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
-
-Number = int | float
-"""Baselines hold whole numbers without a point, and are read as they are written."""
 
 
 class Amount(NamedTuple):

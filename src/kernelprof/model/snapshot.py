@@ -9,19 +9,17 @@ its status, bottleneck, confidence, gain and the names of the runners-up. What i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from kernelprof.model.diagnosis import Verdict  # noqa: TC001 (a record's types are read)
-from kernelprof.model.prediction import Number, Predicted  # noqa: TC001
+from kernelprof.model.json_types import Extent, JsonStruct, Number, about
+from kernelprof.model.prediction import Predicted  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 EVENTS: Final = "CUDA events"
 PROFILER: Final = "the profiler"
-
-Extent = tuple[int, int, int]
-"""Blocks of a grid or threads of a block, in x, y and z."""
 
 Key = tuple[str, Extent | None, Extent | None, str | None]
 """Name, grid, block, and the architecture of a prediction."""
@@ -62,13 +60,8 @@ class Inputs:
     includes: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MeasurementSetup:
-    """What a capture was measured on, and how.
-
-    ``sm_hz`` is the SM clock while kernels ran, where they ran long enough to tell; ``rough_sm_hz``
-    the same where they did not.
-    """
+class MachineJson(JsonStruct, frozen=True):
+    """What it was measured on, and how."""
 
     gpu: str | None = None
     compute_capability: str | None = None
@@ -76,7 +69,12 @@ class MeasurementSetup:
     cuda: str | None = None
     ncu: str | None = None
     clock_control: str | None = None
-    sm_hz: Number | None = None
+    sm_hz: Annotated[Number | None, about("The SM clock while kernels ran.")] = None
+
+
+class MeasurementSetup(MachineJson, frozen=True):
+    """The same with the SM clock of kernels that did not run long enough to tell."""
+
     rough_sm_hz: Number | None = None
 
 

@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
 from kernelprof.comparison import words
 from kernelprof.comparison.history import words as history_words
-from kernelprof.model.comparison import InputChange, Match, MetricChange, TimeOutcome
+from kernelprof.model.comparison import (
+    ComparedCounter,
+    CounterChange,
+    InputChange,
+    Match,
+    MetricChange,
+    TimeChange,
+)
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.gate import Code, Outcome
-from kernelprof.model.history import HistoryOrigin, MomentKind
+from kernelprof.model.gate import GateFinding, Outcome
+from kernelprof.model.history import HistoryOrigin, MomentJson
 from kernelprof.model.json_types import (
-    VERSION,
-    CanonicalName,
     Dimensions,
+    JsonDocument,
     JsonStruct,
     NonNegative,
     Positive,
-    Share,
-    Version,
     about,
     added,
+    narrowed,
 )
 from kernelprof.model.optimization import Basis, Decision, Ended
-from kernelprof.model.snapshot import EVENTS, PROFILER
-from kernelprof.model.waiting import SourceLocation
-from kernelprof.report.json_diagnosis import TOOL, JsonDocument, ToolJson
+from kernelprof.model.snapshot import EVENTS, PROFILER, MachineJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.model.comparison import Comparison, CounterChange, KernelComparison, TimeChange
+    from kernelprof.model.comparison import Comparison, KernelComparison
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.gate import GateFinding, GateResult, KernelResult
-    from kernelprof.model.history import History, HistoryRow, KernelHistory, Moment
+    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
     from kernelprof.model.optimization import Attempt, Optimization
-    from kernelprof.model.prediction import Number
-    from kernelprof.model.snapshot import KernelSnapshot, MeasurementSetup
+    from kernelprof.model.snapshot import KernelSnapshot
 
 Passed = Annotated[
     bool | None, about("Whether the result was checked and right; null: not checked.")
@@ -95,59 +97,6 @@ class SideJson(JsonStruct, frozen=True):
     source: Annotated[SourceFileJson | None, about("What it was built from, if known.")]
 
 
-class SamplesJson(JsonStruct, frozen=True):
-    before: NonNegative
-    after: NonNegative
-
-
-class TimeJson(JsonStruct, frozen=True):
-    """Times before and after.
-
-    faster and slower are a difference beyond the noise floor that chance does not explain; same is
-    within the noise floor; undecided is neither.
-    """
-
-    outcome: TimeOutcome
-    measured_by: str | None
-    before_ns: float | None
-    after_ns: float | None
-    ratio: Annotated[float | None, about("after over before.")]
-    ratio_low: Annotated[float | None, about("Of the 95 % bootstrap interval.")]
-    ratio_high: float | None
-    p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")]
-    noise_floor: Annotated[
-        float | None, about("The relative difference below which nothing is concluded.")
-    ]
-    noise_floor_from: str
-    samples: SamplesJson
-    reason: Annotated[
-        str, about("Why nothing is concluded, where that is so, or what but the median decided.")
-    ]
-    of: Annotated[
-        Literal["median", "mean"],
-        added("What of the launches the times are: mean where all of them together decide."),
-    ]
-
-
-class CounterJson(JsonStruct, frozen=True):
-    """A counter that repeats to the last digit for the same code, and differs."""
-
-    metric: CanonicalName
-    label: str
-    unit: str
-    before: float | None
-    after: float | None
-    worse: Worse
-
-
-class ComparedCounterJson(CounterJson, frozen=True):
-    """A counter that differs, also by what it is counted by, such as a request."""
-
-    each: Annotated[str | None, about("What the next two are counted by.")]
-    before_each: float | None
-    after_each: float | None
-
-
 class ComparedKernelJson(JsonStruct, frozen=True):
     """A kernel before and after."""
 
@@ -156,10 +105,10 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     summary: Line
     before: SideJson | None
     after: SideJson | None
-    time: TimeJson
+    time: TimeChange
     verdict_changed: bool
     other_work: Annotated[bool, about("Whether the sides do another amount of work.")]
-    counters: list[ComparedCounterJson]
+    counters: list[ComparedCounter]
     lacking: Lacking
     metrics: tuple[MetricChange, ...]
     inputs: tuple[InputChange, ...]
@@ -173,31 +122,17 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     ]
 
 
-class GateFindingJson(JsonStruct, frozen=True):
-    """One thing that was found, and what it means for the outcome."""
-
-    code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each means.")]
-    outcome: Outcome
-    text: str
-    places: Annotated[
-        tuple[SourceLocation, ...],
-        added("Lines to blame, those that were changed first; of predictions."),
-    ]
-
-
 class JudgedKernelJson(ComparedKernelJson, frozen=True):
     """A kernel before and after, with its findings, those that decide first."""
 
     outcome: Outcome
-    findings: list[GateFindingJson]
+    findings: list[GateFinding]
 
 
-class ComparisonJson(JsonStruct, frozen=True):
+class ComparisonJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof compare --format json` writes."""
 
-    schema_version: Version
-    kind: Literal["comparison"]
-    tool: ToolJson
+    kind: Literal["comparison"] = "comparison"
     before: Annotated[str, about("What the first side was read from.")]
     after: Annotated[str, about("What the second side was read from.")]
     summary: Line
@@ -212,12 +147,10 @@ class ComparisonJson(JsonStruct, frozen=True):
     ]
 
 
-class GateJson(JsonStruct, frozen=True):
+class GateJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof gate --format json` writes."""
 
-    schema_version: Version
-    kind: Literal["gate"]
-    tool: ToolJson
+    kind: Literal["gate"] = "gate"
     outcome: Outcome
     exit_code: Annotated[int, about("0 passed, 1 regression, 3 inconclusive.", enum=[0, 1, 3])]
     reason: Annotated[str, about("The outcome and why, in a line.")]
@@ -228,7 +161,7 @@ class GateJson(JsonStruct, frozen=True):
             "change would alter is stopped all the same."
         ),
     ]
-    findings: Annotated[list[GateFindingJson], about("Findings of no single kernel.")]
+    findings: Annotated[list[GateFinding], about("Findings of no single kernel.")]
     before: str
     after: str
     summary: Line
@@ -239,32 +172,6 @@ class GateJson(JsonStruct, frozen=True):
         list[Annotated[JudgedKernelJson, Meta(extra_json_schema=_ONE_SIDE)]],
         about("Kernels that decide come first."),
     ]
-
-
-class CommitJson(JsonStruct, frozen=True):
-    sha: str
-    subject: str
-
-
-class MomentJson(JsonStruct, frozen=True):
-    """A capture, or a baseline as it was at one time."""
-
-    date: Date
-    origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
-    kind: MomentKind
-    commit: Annotated[CommitJson | None, about("Of a baseline that was read from git.")]
-
-
-class MachineJson(JsonStruct, frozen=True):
-    """What it was measured on, and how."""
-
-    gpu: str | None
-    compute_capability: str | None
-    driver: str | None
-    cuda: str | None
-    ncu: str | None
-    clock_control: str | None
-    sm_hz: Annotated[float | None, about("The SM clock while kernels ran.")]
 
 
 class AcceptanceJson(JsonStruct, frozen=True):
@@ -296,9 +203,9 @@ class HistoryRowJson(MomentJson, frozen=True):
     compared_with: Annotated[
         MomentJson | None, about("The last measurement before it on the same GPU.")
     ]
-    time: TimeJson | None
+    time: TimeChange | None
     verdict_changed: bool
-    counters: list[CounterJson]
+    counters: tuple[CounterChange, ...]
     lacking: Lacking
     accepted: list[AcceptanceJson]
 
@@ -313,12 +220,10 @@ class KernelHistoryJson(JsonStruct, frozen=True):
     rows: Annotated[list[HistoryRowJson], Meta(min_length=1, description="The oldest first.")]
 
 
-class HistoryJson(JsonStruct, frozen=True):
+class HistoryJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof history --format json` writes."""
 
-    schema_version: Version
-    kind: Literal["history"]
-    tool: ToolJson
+    kind: Literal["history"] = "history"
     origin: Annotated[str, about("The folder or the baseline file.")]
     source: HistoryOrigin
     moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
@@ -344,12 +249,10 @@ class AttemptJson(JsonStruct, frozen=True):
     printed: Annotated[str, about("The last that the command printed.")]
 
 
-class OptimizationJson(JsonStruct, frozen=True):
+class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof optimize --format json` writes."""
 
-    schema_version: Version
-    kind: Literal["optimization"]
-    tool: ToolJson
+    kind: Literal["optimization"] = "optimization"
     source: str
     command: str
     basis: Annotated[Basis, about("What decided whether a proposal is kept.")]
@@ -381,7 +284,7 @@ def _verdict_json(verdict: Verdict) -> SideVerdictJson:
     )
 
 
-def _finite(values: Iterable[Number]) -> list[float]:
+def _finite(values: Iterable[float]) -> list[float]:
     return [each for each in values if math.isfinite(each)]
 
 
@@ -403,44 +306,6 @@ def _side_json(side: KernelSnapshot | None) -> SideJson | None:
     )
 
 
-def _time_json(time: TimeChange) -> TimeJson:
-    return TimeJson(
-        outcome=time.outcome,
-        measured_by=time.how,
-        before_ns=time.before_ns,
-        after_ns=time.after_ns,
-        ratio=time.ratio,
-        ratio_low=time.low,
-        ratio_high=time.high,
-        p=time.p,
-        noise_floor=time.floor,
-        noise_floor_from=time.floor_from,
-        samples=SamplesJson(*time.samples),
-        reason=time.reason,
-        of=time.of,
-    )
-
-
-def _counter_json(counter: CounterChange) -> CounterJson:
-    return CounterJson(
-        metric=counter.metric,
-        label=counter.label,
-        unit=counter.unit,
-        before=counter.before,
-        after=counter.after,
-        worse=counter.worse,
-    )
-
-
-def _compared_counter_json(counter: CounterChange) -> ComparedCounterJson:
-    return ComparedCounterJson(
-        **structs.asdict(_counter_json(counter)),
-        each=counter.each,
-        before_each=counter.before_each,
-        after_each=counter.after_each,
-    )
-
-
 def _compared_json(kernel: KernelComparison) -> ComparedKernelJson:
     return ComparedKernelJson(
         name=kernel.name,
@@ -448,10 +313,10 @@ def _compared_json(kernel: KernelComparison) -> ComparedKernelJson:
         summary=words.headline(kernel),
         before=_side_json(kernel.before),
         after=_side_json(kernel.after),
-        time=_time_json(kernel.time),
+        time=kernel.time,
         verdict_changed=kernel.verdict_changed,
         other_work=kernel.other_work,
-        counters=[_compared_counter_json(each) for each in kernel.counters],
+        counters=[narrowed(ComparedCounter, each) for each in kernel.counters],
         lacking=kernel.lacking,
         metrics=kernel.metrics,
         inputs=kernel.inputs,
@@ -466,16 +331,13 @@ def _judged_json(result: KernelResult) -> JudgedKernelJson:
     return JudgedKernelJson(
         **structs.asdict(_compared_json(result.kernel)),
         outcome=result.outcome,
-        findings=[_finding_json(each) for each in result.findings],
+        findings=[narrowed(GateFinding, each) for each in result.findings],
     )
 
 
 def comparison_json(comparison: Comparison) -> ComparisonJson:
     """Put a comparison into its document."""
     return ComparisonJson(
-        schema_version=VERSION,
-        kind="comparison",
-        tool=TOOL,
         before=comparison.before.origin,
         after=comparison.after.origin,
         summary=words.summary(comparison),
@@ -486,22 +348,15 @@ def comparison_json(comparison: Comparison) -> ComparisonJson:
     )
 
 
-def _finding_json(finding: GateFinding) -> GateFindingJson:
-    return GateFindingJson(finding.code, finding.outcome, finding.text, finding.places)
-
-
 def gate_json(result: GateResult) -> GateJson:
     """Put what the gate decides into its document."""
     comparison = result.comparison
     return GateJson(
-        schema_version=VERSION,
-        kind="gate",
-        tool=TOOL,
         outcome=result.outcome,
         exit_code=int(result.exit_code),
         reason=words.reason(result),
         inconclusive_passes=result.inconclusive_passes,
-        findings=[_finding_json(each) for each in result.general],
+        findings=[narrowed(GateFinding, each) for each in result.general],
         before=comparison.before.origin,
         after=comparison.after.origin,
         summary=words.summary(comparison),
@@ -512,28 +367,11 @@ def gate_json(result: GateResult) -> GateJson:
     )
 
 
-def _moment_json(moment: Moment) -> MomentJson:
-    commit = None if moment.commit is None else CommitJson(moment.commit.sha, moment.commit.subject)
-    return MomentJson(moment.date, moment.origin, moment.kind, commit)
-
-
-def _machine_json(machine: MeasurementSetup) -> MachineJson:
-    return MachineJson(
-        gpu=machine.gpu,
-        compute_capability=machine.compute_capability,
-        driver=machine.driver,
-        cuda=machine.cuda,
-        ncu=machine.ncu,
-        clock_control=machine.clock_control,
-        sm_hz=machine.sm_hz,
-    )
-
-
 def _row_json(row: HistoryRow) -> HistoryRowJson:
     moment, kernel = row.moment, row.kernel
     return HistoryRowJson(
-        **structs.asdict(_moment_json(moment)),
-        machine=_machine_json(moment.machine),
+        **structs.asdict(narrowed(MomentJson, moment)),
+        machine=narrowed(MachineJson, moment.machine),
         grid=kernel.grid,
         block=kernel.block,
         launches=kernel.launches,
@@ -545,10 +383,10 @@ def _row_json(row: HistoryRow) -> HistoryRowJson:
         median_ns=kernel.median_ns,
         low_ns=row.low_ns,
         high_ns=row.high_ns,
-        compared_with=None if row.against is None else _moment_json(row.against),
-        time=None if row.time is None else _time_json(row.time),
+        compared_with=None if row.against is None else narrowed(MomentJson, row.against),
+        time=row.time,
         verdict_changed=row.verdict_changed,
-        counters=[_counter_json(each) for each in row.counters],
+        counters=row.counters,
         lacking=row.lacking,
         accepted=[AcceptanceJson(each.when, each.who, each.reason) for each in row.accepted],
     )
@@ -567,9 +405,6 @@ def _kernel_history_json(kernel: KernelHistory) -> KernelHistoryJson:
 def history_json(history: History) -> HistoryJson:
     """Put a history into its document."""
     return HistoryJson(
-        schema_version=VERSION,
-        kind="history",
-        tool=TOOL,
         origin=history.origin,
         source=history.source,
         moments=history.moments,
@@ -595,9 +430,6 @@ def _attempt_json(attempt: Attempt) -> AttemptJson:
 def optimization_json(result: Optimization) -> OptimizationJson:
     """Put what was proposed for a kernel into its document."""
     return OptimizationJson(
-        schema_version=VERSION,
-        kind="optimization",
-        tool=TOOL,
         source=result.source,
         command=result.command,
         basis=result.basis,
@@ -614,11 +446,3 @@ def optimization_json(result: Optimization) -> OptimizationJson:
         diff=result.diff,
         text=result.text,
     )
-
-
-DOCUMENTS: Final = {
-    "comparison": JsonDocument(ComparisonJson, comparison_json),
-    "gate": JsonDocument(GateJson, gate_json),
-    "history": JsonDocument(HistoryJson, history_json),
-    "optimization": JsonDocument(OptimizationJson, optimization_json),
-}

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from kernelprof.model.diagnosis import Candidate, Confidence, DurationRange, MissingMetric, Status
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    DurationRange,
+    FindingJson,
+    MissingMetric,
+    Status,
+)
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.json_types import (
     VERSION,
@@ -18,45 +25,28 @@ from kernelprof.model.json_types import (
     NonNegative,
     Positive,
     Share,
+    Tool,
     Version,
     about,
     added,
+    narrowed,
 )
 from kernelprof.model.survey import Survey, SurveyedKernel
 from kernelprof.model.waiting import BlamedLine, StallSummary
-from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.manifest import SourceFacts
     from kernelprof.model.prediction import Amount, Predicted, PredictedAccess
     from kernelprof.sources.source import Contents
 
-Result = TypeVar("Result")
 _DECIDED: dict[str, Any] = {
     "if": {"properties": {"status": {"const": "inconclusive"}}},
     "then": {"properties": {"bottleneck": {"type": "null"}}},
     "else": {"properties": {"bottleneck": {"type": "string"}}},
 }
-
-
-class ToolJson(JsonStruct, frozen=True):
-    """What wrote the document."""
-
-    name: Literal["kernelprof"]
-    version: str
-
-
-class JsonDocument(NamedTuple, Generic[Result]):
-    """The type of a kind's documents, and what makes one of a result."""
-
-    root: type[JsonStruct]
-    make: Callable[[Result], JsonStruct]
-
-
-TOOL: Final = ToolJson("kernelprof", __version__)
 
 
 class InferredLaunchJson(JsonStruct, frozen=True):
@@ -80,14 +70,6 @@ class CaptureJson(JsonStruct, frozen=True):
         InferredLaunchJson | None,
         added("The launch, where it was inferred from a source that has no specification."),
     ]
-
-
-class FindingJson(JsonStruct, frozen=True):
-    """What one value says by itself, and the bottleneck that it speaks for, if for one."""
-
-    text: str
-    metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
-    bottleneck: Bottleneck | None
 
 
 class VerdictJson(JsonStruct, frozen=True):
@@ -218,11 +200,11 @@ class KernelJson(JsonStruct, frozen=True):
     ]
 
 
-class DiagnosisJson(JsonStruct, frozen=True):
+class DiagnosisJson(JsonStruct, frozen=True, kw_only=True):
     """What `kernelprof diagnose --format json` writes."""
 
-    schema_version: Version
-    tool: ToolJson
+    schema_version: Version = VERSION
+    tool: Tool = Tool()
     captures: Annotated[list[CaptureJson], about("In the order of the command line.")]
     kernels: Annotated[
         list[KernelJson], about("Within a capture, those that took most time first.")
@@ -232,8 +214,6 @@ class DiagnosisJson(JsonStruct, frozen=True):
 def diagnoses_json(diagnoses: Sequence[Diagnosis]) -> DiagnosisJson:
     """Put diagnoses of several captures into one document."""
     return DiagnosisJson(
-        schema_version=VERSION,
-        tool=TOOL,
         captures=[_capture_json(each) for each in diagnoses],
         kernels=[_kernel_json(kernel, each) for each in diagnoses for kernel in each.kernels],
     )
@@ -304,9 +284,7 @@ def _verdict_json(verdict: Verdict) -> VerdictJson:
         notes=verdict.notes,
         missing_metrics=verdict.missing,
         gain_interval=verdict.gain_interval,
-        findings=[
-            FindingJson(each.text, each.metric, each.bottleneck) for each in verdict.findings
-        ],
+        findings=[narrowed(FindingJson, each) for each in verdict.findings],
     )
 
 
@@ -337,6 +315,3 @@ def _access_json(access: PredictedAccess) -> AccessJson:
 
 def _amount_json(amount: Amount | None) -> AmountJson | None:
     return None if amount is None else AmountJson(*amount)
-
-
-DOCUMENTS: Final = {"diagnosis": JsonDocument(DiagnosisJson, diagnoses_json)}

@@ -187,10 +187,10 @@ def _planted(planted: Planted) -> str:
     codes = Counter(each.exit_code for each in pairs)
     why = dict.fromkeys(each.code for each in first.findings if each.outcome is Outcome.REGRESSION)
     assert time.ratio is not None  # all of these were timed
-    assert time.floor is not None
+    assert time.noise_floor is not None
     return (
         f"| {planted.what} | {planted.before}, {planted.after} | {100 * (time.ratio - 1):+.2f} % | "
-        f"{100 * time.floor:.2f} % | "
+        f"{100 * time.noise_floor:.2f} % | "
         f"{', '.join(f'{code}: {count}' for code, count in sorted(codes.items()))} | "
         f"{', '.join(f'`{code}`' for code in why)} |"
     )

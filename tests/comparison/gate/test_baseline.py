@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
 from tests.comparison.predicted import access, amount, kernel, predicted, side
 
@@ -156,7 +157,7 @@ def test_only_the_kernels_that_are_named_are_accepted() -> None:
 
 def test_a_baseline_of_another_gpu_accepts_nothing() -> None:
     tile = taken("tile", "1")
-    other = replace(tile, machine=replace(tile.machine, gpu="NVIDIA A100"))
+    other = replace(tile, machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
     both = replace(tile, kernels=(*tile.kernels, *taken("padded", "1").kernels))
     with pytest.raises(InputError, match="another GPU"):
         accept(make_baseline(both, NOW), other, ["sgemm_shared_tile"], CONSENT)
@@ -218,7 +219,7 @@ def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
     plain = compare(taken("chain", "1"), candidate).kernels[0].time
     held = compare(quiet.snapshot("b"), candidate).kernels[0].time
     assert (plain.outcome, held.outcome) == (TimeOutcome.SAME, TimeOutcome.SLOWER)
-    assert held.floor == pytest.approx(0.001)
+    assert held.noise_floor == pytest.approx(0.001)
 
 
 def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
@@ -246,7 +247,7 @@ def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
             make_baseline(taken("padded", "1"), NOW), [taken("padded-0", "1"), taken("padded", "2")]
         )
     other = taken("tile", "2")
-    other = replace(other, machine=replace(other.machine, ncu="2026.1"))
+    other = replace(other, machine=structs.replace(other.machine, ncu="2026.1"))
     with pytest.raises(InputError, match="not measured as the baseline was"):
         calibrate(tile, [other, taken("tile", "3")])
 

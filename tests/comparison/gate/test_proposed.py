@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from tests.comparison.gate.planted import taken
 from tests.support.text import unwrapped
 
@@ -123,7 +124,7 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     assert found(old, replace(old, kernels=())) == [f"{name}gone"]
     more_kernels = replace(old, kernels=(*old.kernels, replace(kernel, name="other")))
     assert found(old, more_kernels) == ["other: new"]
-    other = replace(old, machine=replace(old.machine, gpu="NVIDIA H100", driver=None))
+    other = replace(old, machine=structs.replace(old.machine, gpu="NVIDIA H100", driver=None))
     assert found(old, other) == [
         "GPU NVIDIA H200 to NVIDIA H100",
         f"driver {old.machine.driver} to not known",

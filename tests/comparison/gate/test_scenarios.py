@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 from tests.comparison.gate.planted import SAME_CODE, gated, of, taken
 from tests.comparison.predicted import CHANGED, COUNTS, TEXT, access, kernel, predicted, side
 
@@ -70,7 +71,7 @@ class Change(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             for at, each in enumerate(snapshot.kernels)
         )
         target = tuple(self.target) or snapshot.target
-        machine = replace(snapshot.machine, **self.machine)  # type: ignore[arg-type]
+        machine = structs.replace(snapshot.machine, **self.machine)  # type: ignore[arg-type]
         return replace(snapshot, kernels=kernels, machine=machine, target=target)
 
     def _kernel(self, old: KernelSnapshot) -> KernelSnapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from tests.comparison.gate.planted import taken
 
 from kernelprof.comparison.history.rows import RowSelection, build_history
@@ -29,19 +30,19 @@ def moment(day: int, label: str, run: str = "1", **machine: Any) -> Moment:
         date=f"2026-09-{day:02}T10:00:00Z",
         origin=f"{label}/{run}",
         kind=MomentKind.CAPTURE,
-        machine=replace(snapshot.machine, **machine),
+        machine=structs.replace(snapshot.machine, **machine),
         kernels=snapshot.kernels,
     )
 
 
 def with_kernels(found: Moment, **changes: Any) -> Moment:
     """The same with all its kernels changed."""
-    return replace(found, kernels=tuple(replace(each, **changes) for each in found.kernels))
+    return structs.replace(found, kernels=tuple(replace(each, **changes) for each in found.kernels))
 
 
 def together(first: Moment, *kernels: KernelSnapshot) -> Moment:
     """The moment with more kernels."""
-    return replace(first, kernels=(*first.kernels, *kernels))
+    return structs.replace(first, kernels=(*first.kernels, *kernels))
 
 
 def history(

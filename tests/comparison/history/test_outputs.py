@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 from tests.comparison.history.samples import GPU, HOSTILE, eventful, history, moment, with_kernels
 
 from kernelprof.model.comparison import TimeOutcome
@@ -106,7 +107,9 @@ def test_a_long_name_and_launch_are_cut_and_not_lost() -> None:
 
 
 def test_days_have_times_where_several_rows_are_of_one() -> None:
-    same = [replace(moment(1, "tile", run), date=f"2026-09-01T1{run}:30:00Z") for run in "123"]
+    same = [
+        structs.replace(moment(1, "tile", run), date=f"2026-09-01T1{run}:30:00Z") for run in "123"
+    ]
     found = render_history_text(history(*same))
     assert "2026-09-01 12:30 " in found
 
@@ -127,15 +130,15 @@ def test_markdown_is_tables() -> None:
 
 
 def test_nothing_of_strangers_is_markup() -> None:
-    commit = Commit("a" * 40, "a" * 7, HOSTILE)
+    commit = Commit("a" * 40, HOSTILE)
     accepted = (Acceptance(HOSTILE, "now", HOSTILE, HOSTILE, after_ns=35318048.5),)
     strange = with_kernels(moment(1, "naive"), name=HOSTILE)
-    strange = replace(
+    strange = structs.replace(
         strange,
         commit=commit,
         accepted=accepted,
         kind=MomentKind.BASELINE,
-        machine=replace(strange.machine, gpu=HOSTILE),
+        machine=structs.replace(strange.machine, gpu=HOSTILE),
     )
     found = replace(history(strange, origin=HOSTILE), source=HistoryOrigin.GIT)
     markdown = MarkdownIt("commonmark").enable("table").render(render_history_markdown(found))
@@ -241,5 +244,5 @@ def test_the_schema_names_every_word() -> None:
     for kind in (TimeOutcome, HistoryOrigin, MomentKind):
         assert set(definitions[kind.__name__]["enum"]) == set(kind)
     comparison = json.loads(schema("comparison"))["$defs"]
-    for name in ("SideVerdict", "Time"):
+    for name in ("SideVerdict", "TimeChange"):
         assert definitions[name] == comparison[name]

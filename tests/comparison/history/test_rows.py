@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from msgspec import structs
 from tests.comparison.history.samples import eventful, history, moment, together, with_kernels
 
 from kernelprof.comparison.history.rows import RowSelection
@@ -72,10 +73,10 @@ def test_another_launch_is_the_same_kernel_unless_a_capture_has_both() -> None:
     small = replace(first.kernels[0], block=(64, 1, 1), inputs=None)
     other = replace(first.kernels[0], inputs=None)
     later = with_kernels(moment(2, "four-blocks", "2"), block=(64, 1, 1), inputs=None)
-    found = history(replace(first, kernels=(other,)), later)
+    found = history(structs.replace(first, kernels=(other,)), later)
     assert [each.detail for each in found.kernels] == [""]
     assert outcomes(found) == [None, "not comparable"]
-    both = history(together(replace(first, kernels=(other,)), small), later)
+    both = history(together(structs.replace(first, kernels=(other,)), small), later)
     assert sorted(each.detail for each in both.kernels) == [
         "grid 16x32, block 128",
         "grid 16x32, block 64",
@@ -119,9 +120,9 @@ def test_rows_can_be_chosen() -> None:
 
 
 def committed(day: int, label: str, run: str, **changes):
-    commit = Commit(sha=f"{day:040}", short=f"{day:07}", subject=f"Day {day}")
-    found = replace(moment(day, label, run), commit=commit, kind=MomentKind.BASELINE)
-    return replace(found, **changes)
+    commit = Commit(sha=f"{day:040}", subject=f"Day {day}")
+    found = moment(day, label, run)
+    return structs.replace(found, commit=commit, kind=MomentKind.BASELINE, **changes)
 
 
 def test_a_commit_that_measured_nothing_gives_no_row() -> None:
@@ -154,9 +155,9 @@ def test_what_was_accepted_stands_at_the_measurement_that_it_was_about() -> None
     )
     found = history(
         first,
-        replace(second, accepted=accepted),
-        replace(again, accepted=accepted),
-        replace(committed(4, "tile-rolled", "1"), accepted=twice),
+        structs.replace(second, accepted=accepted),
+        structs.replace(again, accepted=accepted),
+        structs.replace(committed(4, "tile-rolled", "1"), accepted=twice),
     )
     rolled = next(each for each in found.kernels if each.name.endswith("rolled"))
     assert [[each.who for each in row.accepted] for row in rolled.rows] == [["Ada"], ["Ada", "Joe"]]

@@ -9,14 +9,15 @@ not fail: the same code gives either.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from msgspec import structs
 
 from kernelprof.comparison.counters import COUNTERS, unit_of, value
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.sides import architectures
-from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, clear
+from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, calibration, clear
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
@@ -86,7 +87,7 @@ def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) ->
         findings = list(_findings(kernel, policy))
         means = policy.inconclusive_of(kernel.name)
         findings = [
-            replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
+            structs.replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
             for each in findings
         ]
     if any(each.kind == "compute capability" for each in comparison.machine):
@@ -162,21 +163,21 @@ def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Ite
 
 def _time(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     text = time_text(time)
-    few = 0 < min(time.samples) < FEWEST_SAMPLES
+    few = 0 < time.samples.fewer < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
         over = (time.ratio or math.inf) - 1 > limits.max_slowdown
         yield GateFinding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
     elif time.outcome is TimeOutcome.FASTER:
         yield GateFinding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
-        most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0))
+        most = time.ratio_high or (time.ratio or math.inf) * (1 + clear(time.noise_floor or 0.0))
         # Of several launches a reason says that the interval of the median is not believed.
         allowed = most - 1 <= limits.max_slowdown and (few or not time.reason)
         outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
         yield GateFinding(Code.TIME_UNDECIDED, outcome, text)
     elif time.outcome is not TimeOutcome.SAME:
         yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
-    elif (time.floor or 0.0) > limits.max_noise:
+    elif (time.noise_floor or 0.0) > limits.max_noise:
         yield GateFinding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
     elif few:
         yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
@@ -193,7 +194,7 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]
         small = increase <= limits.max_increase.get(change.metric, 0.0)
         paid_off = kernel.time.outcome is TimeOutcome.FASTER
         outcome = Outcome.PASS if paid_off or small else limits.counter_worse
-        if change.partly and outcome is Outcome.REGRESSION:
+        if change.is_partial and outcome is Outcome.REGRESSION:
             outcome = Outcome.INCONCLUSIVE
         yield GateFinding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
@@ -214,7 +215,7 @@ def _verdict(
         return
     no_counter_worse = not any(each.worse for each in kernel.counters)
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
-    if min(kernel.time.samples) < FEWEST_SAMPLES:
+    if kernel.time.samples.fewer < FEWEST_SAMPLES:
         # Single launches hide much: that it is the same code, only counters can say then.
         unchanged = unchanged and any(each in before.metrics for each in COUNTERS)
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
@@ -324,11 +325,11 @@ def _nothing_compared(comparison: Comparison) -> GateFinding:
 
 
 def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
-    few = [each for each in comparison.kernels if 0 < min(each.time.samples) < FEWEST_SAMPLES]
+    few = [each for each in comparison.kernels if 0 < each.time.samples.fewer < FEWEST_SAMPLES]
     if not few:
         return
-    floors = [each.time.floor or 0.0 for each in few]
-    sure = [each.time.sure or 0.0 for each in few]
+    floors = [each.time.noise_floor or 0.0 for each in few]
+    sure = [_clear(each) for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
@@ -337,6 +338,12 @@ def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
         "runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
+
+
+def _clear(kernel: KernelComparison) -> float:
+    before, time = kernel.before, kernel.time
+    noise = None if before is None else calibration(before, time.measured_by)
+    return clear(time.noise_floor or 0.0, noise)
 
 
 def _span(fractions: Sequence[float]) -> str:
@@ -383,7 +390,8 @@ def _room(kernel: KernelComparison, policy: Policy) -> float:
     if kernel.before is None or kernel.after is None:
         return 0.0
     limits = policy.limits_of(kernel.name)
-    allowed = max(limits.max_slowdown, min(kernel.time.floor or LEAST_FLOOR, limits.max_noise))
+    floor = kernel.time.noise_floor or LEAST_FLOOR
+    allowed = max(limits.max_slowdown, min(floor, limits.max_noise))
     return allowed * (kernel.before.total_ns or 0.0)
 
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 import difflib
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from kernelprof.comparison.counters import (
     BANK_CONFLICTS,
@@ -28,7 +30,7 @@ from kernelprof.comparison.counters import (
 )
 from kernelprof.comparison.words import counter_text, verdict_text
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import Code, GateFinding, Outcome
+from kernelprof.model.gate import Code, CounterFinding, GateFinding, Outcome
 from kernelprof.model.numbers import number
 from kernelprof.model.waiting import SourceLocation
 
@@ -242,7 +244,7 @@ def findings(
             finding = _worse(change.metric, increase, text, limits, trade=trade)
             yield with_lines(finding, change.metric, old, new)
         elif change.worse is False:
-            yield GateFinding(Code.COUNTER_BETTER, Outcome.PASS, text, metric=change.metric)
+            yield CounterFinding(Code.COUNTER_BETTER, Outcome.PASS, text, metric=change.metric)
     for name in kernel.lacking:
         text = f"only one side has {name}: predict both with the same version of kernelprof"
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
@@ -278,7 +280,7 @@ def _worse(metric: str, increase: float, text: str, limits: Limits, *, trade: bo
         outcome = Outcome.PASS
     elif trade and outcome is Outcome.REGRESSION:
         outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
-    return GateFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
+    return CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
 
 
 def with_lines(finding: GateFinding, metric: str, old: Predicted, new: Predicted) -> GateFinding:
@@ -298,7 +300,7 @@ def _with_places(
         parts.append(f"changed: {_format_places(others)}")
     places = (*wrote, *(each for each in at if each not in wrote))
     text = "; ".join((finding.text, *parts))
-    return replace(finding, text=text, places=places)
+    return structs.replace(finding, text=text, places=places)
 
 
 def _format_places(places: list[SourceLocation]) -> str:

@@ -389,10 +389,10 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def _machine_of(old: MeasurementSetup, new: MeasurementSetup) -> Iterator[ProposedChange]:
-    for each in fields(MeasurementSetup):
-        before, after = (getattr(side, each.name) for side in (old, new))
+    for name in MeasurementSetup.__struct_fields__:
+        before, after = (getattr(side, name) for side in (old, new))
         if before != after:
-            label, unit = _MACHINE.get(each.name, (each.name.replace("_", " "), ""))
+            label, unit = _MACHINE.get(name, (name.replace("_", " "), ""))
             sides = (_fact(before, unit), _fact(after, unit))
             # Clocks scatter from run to run: what does not show in three digits decides nothing.
             if sides[0] != sides[1]:

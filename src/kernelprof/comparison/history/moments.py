@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof import files
 from kernelprof.comparison.gate.baseline import from_text
@@ -42,8 +42,14 @@ _OPTIONS: Final = (
     *("--no-color", "--encoding=UTF-8", "--format=%x00%H%x00%h%x00%cI%x00%s%x00"),
 )
 
-Version = tuple[Commit, str, str]
-"""A commit that touched the file, its date, and where the file stood in it."""
+
+class Version(NamedTuple):
+    """A commit that touched the file, its short name and date, and the path of the file in it."""
+
+    commit: Commit
+    short: str
+    date: str
+    path: str
 
 
 @dataclass(slots=True)
@@ -169,37 +175,36 @@ def read_folder(
 
 
 def _read(path: Path, origin: str) -> Moment:
-    if path.is_dir():
+    if path.is_dir() or may_be_capture(path.name):
         return of_capture(path, origin)
-    if may_be_capture(path.name):
-        return of_export(path, origin)
     return of_baseline(files.read_text(path, files.LARGEST_JSON), origin)
 
 
-def of_capture(folder: Path, origin: str) -> Moment:
-    """A capture directory, diagnosed. Raises one of :data:`Unreadable`."""
-    from kernelprof.analysis.verdict import diagnose
-    from kernelprof.comparison.snapshots import snapshot_of
-    from kernelprof.sources.capture_directory import read_manifest, read_stored
+def of_capture(path: Path, origin: str) -> Moment:
+    """Diagnose a capture directory, or an export at the date of its file.
 
-    manifest = read_manifest(folder)
-    date = utc(manifest.created, origin)
-    capture = read_stored(folder)
-    snapshot = snapshot_of(capture, diagnose(capture), manifest)
-    return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
-
-
-def of_export(file: Path, origin: str) -> Moment:
-    """Diagnose an export at the date of its file; raises one of :data:`Unreadable`."""
+    Raises one of :data:`Unreadable`.
+    """
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.comparison.snapshots import snapshot_of
     from kernelprof.sources import read_capture
+    from kernelprof.sources.capture_directory import read_manifest, read_stored
 
-    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    capture = read_capture(file)
-    snapshot = snapshot_of(capture, diagnose(capture))
-    date = utc(changed.isoformat(), origin)
-    return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
+    if path.is_dir():
+        manifest = read_manifest(path)
+        date, capture = utc(manifest.created, origin), read_stored(path)
+    else:
+        manifest = None
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        date, capture = utc(changed.isoformat(), origin), read_capture(path)
+    snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    return Moment(
+        date=date,
+        origin=origin,
+        kind=MomentKind.CAPTURE,
+        machine=snapshot.machine,
+        kernels=snapshot.kernels,
+    )
 
 
 def of_baseline(
@@ -258,10 +263,10 @@ def committed(file: Path, limit: int | None) -> Moments:
     elif _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
         notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
     moments, unread = [], []
-    for (commit, date, path), text in zip(shown, _texts(folder, shown), strict=True):
+    for (commit, short, date, path), text in zip(shown, _texts(folder, shown), strict=True):
         if text is None:
             continue  # the commit that removed it
-        origin = f"{commit.short}:{path}"
+        origin = f"{short}:{path}"
         try:
             moments.append(of_baseline(text.decode("utf-8"), origin, date=date, commit=commit))
         except Unreadable as error:
@@ -289,16 +294,16 @@ def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         if token.startswith(b"\n") and versions:
             # It follows its commit. A merge has none: then it stands where it stood before.
             path = token[1:].decode("utf-8", "surrogateescape")
-            versions[-1] = (*versions[-1][:2], path)
+            versions[-1] = versions[-1]._replace(path=path)
         elif token.strip():
             short, date, subject = (next(tokens, b"").decode("utf-8", "replace") for _ in range(3))
-            versions.append((Commit(token.decode("ascii"), short, subject), date, path))
+            versions.append(Version(Commit(token.decode("ascii"), subject), short, date, path))
     return versions
 
 
 def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     # The file in each version, read by one process; `None` where it is not in it
-    names = [f"{commit.sha}:{path}" for commit, _, path in versions]
+    names = [f"{each.commit.sha}:{each.path}" for each in versions]
     requested = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in requested).encode("utf-8", "surrogateescape")
     sizes = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)

@@ -16,7 +16,7 @@ from kernelprof.comparison.history.store import HistoryCache, cache_path
 from kernelprof.comparison.inputs import machine_changes, other_work
 from kernelprof.comparison.times import CLIPPED, time_change
 from kernelprof.errors import InputError, UsageError
-from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.comparison import CounterChange, TimeChange, TimeOutcome
 from kernelprof.model.history import (
     History,
     HistoryOrigin,
@@ -24,6 +24,7 @@ from kernelprof.model.history import (
     KernelHistory,
     MomentKind,
 )
+from kernelprof.model.json_types import narrowed
 from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.numbers import dimensions
 from kernelprof.sources.ncu.folder import DEPTH
@@ -215,7 +216,7 @@ def _row(measured: Sequence[Measurement], at: int, store: HistoryCache) -> Histo
         next_to=before == at - 1,
         time=time_changed(old, kernel, apart or other_work(old, kernel), store),
         verdict_changed=old.verdict.answer != kernel.verdict.answer,
-        counters=counters,
+        counters=tuple(narrowed(CounterChange, each) for each in counters),
         lacking=lacking,
     )
 

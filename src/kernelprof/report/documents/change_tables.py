@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.comparison import (
-        CounterChange,
+        ComparedCounter,
         InputChange,
         KernelComparison,
         MetricChange,
@@ -178,12 +178,12 @@ def findings(result: KernelResult, most: int | None) -> Bullets:
     return Bullets(tuple(lines))
 
 
-def counters_table(changes: Sequence[CounterChange], label: str = "Exact counters") -> Table:
+def counters_table(changes: Sequence[ComparedCounter], label: str = "Exact counters") -> Table:
     """Exact counters that changed, by request where they are read that way."""
     return Table(_COUNTERS, tuple(map(_counter, changes)), label=label)
 
 
-def _counter(change: CounterChange) -> tuple[Cell, ...]:
+def _counter(change: ComparedCounter) -> tuple[Cell, ...]:
     old, new, unit = change.before, change.after, change.unit
     tip = ""
     if change.before_each is not None and change.after_each is not None:

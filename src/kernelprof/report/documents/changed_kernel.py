@@ -138,7 +138,7 @@ def launches(
         ]
         for name, side in (("Before", before), ("After", after))
     }
-    if kernel.time.how is None or not all(sides.values()):
+    if kernel.time.measured_by is None or not all(sides.values()):
         return
     rows: list[LaunchTimes | NoiseBand] = []
     sentences: list[str] = []
@@ -155,7 +155,7 @@ def launches(
         sentences.append(f"{text}.")
         drawn = tuple(map(_seconds, times[:: -(-len(times) // MOST_DOTS)]))
         rows.append(LaunchTimes(name, drawn, *map(_seconds, (middle, low, high))))
-    near, floor = max(medians) < NEAR * min(medians), finite(kernel.time.floor)
+    near, floor = max(medians) < NEAR * min(medians), finite(kernel.time.noise_floor)
     text = f"{_DOTS}."
     if near and floor:
         rows.append(NoiseBand(*(_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1))))
@@ -363,12 +363,12 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
     cells = [tuple(map(Cell, row)) for row in rows if row[1] or row[2]]
     yield Table(_SIDES, tuple(cells), label="both sides")
     facts = [*_facts(kernel, None)]
-    if any(time.samples):
-        old, new = time.samples
+    old, new = time.samples.before, time.samples.after
+    if old or new:
         text = f"{count(old, 'launch')} each"
         if old != new:
             text = f"{old:,} launches before, {new:,} after"
-        by = f", by {clip(time.how)}" if time.how else ""
+        by = f", by {clip(time.measured_by)}" if time.measured_by else ""
         facts.append(Fact("Timed", (Span(text + by),)))
     yield FactList(tuple(facts))
     if each.result is not None:

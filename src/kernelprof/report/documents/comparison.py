@@ -275,7 +275,9 @@ def _marks(kernels: Sequence[Judged]) -> Iterable[TimeMark]:
         time = each.kernel.time
         if each.kernel.before is None or each.kernel.after is None:
             continue
-        low, ratio, high = (finite(value) or 0.0 for value in (time.low, time.ratio, time.high))
+        low, ratio, high = (
+            finite(value) or 0.0 for value in (time.ratio_low, time.ratio, time.ratio_high)
+        )
         ends = [value for value in (low, ratio, high) if value > 0]
         if ratio > 0:
             yield TimeMark(

@@ -27,11 +27,12 @@ from kernelprof.report.private import shown, shown_origin, without_homes
 
 if TYPE_CHECKING:
     from kernelprof.fleet.results import (
+        FleetAnswer,
+        FleetJob,
         FleetRun,
         FleetStatus,
         FleetTable,
         Heading,
-        JobDone,
         StoredRun,
     )
     from kernelprof.report.document import Block
@@ -97,7 +98,7 @@ def _run_facts(run: FleetRun) -> FactList:
     return FactList(tuple(items))
 
 
-def failed_jobs(jobs: tuple[JobDone, ...]) -> Bullets | None:
+def failed_jobs(jobs: tuple[FleetJob, ...]) -> Bullets | None:
     """What failed, each with why; ``None`` where nothing did."""
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""), Span(f": {each.why}"))
@@ -107,7 +108,7 @@ def failed_jobs(jobs: tuple[JobDone, ...]) -> Bullets | None:
     return Bullets(items) if items else None
 
 
-def job_table(jobs: tuple[JobDone, ...]) -> Table:
+def job_table(jobs: tuple[FleetJob, ...]) -> Table:
     """All jobs, in the order in which they ended."""
     return Table(
         _COLUMNS,
@@ -165,7 +166,7 @@ def _warnings(answer: FleetTable) -> tuple[Block, ...]:
     return tuple(Note(Span(shown(each)), warning=True) for each in answer.warnings)
 
 
-def blocks_of(answer: FleetTable) -> tuple[Block, ...]:
+def blocks_of(answer: FleetAnswer) -> tuple[Block, ...]:
     """The table and its notes; a column in which nothing is known is left out."""
     columns = [
         at
@@ -185,7 +186,7 @@ def blocks_of(answer: FleetTable) -> tuple[Block, ...]:
     return (table, *(Paragraph(Span(each), Tone.MUTED) for each in answer.notes))
 
 
-def _query_column(answer: FleetTable, at: int) -> Column:
+def _query_column(answer: FleetAnswer, at: int) -> Column:
     heading = answer.columns[at]
     is_number = heading.unit in _NUMBERS or all(
         isinstance(row[at], int | float) for row in answer.rows if row[at] is not None

@@ -241,7 +241,9 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
 def _origin(row: HistoryRow) -> list[str]:
     """The capture, or the commit and its subject."""
     commit = row.moment.commit
-    parts = [row.moment.origin] if commit is None else [commit.short, commit.subject]
+    parts = [row.moment.origin]
+    if commit is not None:
+        parts = [row.moment.origin.partition(":")[0], commit.subject]
     return [shown(printable(each)) for each in parts]
 
 

@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kernelprof.model.json_types import ADDED, BOTTLENECK, OR_NULL, VERSION
+from kernelprof.model.json_types import ADDED, BOTTLENECK, OR_NULL, VERSION, narrowed
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
-    from kernelprof.report.json_diagnosis import JsonDocument
+    from collections.abc import Callable
 
-_HOMES: Final = {
-    "diagnosis": "json_diagnosis",
-    "comparison": "json_changes",
-    "gate": "json_changes",
-    "history": "json_changes",
-    "optimization": "json_changes",
-    "fleet_run": "json_fleet",
-    "fleet_query": "json_fleet",
-    "fleet_status": "json_fleet",
+    from kernelprof.model.json_types import JsonStruct
+
+_DOCUMENTS: Final = {
+    "diagnosis": ("report.json_diagnosis", "DiagnosisJson", "diagnoses_json"),
+    "comparison": ("report.json_changes", "ComparisonJson", "comparison_json"),
+    "gate": ("report.json_changes", "GateJson", "gate_json"),
+    "history": ("report.json_changes", "HistoryJson", "history_json"),
+    "optimization": ("report.json_changes", "OptimizationJson", "optimization_json"),
+    "fleet_run": ("fleet.results", "FleetRunJson", ""),
+    "fleet_query": ("fleet.results", "FleetTable", ""),
+    "fleet_status": ("fleet.results", "FleetStatus", ""),
 }
-"""The module of each kind's document; it is imported where such a document is written."""
-PUBLISHED: Final = tuple(_HOMES)
+"""Of each kind of document its module, its type, and what makes one of a result that is not one.
+
+Modules are imported where such a document is written.
+"""
+PUBLISHED: Final = tuple(_DOCUMENTS)
 DOCTOR: Final = "doctor"
 KINDS: Final = (*PUBLISHED, DOCTOR)
 
 
-def _document(kind: str) -> JsonDocument[Any]:
-    module = import_module(f"kernelprof.report.{_HOMES[kind]}")
-    found: JsonDocument[Any] = module.DOCUMENTS[kind]
-    return found
+def _load_document(kind: str) -> tuple[type[JsonStruct], Callable[[Any], JsonStruct]]:
+    module_name, root_name, maker = _DOCUMENTS[kind]
+    module = import_module(f"kernelprof.{module_name}")
+    root: type[JsonStruct] = getattr(module, root_name)
+    return root, getattr(module, maker) if maker else partial(narrowed, root)
 
 
 def write(result: Any, kind: str = "") -> str:
@@ -46,7 +53,7 @@ def write(result: Any, kind: str = "") -> str:
     if name == DOCTOR:
         values = msgspec.to_builtins({"schema_version": VERSION, "checks": result})
     else:
-        values = msgspec.to_builtins(_document(name).make(result))
+        values = msgspec.to_builtins(_load_document(name)[1](result))
     try:
         # Without an indent the encoder of C does it, many times as fast.
         return msgspec.json.format(json.dumps(values, allow_nan=False), indent=2) + "\n"
@@ -72,7 +79,7 @@ def schema(kind: str = "diagnosis") -> str:
     """Return the published JSON Schema of a kind of result, one of :data:`PUBLISHED`."""
     from kernelprof.analysis.rules import registry
 
-    root = _document(kind).root
+    root, _ = _load_document(kind)
     (body,), components = msgspec.json.schema_components([root])
     definitions: dict[str, Any] = _published(components)
     if BOTTLENECK in json.dumps(definitions):
@@ -102,18 +109,21 @@ def _published(node: Any) -> Any:
         return node
     if node.get("title") == BOTTLENECK:
         return {"$ref": f"#/$defs/{BOTTLENECK}"}
-    found = {key.removesuffix("Json"): _published(each) for key, each in node.items()}
-    if found.get("type") == "object" and "properties" in found:
-        keys = found["properties"]
-        found["required"] = [name for name, each in keys.items() if not each.pop(ADDED, False)]
-        found["additionalProperties"] = False
+    published = {key.removesuffix("Json"): _published(each) for key, each in node.items()}
+    if published.get("type") == "object" and "properties" in published:
+        keys = published["properties"]
+        published["required"] = [name for name, each in keys.items() if not each.pop(ADDED, False)]
+        published["additionalProperties"] = False
         for each in keys.values():
             each.pop("default", None)
-    if items := found.pop("prefixItems", None):
-        found["items"] = items[0]
-    if found.pop(OR_NULL, False):
-        return {"anyOf": [found, {"type": "null"}]}
-    return found
+    if {"type": "number"} in (options := published.get("anyOf", ())):
+        # A whole number is one, too.
+        published["anyOf"] = [each for each in options if each != {"type": "integer"}]
+    if items := published.pop("prefixItems", None):
+        published["items"] = items[0]
+    if published.pop(OR_NULL, False):
+        return {"anyOf": [published, {"type": "null"}]}
+    return published
 
 
 WRITER: Final = Writer("json", ".json", write, kinds=KINDS)
