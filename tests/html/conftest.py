@@ -6,19 +6,38 @@ Where Chromium, Playwright or axe-core is missing the tests are skipped with the
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-from tests.html.support import CAPTURES, FULL, repeated
+from benchmarks.corpus.document import document as corpus_document
+from msgspec import structs
+from tests.benchmarks.corpus.samples import card
+from tests.comparison.history import samples
+from tests.comparison.history.samples import eventful, moment, with_kernels
+from tests.html.support import CAPTURES, CORPUS_HALVES, FULL, RESULTS, ROOT, repeated
+from tests.ladder.samples import CLIMB, TILE
+from tests.report.changes import comparison, slower, taken
+
+from kernelprof.collect.recorded import FOLDER
+from kernelprof.comparison.compare import compare
+from kernelprof.ladder.results import Trouble
+from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
+from kernelprof.model.records import to_json
+from kernelprof.report.documents.comparison import Detail, document
+from kernelprof.report.documents.history import document as history_document
+from kernelprof.report.writers import html
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
     from tests.conftest import RunCli
+
+    from kernelprof.model.history import History
 
 _HERE = Path(__file__).parent
 INCONCLUSIVE = CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv"
@@ -33,7 +52,8 @@ HOSTILE = [
     "k\u202egnp.exe",
     "</title></style></textarea>",
 ]
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+MARKUP = "<img src=x onerror=\"document.title = 'gone'\"></script><script>alert(1)</script>"
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -210,28 +230,48 @@ def axe_violations(axe: str) -> AxeViolations:
     return run
 
 
+@pytest.fixture(params=[False, True], ids=["light", "dark"])
+def dark(request: pytest.FixtureRequest) -> bool:
+    """Whether the page is looked at in the dark theme."""
+    return bool(request.param)
+
+
+# Pages
+
+
 Report = Callable[[Path], Path]
+WritePage = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def report(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Write a capture's report as a user does; each capture once."""
-    written: dict[Path, Path] = {}
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
 
-    def write(capture: Path) -> Path:
-        if capture not in written:
-            target = tmp_path_factory.mktemp("report") / "report.html"
-            run = run_cli("report", str(capture), "-o", str(target))
-            assert run.returncode in {0, 3}, run.stderr
-            written[capture] = target
-        return written[capture]
+
+@pytest.fixture(scope="session")
+def write_page(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> WritePage:
+    """Write a page as a user does, by a command that ends in the option for it."""
+
+    def write(*command: str | Path) -> Path:
+        target = tmp_path_factory.mktemp("page") / "page.html"
+        run = run_cli(*map(str, command), str(target))
+        assert run.returncode in {0, 3}, run.stderr
+        return target
 
     return write
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("captures")
+def report(write_page: WritePage) -> Report:
+    """Write a capture's report; each capture once."""
+    written: dict[Path, Path] = {}
+
+    def write(capture: Path) -> Path:
+        if capture not in written:
+            written[capture] = write_page("report", capture, "-o")
+        return written[capture]
+
+    return write
 
 
 @pytest.fixture(scope="session")
@@ -258,3 +298,134 @@ def hostile(folder: Path, report: Report) -> Path:
 def many(folder: Path, report: Report) -> Path:
     names = [f"kernel_{number}{SIGNATURE}" for number in range(200)]
     return report(repeated(names, folder / "many.csv"))
+
+
+@pytest.fixture(scope="session")
+def tile(report: Report) -> Path:
+    return report(FOLDER / "h200" / "03_shared_tile")
+
+
+@pytest.fixture(scope="session")
+def faster(write_page: WritePage) -> Path:
+    recorded = FOLDER / "h200"
+    return write_page("compare", recorded / "01_naive", recorded / "02_coalesced", "--html")
+
+
+@pytest.fixture(scope="session")
+def slower_page(write_page: WritePage) -> Path:
+    changes = CAPTURES / "h200_changes"
+    return write_page("compare", changes / "tile" / "1", changes / "tile-barrier" / "1", "--html")
+
+
+@pytest.fixture(scope="session")
+def many_compared(folder: Path, write_page: WritePage) -> Path:
+    """Eleven kernels against themselves without those of the first name."""
+    series = CAPTURES / "gemm_series.same-code-13x.raw.csv"
+    with series.open(encoding="utf-8", newline="") as file:
+        header, units, *launches = csv.reader(file)
+    name = header.index("Kernel Name")
+    less = folder / "less.csv"
+    with less.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([header, units])
+        writer.writerows(each for each in launches if each[name] != launches[0][name])
+    return write_page("compare", series, less, "--html")
+
+
+@pytest.fixture(scope="session")
+def hostile_compared(folder: Path) -> Path:
+    """Every text of the comparison is markup."""
+    kernels = [slower(MARKUP, MARKUP), slower("second", diff=f"@@ -1 +1 @@\n-{MARKUP}\n+a")]
+    made = comparison(*kernels, before=MARKUP, notes=(MARKUP,))
+    target = folder / "hostile-comparison.html"
+    target.write_text(html.write(document(made, Detail.FULL)), encoding="utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def machines(folder: Path) -> Path:
+    """The same kernel on two GPUs, with other sizes and another source: nothing is comparable."""
+    before, after = taken("tile", "1"), taken("tile-rolled", "1")
+    after = replace(after, machine=structs.replace(after.machine, gpu="NVIDIA B200"))
+    kernel = after.kernels[0]
+    assert kernel.inputs is not None
+    specification = {**(kernel.inputs.specification or {}), "sizes": {"M": 8, "N": 8, "K": 8}}
+    inputs = replace(kernel.inputs, specification=specification)
+    after = replace(after, kernels=(replace(kernel, inputs=inputs),))
+    target = folder / "machines.html"
+    page = html.write(document(compare(before, after), Detail.FULL))
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+def alternating() -> History:
+    """A kernel that gets slower and faster again, and one of another size and unit."""
+    labels = ("four-blocks", "three-blocks", "four-blocks")
+    moments = [moment(2 * run, label, str(run)) for run, label in enumerate(labels, 1)]
+    wide = [moment(3, "naive"), with_kernels(moment(9, "coalesced"), name="sgemm_naive")]
+    return samples.history(*sorted([*moments, *wide], key=lambda each: each.date))
+
+
+def hostile_history() -> History:
+    """Commits whose subjects, and kernels whose names, are no markup."""
+    moments = []
+    for day in ("1", "2"):
+        each = with_kernels(moment(int(day), "tile", day), name=samples.HOSTILE)
+        commit, origin = Commit(day * 40, samples.HOSTILE), f"{day * 7}:baseline.json"
+        moments.append(
+            structs.replace(each, commit=commit, origin=origin, kind=MomentKind.BASELINE)
+        )
+    page = samples.history(*moments, origin="/home/somebody/<b>.json")
+    return replace(page, source=HistoryOrigin.GIT, notes=(samples.HOSTILE,))
+
+
+HISTORIES = {"eventful": eventful, "alternating": alternating, "hostile": hostile_history}
+
+
+@pytest.fixture(scope="session")
+def histories(folder: Path) -> dict[str, Path]:
+    for name, made in HISTORIES.items():
+        page = html.write(history_document(made(), Detail.FULL))
+        (folder / f"history-{name}.html").write_text(page, encoding="utf-8")
+    return {name: folder / f"history-{name}.html" for name in HISTORIES}
+
+
+@pytest.fixture(scope="session")
+def ladder(write_page: WritePage) -> Path:
+    return write_page("ladder", "report", RESULTS, "--captures", FOLDER / "h200", "--html")
+
+
+@pytest.fixture(scope="session")
+def failed(write_page: WritePage, folder: Path) -> Path:
+    """Results with a rung that failed, no captures, and names that are no markup."""
+    image = "<img src=x onerror=\"document.title = 'gone'\">"
+    rungs = (*CLIMB.rungs[:2], replace(TILE, title=image, error=Trouble(f"wrong {image}")))
+    results = folder / "results.json"
+    results.write_text(to_json(replace(CLIMB, rungs=rungs)), encoding="utf-8")
+    return write_page("ladder", "report", results, "--html")
+
+
+@pytest.fixture(scope="session")
+def corpus(folder: Path) -> Path:
+    target = folder / "corpus.html"
+    page = html.write(corpus_document(card(halves=CORPUS_HALVES)))
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def predicted(write_page: WritePage) -> Path:
+    return write_page("diagnose", ROOT / "examples" / "matvec.cu", "--predict", "--html")
+
+
+@pytest.fixture(scope="session")
+def page_named(request: pytest.FixtureRequest) -> Callable[[str], Path]:
+    """A page by its fixture; ``history:NAME`` is one of :data:`HISTORIES`."""
+
+    def find(name: str) -> Path:
+        kind, _, part = name.partition(":")
+        page = request.getfixturevalue("histories")[part] if part else request.getfixturevalue(kind)
+        assert isinstance(page, Path)
+        return page
+
+    return find

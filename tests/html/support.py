@@ -7,18 +7,62 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from benchmarks.corpus.halves import Halves
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import FloatRect, Locator, Page
 
-CAPTURES = Path(__file__).parents[1] / "captures"
+ROOT = Path(__file__).parents[2]
+CAPTURES = ROOT / "tests" / "captures"
 FULL = CAPTURES / "four_gemms.full.raw.csv"
-AGAIN = "the same in other colours, at another width or of a page that is alike"
-_SLOW = pytest.mark.slow(AGAIN)
-LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=_SLOW)]
-DARK_FIRST = [pytest.param(False, id="light", marks=_SLOW), pytest.param(True, id="dark")]
-"""Whether a page is dark: all pages have one palette, so `make test` looks at each in one way."""
+RESULTS = ROOT / "reports" / "ladder-h200.json"
+CORPUS_HALVES = Halves(draws=200, chosen_on=(950, 1000), scored_on=(920, 1000), least=0.8, most=1.0)
+KINDS = {"roofline", "memory", "shares:warps", "shares:pipes", "occupancy", "shares:instructions"}
+INK = "getComputedStyle(document.querySelector('[data-chart] svg text.tick')).fill"
+CELLS = "rows => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
+BAR_LENGTHS = """() => [...document.querySelectorAll("table.source .hot > .part")]
+    .map((cell) => getComputedStyle(cell).backgroundSize.split(" ")[0])"""
+
+
+def cells_of(rows: Locator) -> list[list[str]]:
+    """The texts of the cells of each row."""
+    cells: list[list[str]] = rows.evaluate_all(CELLS)
+    return cells
+
+
+def box_of(locator: Locator) -> FloatRect:
+    """Where an element is that can be seen."""
+    box = locator.bounding_box()
+    assert box is not None
+    return box
+
+
+def beside_lines(page: Page, rows: str) -> dict[str, str]:
+    """What stands beside these lines of the source, by their number."""
+    texts: dict[str, str] = page.evaluate(
+        """(rows) => Object.fromEntries([...document.querySelectorAll(`table.source ${rows}`)]
+            .map((row) => [row.cells[1].innerText.trim(), row.cells[0].innerText.trim()]))""",
+        rows,
+    )
+    return texts
+
+
+def line_is_shown(line: str) -> str:
+    """A script that says whether a line is in the part of its listing that can be seen."""
+    return f"""() => {{
+        const line = document.getElementById("{line}").getBoundingClientRect();
+        const box = document.querySelector(".code:has(table.source)").getBoundingClientRect();
+        return line.top >= box.top && line.bottom <= box.bottom;
+    }}"""
+
+
+def saved_json(page: Page, name: str, folder: Path) -> str:
+    """The text of the file that the page offers under this name."""
+    with page.expect_download() as download:
+        page.click("a#download-json")
+    assert download.value.suggested_filename == name
+    download.value.save_as(folder / name)
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def has_horizontal_scroll(page: Page) -> bool:

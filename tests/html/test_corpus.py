@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-import pytest
-from benchmarks.corpus.document import document
-from benchmarks.corpus.halves import Halves
-from benchmarks.corpus.results import to_json
-from tests.benchmarks.corpus.samples import card
-from tests.html.support import (
-    DARK_FIRST,
-    LIGHT_FIRST,
-    charts,
-    has_horizontal_scroll,
-    screenshot,
-    undrawn_charts,
-)
-
-from kernelprof.report.writers import html
+from tests.html.support import charts, screenshot, undrawn_charts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
-    from tests.html.conftest import AxeViolations, OpenPage
-
-HALVES = Halves(draws=200, chosen_on=(950, 1000), scored_on=(920, 1000), least=0.8, most=1.0)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "corpus.html"
-    path.write_text(html.write(document(card(halves=HALVES))), encoding="utf-8")
-    return path
+    from tests.html.conftest import OpenPage
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -42,7 +18,6 @@ def column(page: Page, number: int) -> list[str]:
     return page.locator(f"table.sortable tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
-@pytest.mark.parametrize("dark", LIGHT_FIRST)
 def test_each_right_gain_is_a_point(corpus: Path, look_at: OpenPage, dark: bool) -> None:
     page = look_at(corpus, dark=dark)
     assert undrawn_charts(page) == []
@@ -95,30 +70,3 @@ def test_text_of_strangers_is_text(corpus: Path, look_at: OpenPage) -> None:
     assert undrawn_charts(page) == []
     assert page.locator("img").count() == 0
     assert any(name.startswith("<img src=x") for name in column(page, 1))
-
-
-@pytest.mark.slow("the same of a page that is alike")
-def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(corpus)
-    with page.expect_download() as download:
-        page.click("a#download-json")
-    assert download.value.suggested_filename == "corpus.json"
-    download.value.save_as(tmp_path / "saved.json")
-    saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(to_json(card(halves=HALVES)))
-
-
-@pytest.mark.parametrize("dark", DARK_FIRST)
-def test_the_accessibility_checker_finds_nothing(
-    corpus: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
-) -> None:
-    page = open_page(corpus, dark=dark)
-    assert undrawn_charts(page) == []
-    assert axe_violations(page) == []
-
-
-def test_nothing_is_wider_than_a_phone(corpus: Path, open_page: OpenPage) -> None:
-    page = open_page(corpus, width=390)
-    assert undrawn_charts(page) == []
-    assert not has_horizontal_scroll(page)
-    screenshot(page, "phone-corpus")

@@ -2,86 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec import structs
-from tests.comparison.history.samples import HOSTILE, eventful, history, moment, with_kernels
-from tests.html.support import (
-    AGAIN,
-    DARK_FIRST,
-    LIGHT_FIRST,
-    charts,
-    has_horizontal_scroll,
-    screenshot,
-    undrawn_charts,
-)
-from tests.support.few import few
+from tests.comparison.history.samples import history, moment, with_kernels
+from tests.html.conftest import HISTORIES
+from tests.html.support import cells_of, charts, screenshot, undrawn_charts
 
-from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.report.document import Chart, Section, Table
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.documents.history import document
 from kernelprof.report.writers import html
-from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
-    from tests.html.conftest import AxeViolations, OpenPage
+    from tests.html.conftest import OpenPage
 
-    from kernelprof.model.history import History
-
-
-def render_history_page(found: History) -> str:
-    return html.write(document(found, Detail.FULL))
-
+    Pages = dict[str, Path]
 
 TILE = "section:has(> h2:text-is('sgemm_warp_tile'))"
 
 
-def alternating() -> History:
-    """A kernel that gets slower and faster again, and one of another size and unit."""
-    moments = [
-        moment(2 * run, label, str(run))
-        for run in (1, 2, 3)
-        for label in (("four-blocks", "three-blocks")[run == 2],)
-    ]
-    wide = [moment(3, "naive"), with_kernels(moment(9, "coalesced"), name="sgemm_naive")]
-    return history(*sorted([*moments, *wide], key=lambda each: each.date))
-
-
-def hostile() -> History:
-    """Commits whose subjects, and kernels whose names, are no markup."""
-    found = []
-    for day, run in ((1, "1"), (2, "2")):
-        each = with_kernels(moment(day, "tile", run), name=HOSTILE)
-        commit = Commit(f"{day}" * 40, HOSTILE)
-        origin = f"{f'{day}' * 7}:baseline.json"
-        found.append(structs.replace(each, commit=commit, origin=origin, kind=MomentKind.BASELINE))
-    page = history(*found, origin="/home/somebody/<b>.json")
-    return replace(page, source=HistoryOrigin.GIT, notes=(HOSTILE,))
-
-
-PAGES = {"eventful": eventful, "alternating": alternating, "hostile": hostile}
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("history")
-    for name, made in PAGES.items():
-        (folder / f"{name}.html").write_text(render_history_page(made()), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in PAGES}
-
-
 def rows(page: Page, section: str) -> list[list[str]]:
-    found: list[list[str]] = page.locator(f"{section} table tbody tr").evaluate_all(
-        "rows => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
-    )
-    return found
+    return cells_of(page.locator(f"{section} table tbody tr"))
 
 
 def texts(page: Page, section: str) -> list[str]:
@@ -98,12 +44,9 @@ def points(page: Page, section: str) -> list[tuple[str, str]]:
     return [(colour, outline) for colour, outline in found]
 
 
-@pytest.mark.parametrize("dark", LIGHT_FIRST)
-@pytest.mark.parametrize("name", few(PAGES, "eventful", why=AGAIN))
-def test_every_kernel_has_its_chart(
-    pages: dict[str, Path], look_at: OpenPage, name: str, dark: bool
-):
-    page = look_at(pages[name], dark=dark)
+@pytest.mark.parametrize("name", HISTORIES)
+def test_every_kernel_has_its_chart(histories: Pages, look_at: OpenPage, name: str, dark: bool):
+    page = look_at(histories[name], dark=dark)
     page.evaluate("document.querySelectorAll('details.card').forEach((e) => { e.open = true; })")
     sections = page.locator(":is(section.panel, details.card)[id^=kernel-]").count()
     assert page.locator("[data-chart]").count() == sections > 0
@@ -111,8 +54,8 @@ def test_every_kernel_has_its_chart(
     screenshot(page, f"history-{name}-{'dark' if dark else 'light'}")
 
 
-def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], look_at: OpenPage):
-    page = look_at(pages["alternating"])
+def test_a_verdict_has_a_colour_and_a_shape_of_its_own(histories: Pages, look_at: OpenPage):
+    page = look_at(histories["alternating"])
     assert undrawn_charts(page) == []
     drawn = points(page, TILE)
     assert len(drawn) == 3
@@ -127,16 +70,16 @@ def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], l
     assert fills == [drawn[0][0], drawn[1][0]]
 
 
-def test_a_change_of_the_verdict_is_marked(pages: dict[str, Path], look_at: OpenPage):
-    page = look_at(pages["alternating"])
+def test_a_change_of_the_verdict_is_marked(histories: Pages, look_at: OpenPage):
+    page = look_at(histories["alternating"])
     assert undrawn_charts(page) == []
     dashed = page.locator(f"{TILE} [data-chart] svg line.dashed")
     assert dashed.count() == 2
     assert {"Time", "Date (UTC)"} <= set(texts(page, TILE))
 
 
-def test_the_scale_fits_the_times(pages: dict[str, Path], look_at: OpenPage):
-    page = look_at(pages["alternating"])
+def test_the_scale_fits_the_times(histories: Pages, look_at: OpenPage):
+    page = look_at(histories["alternating"])
     assert undrawn_charts(page) == []
     assert charts(page) == {"history", "history:log"}
     assert {"0 s", "400 µs", "500 µs"} <= set(texts(page, TILE))
@@ -154,38 +97,20 @@ def test_noise_looks_like_noise():
     assert [row.change for row in chart.rows] == ["-", "~"]
 
 
-def test_a_tooltip_tells_all_about_a_point(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["alternating"])
+def test_a_tooltip_tells_all_about_a_point(histories: Pages, open_page: OpenPage):
+    page = open_page(histories["alternating"])
     assert undrawn_charts(page) == []
     told = page.locator(f"{TILE} [data-chart] svg.symbol title").nth(1).text_content() or ""
     for part in ("2026-09-04", "three-blocks/2", "523.9 µs", "▲ 31 %", "low-occupancy", "H200"):
         assert part in told, part
 
 
-def test_the_tables_have_every_row(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["eventful"])
+def test_the_tables_have_every_row(histories: Pages, open_page: OpenPage):
+    page = open_page(histories["eventful"])
     found = rows(page, TILE)
-    assert [row[:8] for row in found[2:4]] == [
-        [
-            "2026-09-03",
-            "three-blocks/1",
-            "511.0 µs",
-            "▲ 28 %",
-            "low-occupancy",
-            "medium",
-            "5",
-            "NVIDIA H200",
-        ],
-        [
-            "2026-09-04",
-            "four-blocks/3",
-            "400.2 µs",
-            "other GPU",
-            "fp32-throughput",
-            "medium",
-            "",
-            "NVIDIA A100",
-        ],
+    assert ["|".join(row[:8]) for row in found[2:4]] == [
+        "2026-09-03|three-blocks/1|511.0 µs|▲ 28 %|low-occupancy|medium|5|NVIDIA H200",
+        "2026-09-04|four-blocks/3|400.2 µs|other GPU|fp32-throughput|medium||NVIDIA A100",
     ]
     overview = page.locator("#kernels tbody tr").all_inner_texts()
     assert len(overview) == 3
@@ -197,8 +122,8 @@ def test_the_tables_have_every_row(pages: dict[str, Path], open_page: OpenPage):
     )
 
 
-def test_text_of_strangers_is_text(pages: dict[str, Path], look_at: OpenPage):
-    page = look_at(pages["hostile"])
+def test_text_of_strangers_is_text(histories: Pages, look_at: OpenPage):
+    page = look_at(histories["hostile"])
     page.evaluate("document.querySelectorAll('details.card').forEach((e) => { e.open = true; })")
     assert undrawn_charts(page) == []
     assert page.locator("img, b").count() == 0
@@ -207,59 +132,26 @@ def test_text_of_strangers_is_text(pages: dict[str, Path], look_at: OpenPage):
     assert cells[0][1].startswith("1111111")
     assert page.locator("td:has-text('=<img src=x'), td[title*='=<img src=x']").count() > 0
     assert page.locator(".warning").inner_text().startswith("=<img")
-    assert "somebody" not in pages["hostile"].read_text("utf-8")
+    assert "somebody" not in histories["hostile"].read_text("utf-8")
 
 
-def test_a_kernel_that_did_not_change_takes_a_line(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["hostile"])
+def test_a_kernel_that_did_not_change_takes_a_line(histories: Pages, open_page: OpenPage):
+    page = open_page(histories["hostile"])
     quiet = page.locator("details.card[id^=kernel-]")
     assert quiet.count() > 0
     assert "no change" in quiet.first.locator("summary").inner_text()
     assert (quiet.first.bounding_box() or {})["height"] < 100
 
 
-def test_a_change_of_the_time_says_by_how_much(pages: dict[str, Path], look_at: OpenPage):
-    shown = look_at(pages["alternating"]).locator(f"{TILE} svg text.change").all_text_contents()
+def test_a_change_of_the_time_says_by_how_much(histories: Pages, look_at: OpenPage):
+    shown = look_at(histories["alternating"]).locator(f"{TILE} svg text.change").all_text_contents()
     assert shown == ["▲ 31 %", "▼ 31 %"]
-
-
-@pytest.mark.slow("the same of a page that is alike")
-def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, tmp_path: Path):
-    page = open_page(pages["eventful"])
-    with page.expect_download() as download:
-        page.click("a#download-json")
-    assert download.value.suggested_filename == "history.json"
-    download.value.save_as(tmp_path / "saved.json")
-    saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(write_json(eventful()))
-
-
-@pytest.mark.parametrize("dark", DARK_FIRST)
-@pytest.mark.parametrize("name", few(PAGES, "alternating", why=AGAIN))
-def test_the_accessibility_checker_finds_nothing(
-    pages: dict[str, Path],
-    open_page: OpenPage,
-    axe_violations: AxeViolations,
-    name: str,
-    dark: bool,
-):
-    page = open_page(pages[name], dark=dark)
-    assert undrawn_charts(page) == []
-    assert axe_violations(page) == []
-
-
-@pytest.mark.parametrize("name", few(PAGES, "hostile", why=AGAIN))
-def test_nothing_is_wider_than_a_phone(pages: dict[str, Path], open_page: OpenPage, name: str):
-    page = open_page(pages[name], width=390)
-    assert undrawn_charts(page) == []
-    assert not has_horizontal_scroll(page)
-    screenshot(page, f"phone-history-{name}")
 
 
 def test_a_kernel_without_times_has_a_table_and_no_chart(tmp_path: Path, open_page: OpenPage):
     bare = with_kernels(moment(1, "tile"), events_ns=(), profiled_ns=(), median_ns=None)
     target = tmp_path / "bare.html"
-    target.write_text(render_history_page(history(bare)), encoding="utf-8")
+    target.write_text(html.write(document(history(bare), Detail.FULL)), encoding="utf-8")
     page = open_page(target)
     assert page.locator("[data-chart]").count() == 0
     assert rows(page, "section.panel")[0][2] == "-"

@@ -5,11 +5,17 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import DARK_FIRST, has_horizontal_scroll, screenshot
+from tests.html.support import (
+    BAR_LENGTHS,
+    ROOT,
+    beside_lines,
+    has_horizontal_scroll,
+    line_is_shown,
+    screenshot,
+)
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.collect.run import lines_to_csv
@@ -19,10 +25,11 @@ from kernelprof.model.records import to_json
 from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from pathlib import Path
+
     from tests.html.conftest import AxeViolations, OpenPage, Report
 
-RUNG = Path(__file__).parents[2] / "cuda" / "ladder" / "03_shared_tile.cu"
+RUNG = ROOT / "cuda" / "ladder" / "03_shared_tile.cu"
 HOSTILE = """\
 <script>document.title = 'gone'</script>
 </code></td></table></details><img src=x onerror="document.title = 'gone'">
@@ -30,11 +37,7 @@ HOSTILE = """\
 {{{{ 7 * 7 }}}}
 }}
 """
-IS_SHOWN = """() => {
-    const line = document.getElementById("kernel-1-line-88").getBoundingClientRect();
-    const box = document.querySelector(".code").getBoundingClientRect();
-    return line.top >= box.top && line.bottom <= box.bottom;
-}"""
+IS_SHOWN = line_is_shown("kernel-1-line-88")
 SAMPLES = {81: 30, 82: 110, 83: 150, 84: 3, 88: 707}
 
 
@@ -67,18 +70,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, report: Report) -> Path:
     return report(_capture(folder, text, {1: 40, 2: 35, 3: 25}))
 
 
-def _marked(page: Page) -> dict[str, str]:
-    found: dict[str, str] = page.evaluate(
-        """() => Object.fromEntries([...document.querySelectorAll("table.source tr.hot")]
-            .map((row) => [row.cells[1].innerText.trim(), row.cells[0].innerText.trim()]))"""
-    )
-    return found
-
-
-@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_marked_lines_can_be_seen_and_reached(hot: Path, open_page: OpenPage, dark: bool):
     page = open_page(hot, dark=dark)
-    assert _marked(page) == {"81": "3.0 %", "82": "11 %", "83": "15 %", "88": "71 %"}
+    assert beside_lines(page, "tr.hot") == {"81": "3.0 %", "82": "11 %", "83": "15 %", "88": "71 %"}
     told = page.locator(".panel:has(table.source) > p.strong")
     assert told.all_inner_texts() == [
         "71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"
@@ -98,11 +92,7 @@ def test_marked_lines_can_be_seen_and_reached(hot: Path, open_page: OpenPage, da
 
 def test_bars_are_as_long_as_the_shares(hot: Path, look_at: OpenPage):
     page = look_at(hot)
-    bars: list[str] = page.evaluate(
-        """() => [...document.querySelectorAll("table.source .hot > .part")]
-            .map((cell) => getComputedStyle(cell).backgroundSize.split(" ")[0])"""
-    )
-    assert bars == ["3%", "11%", "15%", "70.7%"]
+    assert page.evaluate(BAR_LENGTHS) == ["3%", "11%", "15%", "70.7%"]
 
 
 def test_a_hostile_source_stays_text(hostile: Path, open_page: OpenPage):
@@ -110,7 +100,7 @@ def test_a_hostile_source_stays_text(hostile: Path, open_page: OpenPage):
     page.wait_for_timeout(100)
     assert page.title() != "gone"
     assert page.locator("img").count() == 0
-    assert _marked(page) == {"1": "40 %", "2": "35 %", "3": "25 %"}
+    assert beside_lines(page, "tr.hot") == {"1": "40 %", "2": "35 %", "3": "25 %"}
     shown = page.locator("table.source code").all_text_contents()
     assert shown[0] == "<script>document.title = 'gone'</script>"
     assert shown[3] == "{{ 7 * 7 }}"
@@ -130,7 +120,7 @@ def test_no_line_is_wider_than_a_phone(
 def test_paper_shows_every_line_and_each_share(hot: Path, open_page: OpenPage):
     page = open_page(hot, dark=True)
     page.emulate_media(media="print")
-    assert list(_marked(page).values()) == ["3.0 %", "11 %", "15 %", "71 %"]
+    assert list(beside_lines(page, "tr.hot").values()) == ["3.0 %", "11 %", "15 %", "71 %"]
     cut = page.evaluate(
         """() => {
             const box = document.querySelector(".code");

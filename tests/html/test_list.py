@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.html.support import (
     CAPTURES,
-    DARK_FIRST,
+    box_of,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
@@ -73,9 +73,7 @@ def test_a_kernel_opens_beside_the_list(series: Path, open_page: OpenPage):
     page = open_page(series)
     page.locator(".treemap a").nth(2).click()
     wait_for_kernel(page, "kernel-3")
-    place, list_of = (page.locator(each).bounding_box() for each in ("#kernel-3", "#kernels"))
-    assert place is not None
-    assert list_of is not None
+    place, list_of = (box_of(page.locator(each)) for each in ("#kernel-3", "#kernels"))
     assert place["x"] >= list_of["x"] + list_of["width"]
     assert 0 <= place["y"] < 300
     row = page.locator("#kernels tr:has(a[aria-current]) td").first
@@ -107,9 +105,7 @@ def test_keys_and_buttons_go_through_the_list_as_it_is(series: Path, open_page: 
 def test_on_a_phone_a_kernel_stands_in_place_of_the_list(series: Path, open_page: OpenPage):
     page = open_page(series, width=390)
     rows = page.locator("#kernels tbody tr")
-    box = rows.first.bounding_box()
-    assert box is not None
-    assert box["height"] > 80, "a card and no row"
+    assert box_of(rows.first)["height"] > 80, "a card and no row"
     assert (
         page.locator("#kernels td")
         .nth(1)
@@ -124,7 +120,6 @@ def test_on_a_phone_a_kernel_stands_in_place_of_the_list(series: Path, open_page
     page.locator("#kernels").wait_for()
 
 
-@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_the_accessibility_checker_finds_nothing(
     series: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ):

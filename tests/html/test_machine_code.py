@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import CAPTURES, DARK_FIRST, has_horizontal_scroll, open_card, screenshot
+from tests.html.support import CAPTURES, box_of, has_horizontal_scroll, open_card, screenshot
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.collect.store import CaptureDraft
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Locator, Page
-    from tests.conftest import RunCli
-    from tests.html.conftest import AxeViolations, OpenPage, Report
+    from tests.html.conftest import AxeViolations, OpenPage, Report, WritePage
 
 PAGES = CAPTURES / "source_page"
 RUNG = "cuda/ladder/03_shared_tile.cu"
@@ -44,15 +43,10 @@ def tile(tmp_path_factory: pytest.TempPathFactory, report: Report) -> Path:
 
 
 @pytest.fixture(scope="module")
-def several(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def several(write_page: WritePage) -> Path:
     """Three kernels with their instructions."""
-    target = tmp_path_factory.mktemp("several") / "merged.html"
     raw = CAPTURES / "fixture_basic.raw.csv"
-    run = run_cli(
-        *("diagnose", str(raw), str(PAGES / "fixture.csv.gz"), "--merge", "--html", str(target))
-    )
-    assert run.returncode in {0, 3}, run.stderr
-    return target
+    return write_page("diagnose", raw, PAGES / "fixture.csv.gz", "--merge", "--html")
 
 
 def panes(page: Page) -> tuple[Locator, Locator]:
@@ -78,14 +72,11 @@ def marked(page: Page) -> tuple[str, int, bool]:
     return found
 
 
-@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_it_stands_beside_the_source_at_the_line_to_blame(
     tile: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ):
     page = open_page(tile, dark=dark)
-    left, right = (each.bounding_box() for each in panes(page))
-    assert left is not None
-    assert right is not None
+    left, right = map(box_of, panes(page))
     assert left["y"] == right["y"]
     assert right["x"] >= left["x"] + left["width"]
     assert right["x"] + right["width"] <= 1280
@@ -122,9 +113,7 @@ def test_a_line_is_chosen_by_a_click_by_keys_and_by_a_link(tile: Path, open_page
 
 def test_on_a_phone_it_stands_below(tile: Path, open_page: OpenPage, axe_violations: AxeViolations):
     page = open_page(tile, width=390)
-    left, right = (each.bounding_box() for each in panes(page))
-    assert left is not None
-    assert right is not None
+    left, right = map(box_of, panes(page))
     assert left["x"] == right["x"]
     assert right["y"] >= left["y"] + left["height"]
     assert not has_horizontal_scroll(page)

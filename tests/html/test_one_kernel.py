@@ -5,45 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import has_horizontal_scroll
-
-from kernelprof.collect.recorded import FOLDER
+from tests.html.support import box_of, has_horizontal_scroll
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
-    from tests.html.conftest import OpenPage, Report
-
-
-@pytest.fixture(scope="module")
-def tile(report: Report) -> Path:
-    return report(FOLDER / "h200" / "03_shared_tile")
-
-
-def bottom(page: Page, selector: str) -> float:
-    box = page.locator(selector).first.bounding_box()
-    assert box is not None
-    return box["y"] + box["height"]
+    from playwright.sync_api import Browser
+    from tests.html.conftest import OpenPage
 
 
 def test_the_answer_needs_no_scrolling(tile: Path, look_at: OpenPage):
     page = look_at(tile)
-    hero = page.locator(".hero").inner_text()
+    told = page.locator(".hero").inner_text()
     for part in (
         "Limited by shared-memory-throughput",
         "86 % busy",
         "about 2.5x as fast (1.50x to 4.2x)",
         "First: Register tiles",
     ):
-        assert part in hero, part
-    assert bottom(page, ".hero") < 450
+        assert part in told, part
+    hero = box_of(page.locator(".hero").first)
+    assert hero["y"] + hero["height"] < 450
     evidence, advice = (
-        page.locator(f".panel:has(> h3:text-is('{title}'))").bounding_box()
+        box_of(page.locator(f".panel:has(> h3:text-is('{title}'))"))
         for title in ("Evidence", "What to do")
     )
-    assert evidence is not None
-    assert advice is not None
     assert evidence["y"] == advice["y"]
     assert advice["x"] > evidence["x"] + evidence["width"]
     assert advice["y"] + 200 < 900
@@ -67,9 +53,7 @@ def test_nothing_at_the_top_is_said_twice_and_few_words_are_bold(tile: Path, loo
         "13 %",
         "86 %",
     ]
-    tools = page.locator(".tools").bounding_box()
-    assert tools is not None
-    assert tools["x"] > 1000
+    assert box_of(page.locator(".tools"))["x"] > 1000
 
 
 def test_the_path_that_limits_is_marked_in_the_memory(tile: Path, look_at: OpenPage):
@@ -118,9 +102,7 @@ def test_the_source_opens_at_the_line_to_blame(tile: Path, open_page: OpenPage):
     page = open_page(tile)
     listing = page.locator("div.code:has(table.source)")
     line = page.locator("tr#kernel-1-line-88")
-    outer, inner = listing.bounding_box(), line.bounding_box()
-    assert outer is not None
-    assert inner is not None
+    outer, inner = box_of(listing), box_of(line)
     assert outer["y"] <= inner["y"] < outer["y"] + outer["height"]
     assert "71 %" in line.inner_text()
 

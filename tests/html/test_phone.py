@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import has_horizontal_scroll
+from tests.html.support import box_of, has_horizontal_scroll
 from tests.support.pages import ROOT, commands
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def test_no_text_runs_into_the_next(name: str, built: Built, look_at: OpenPage) 
 @pytest.mark.parametrize("name", ["comparison", "gate", "ladder-bf16-h200"])
 def test_the_title_has_the_width_of_the_page(name: str, built: Built, look_at: OpenPage) -> None:
     page = look_at(built(name), width=390)
-    title, tools = page.locator("h1").bounding_box(), page.locator(".tools").bounding_box()
-    assert title is not None
-    assert tools is not None
+    title, tools = box_of(page.locator("h1")), box_of(page.locator(".tools"))
     assert title["width"] > 350
     assert title["y"] >= tools["y"] + tools["height"] - 2
 
@@ -71,11 +69,8 @@ def test_the_title_has_the_width_of_the_page(name: str, built: Built, look_at: O
 def test_a_long_text_has_a_line_of_its_own_on_a_card(built: Built, look_at: OpenPage) -> None:
     page = look_at(built("history"), width=390)
     cell = page.locator("table.cards td.broad").first
-    card = cell.locator("xpath=ancestor::tr").bounding_box()
-    box = cell.bounding_box()
-    assert card is not None
-    assert box is not None
-    assert box["width"] > 0.9 * (card["width"] - 30)
+    card = box_of(cell.locator("xpath=ancestor::tr"))
+    assert box_of(cell)["width"] > 0.9 * (card["width"] - 30)
 
 
 def test_numbers_beside_bars_stand_in_one_line(built: Built, look_at: OpenPage) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-import pytest
-
 from kernelprof.collect.recorded import FOLDER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
     from playwright.sync_api import Browser
     from tests.conftest import RunCli
 
@@ -26,7 +25,6 @@ def size(picture: Path) -> tuple[int, int]:
     return width, height
 
 
-@pytest.mark.slow("a browser is started twice for each picture")
 def test_a_report_and_a_comparison_become_pictures(
     run_process: RunCli, browser: Browser, tmp_path: Path
 ):

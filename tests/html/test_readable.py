@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from tests.html.support import (
-    AGAIN,
-    DARK_FIRST,
-    LIGHT_FIRST,
-    has_horizontal_scroll,
-    open_card,
-    screenshot,
-    undrawn_charts,
-)
-from tests.support.few import few
+from tests.html.support import open_card, undrawn_charts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,23 +12,6 @@ if TYPE_CHECKING:
     from tests.html.conftest import AxeViolations, OpenPage
 
 
-@pytest.mark.parametrize("dark", LIGHT_FIRST)
-@pytest.mark.parametrize(
-    "name", few(["single", "unsettled", "many"], "single", "unsettled", why=AGAIN)
-)
-def test_the_accessibility_checker_finds_nothing(
-    request: pytest.FixtureRequest,
-    open_page: OpenPage,
-    axe_violations: AxeViolations,
-    name: str,
-    dark: bool,
-):
-    page = open_page(request.getfixturevalue(name), dark=dark)
-    assert undrawn_charts(page) == []
-    assert axe_violations(page) == []
-
-
-@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_unfolded_parts_are_accessible_too(
     unsettled: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ):
@@ -99,36 +72,3 @@ def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
     link.focus()
     page.keyboard.press("Enter")
     page.locator(f"section.kernel{card} h2").wait_for()
-
-
-@pytest.mark.parametrize(
-    "name",
-    few(["single", "four", "unsettled", "hostile", "many"], "unsettled", "hostile", why=AGAIN),
-)
-def test_nothing_is_wider_than_a_phone(
-    request: pytest.FixtureRequest, open_page: OpenPage, name: str
-):
-    page = open_page(request.getfixturevalue(name), width=390)
-    if name != "single":
-        card = open_card(page, 0)
-        assert undrawn_charts(page, card) == []
-    assert not has_horizontal_scroll(page)
-    screenshot(page, f"phone-{name}")
-
-
-@pytest.mark.parametrize("name", few(["single", "four", "unsettled"], "single", why=AGAIN))
-def test_paper_has_no_controls(request: pytest.FixtureRequest, open_page: OpenPage, name: str):
-    page = open_page(request.getfixturevalue(name), dark=True)
-    assert undrawn_charts(page) == []
-    page.emulate_media(media="print")
-    for control in ("button", "input", "a#download-json"):
-        assert page.locator(control).filter(visible=True).count() == 0, control
-    assert page.locator("h2").filter(visible=True).count() > 0
-    red, green, blue = page.evaluate(
-        """() => getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g)
-            .slice(0, 3).map(Number)"""
-    )
-    transparent = page.evaluate("getComputedStyle(document.body).backgroundColor").endswith(", 0)")
-    assert transparent or min(red, green, blue) > 240
-    assert undrawn_charts(page) == []
-    screenshot(page, f"print-{name}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.html.conftest import HOSTILE
 from tests.html.support import (
     FULL,
-    LIGHT_FIRST,
+    INK,
+    KINDS,
     charts,
     has_horizontal_scroll,
     open_card,
@@ -23,17 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
-    from tests.conftest import RunCli
     from tests.html.conftest import OpenPage
-
-KINDS = {
-    "roofline",
-    "memory",
-    "shares:warps",
-    "shares:pipes",
-    "shares:instructions",
-    "occupancy",
-}
 
 
 def names_shown(page: Page) -> list[str]:
@@ -106,7 +95,6 @@ def test_sizes(single: Path, many: Path):
 # Charts
 
 
-@pytest.mark.parametrize("dark", LIGHT_FIRST)
 def test_one_kernel_has_every_chart_drawn(single: Path, look_at: OpenPage, dark: bool):
     page = look_at(single, dark=dark)
     assert charts(page) >= KINDS
@@ -114,7 +102,6 @@ def test_one_kernel_has_every_chart_drawn(single: Path, look_at: OpenPage, dark:
     screenshot(page, f"single-{'dark' if dark else 'light'}")
 
 
-@pytest.mark.slow("as that of one card, and of hostile names")
 def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPage):
     page = open_page(four)
     assert "overview" in charts(page)
@@ -129,13 +116,12 @@ def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPa
 def test_charts_stay_drawn_when_theme_and_width_change(single: Path, open_page: OpenPage):
     page = open_page(single)
     assert undrawn_charts(page) == []
-    ink = "getComputedStyle(document.querySelector('[data-chart] svg text.tick')).fill"
     page.evaluate(
         "document.querySelectorAll('svg').forEach((svg) => { svg.dataset.same = 'yes'; })"
     )
-    light = page.evaluate(ink)
+    light = page.evaluate(INK)
     page.click("#theme")
-    assert page.evaluate(ink) != light
+    assert page.evaluate(INK) != light
     assert page.locator("[data-chart] svg:not([data-same])").count() == 0, "drawn again"
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(200)
@@ -252,23 +238,6 @@ def test_metrics_can_be_searched(single: Path, open_page: OpenPage):
     assert all("dram__bytes" in text for text in found)
     page.fill(f"{card} details input.filter", "")
     assert rows.count() == before
-
-
-def test_the_json_is_inside_and_can_be_saved(
-    four: Path, open_page: OpenPage, run_cli: RunCli, tmp_path: Path
-):
-    page = open_page(four)
-    embedded = json.loads(page.evaluate("document.getElementById('data').textContent"))
-    expected = json.loads(run_cli("diagnose", str(FULL), "--format", "json").stdout)
-    for kernel in expected["kernels"]:
-        assert kernel["origin"] == str(FULL)
-        kernel["origin"] = FULL.name
-    assert embedded["kernels"] == expected["kernels"]
-    with page.expect_download() as download:
-        page.click("a#download-json")
-    saved = tmp_path / "saved.json"
-    download.value.save_as(saved)
-    assert json.loads(saved.read_text(encoding="utf-8")) == embedded
 
 
 # Safety

@@ -12,6 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from tests.report.blocks import (
+    cells_of,
+    chart_of,
+    charts,
+    every,
+    facts_of,
+    notes_of,
+    section_of,
+    table_of,
+)
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
 from kernelprof.comparison import words
@@ -26,19 +36,7 @@ from kernelprof.model.comparison import (
 from kernelprof.model.snapshot import Inputs, MeasurementSetup
 from kernelprof.report.charts.roofline import Point
 from kernelprof.report.charts.times import NoiseBand
-from kernelprof.report.document import (
-    Bullets,
-    Chart,
-    CodeBlock,
-    Document,
-    Fact,
-    FactList,
-    Note,
-    Section,
-    Table,
-    plain,
-    spans,
-)
+from kernelprof.report.document import Bullets, CodeBlock, Document, Section, plain, spans
 from kernelprof.report.documents import change_tables
 from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
@@ -49,10 +47,8 @@ from kernelprof.report.writers import json as json_writer
 from kernelprof.report.writers.html import diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kernelprof.model.comparison import Comparison, KernelComparison
-    from kernelprof.report.document import Block
+    from kernelprof.report.document import Chart
 
 GEMM = 2 * 2048**3
 """Operations of the GEMM of ``h200_changes``: 2048 in each dimension."""
@@ -66,49 +62,28 @@ def document(found: Comparison, command: str = "") -> Document:
     return documents.document(found, Detail.FULL, command=command)
 
 
-def every(blocks: Iterable[Block]) -> Iterable[Block]:
-    for block in blocks:
-        yield block
-        if isinstance(block, Section):
-            yield from every(block.blocks)
-
-
 def section(page: Document, title: str) -> Section:
-    """The first section whose title begins so."""
-    return next(
-        each
-        for each in every(page.blocks)
-        if isinstance(each, Section) and plain(each.title).startswith(title)
-    )
+    return section_of(page.blocks, title)
 
 
 def chart(page: Document, kind: str) -> Chart:
-    return next(
-        each for each in every(page.blocks) if isinstance(each, Chart) and kind in each.kind
-    )
+    return chart_of(page.blocks, kind)
 
 
 def kinds(page: Document) -> set[str]:
-    found = [each.kind for each in every(page.blocks) if isinstance(each, Chart)]
-    return {kind.partition(":")[0] for kind in found}
+    return {each.kind.partition(":")[0] for each in charts(page.blocks)}
 
 
 def cells(within: Section) -> list[list[str]]:
-    table = next(each for each in every(within.blocks) if isinstance(each, Table))
-    return [[plain(cell.text) for cell in row] for row in table.rows]
+    return cells_of(within.blocks)
 
 
-def notes(page: Document, *, warning: bool) -> list[str]:
-    return [
-        plain(each.text)
-        for each in every(page.blocks)
-        if isinstance(each, Note) and each.warning is warning
-    ]
+def notes(page: Document) -> list[str]:
+    return notes_of(page.blocks, warning=False)
 
 
-def facts(page: Document) -> dict[str, Fact]:
-    found = [each for each in every(page.blocks) if isinstance(each, FactList)]
-    return {fact.label: fact for block in found for fact in block.items}
+def facts(page: Document) -> dict[str, str]:
+    return facts_of(page.blocks)
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +102,8 @@ def test_the_top_has_both_sides(barrier: Document) -> None:
     assert rows["result check"] == ["passed", "passed"]
     assert plain(card.summary).startswith("1.63x slower; more shared-memory wavefronts")
     assert plain(card.title).endswith("1.63x slower")
-    assert plain(facts(barrier)["Timed"].lines[0]) == "20 launches each, by CUDA events"
-    assert plain(facts(barrier)["Time"].lines[0]).startswith("1.63x slower: 1.85 ms to 3.01 ms")
+    assert facts(barrier)["Timed"] == "20 launches each, by CUDA events"
+    assert facts(barrier)["Time"].startswith("1.63x slower: 1.85 ms to 3.01 ms")
 
 
 def test_every_launch_is_a_row_in_its_order(barrier: Document) -> None:
@@ -158,7 +133,7 @@ def test_what_counts_as_noise_is_shown_where_the_sides_are_near() -> None:
     middle = median(taken("walk", "1").kernels[0].events_ns) * 1e-9
     assert noise.low == pytest.approx(middle * 0.995)
     assert noise.high == pytest.approx(middle * 1.005)
-    assert any("grey is what counts as noise" in each for each in notes(page, warning=False))
+    assert any("grey is what counts as noise" in each for each in notes(page))
 
 
 def test_counters_are_marked_in_words(barrier: Document) -> None:
@@ -187,7 +162,7 @@ def test_points_are_operations_over_bytes_on_both_sides(barrier: Document) -> No
 
 
 def test_limits_are_told_once(barrier: Document) -> None:
-    (note,) = (each for each in notes(barrier, warning=False) if each.startswith("Hollow"))
+    (note,) = (each for each in notes(barrier) if each.startswith("Hollow"))
     assert note.count("Limits:") == 1
     assert note.count("FP32 operations") == 1
     limits = note[note.index("Limits:") :].partition(".")[0]
@@ -203,7 +178,7 @@ def test_limits_are_told_once(barrier: Document) -> None:
 )
 def test_without_points_it_says_why(before: str, after: str, reason: str) -> None:
     found = section(page_of(before, after), "Roofline")
-    (note,) = (plain(each.text) for each in found.blocks if isinstance(each, Note))
+    (note,) = notes_of(found.blocks)
     assert any(each in note for each in reason.split("|"))
 
 
@@ -212,8 +187,8 @@ def test_two_gpus_have_no_common_roofline() -> None:
     new = replace(new, machine=structs.replace(new.machine, gpu="NVIDIA B200"))
     page = document(compare(old, new))
     assert kinds(page) == {"states"}
-    assert any("different limits" in each for each in notes(page, warning=False))
-    assert plain(facts(page)["Time"].lines[0]).startswith(
+    assert any("different limits" in each for each in notes(page))
+    assert facts(page)["Time"].startswith(
         "times not comparable (another GPU (NVIDIA H200 before, NVIDIA B200 after))"
     )
     rows = cells(section(page, "Where this comes from"))
@@ -223,10 +198,7 @@ def test_two_gpus_have_no_common_roofline() -> None:
 def test_without_counters_of_arithmetic_there_is_no_roofline() -> None:
     page = document(comparison(slower("kernel")))
     assert "roofline" not in kinds(page)
-    assert any(
-        each.endswith("which are not known before and after.")
-        for each in notes(page, warning=False)
-    )
+    assert any(each.endswith("which are not known before and after.") for each in notes(page))
 
 
 def test_warp_states_are_parts_of_the_same_time(barrier: Document) -> None:
@@ -250,9 +222,7 @@ def test_several_kinds_of_change_are_a_note() -> None:
         notes=("other",),
     )
     page = document(comparison(kernel))
-    other, several = map(plain, facts(page)["Note"].lines)
-    assert other == "other"
-    assert several.startswith("2 kinds of change at once (source, defines): ")
+    assert facts(page)["Note"].startswith("other 2 kinds of change at once (source, defines): ")
 
 
 def test_what_changed_in_the_inputs_is_a_row() -> None:
@@ -271,7 +241,7 @@ def test_kernels_of_one_side_are_listed() -> None:
     assert both[:5] == ["both", "2 µs", "4 µs", "2.0x slower", "l1-throughput → memory-latency"]
     assert vanished[:5] == ["gone", "2 µs", "-", "vanished", "l1-throughput"]
     assert appeared[:5] == ["new", "-", "4 µs", "appeared", "memory-latency"]
-    (table,) = (each for each in overview.blocks if isinstance(each, Table))
+    table = table_of(overview.blocks)
     assert [row[0].tip for row in table.rows] == [
         f"{name}, grid 64x64, block 16x16, 20 launches" for name in ("both", "gone", "new")
     ]
@@ -390,7 +360,7 @@ def test_bars_of_percentages_have_a_whole_and_others_the_larger_side() -> None:
         MetricChange("dram_bandwidth", "byte/s", 1e9, 4e9, None),
     )
     found = section(document(comparison(slower("kernel", metrics=metrics))), "Metrics that")
-    table = next(each for each in found.blocks if isinstance(each, Table))
+    table = table_of(found.blocks)
     bars = [[cell.bar.fill for cell in row if cell.bar is not None] for row in table.rows]
     assert bars == [[0.25, 0.75], [0.25, 1.0]]
     rows = cells(found)
@@ -460,9 +430,8 @@ def test_amounts_of_a_specification_that_are_none() -> None:
 def test_any_comparison_has_a_page(found: list[KernelComparison], note: str) -> None:
     page = document(comparison(*found, notes=(note,)), note)
     json.loads(page.data)
-    for each in every(page.blocks):
-        if isinstance(each, Chart):
-            json.dumps(each.rows, allow_nan=False)
+    for each in charts(page.blocks):
+        json.dumps(each.rows, allow_nan=False)
     text = html.write(page)
     assert text.count("<h1>") == 1
     text.encode("utf-8")
@@ -479,7 +448,7 @@ def test_an_architecture_that_is_no_number() -> None:
         )
     )
     assert "roofline" in kinds(page)
-    assert not any("FP32 peak" in each for each in notes(page, warning=False))
+    assert not any("FP32 peak" in each for each in notes(page))
 
 
 def test_a_side_without_times_says_so() -> None:
@@ -491,4 +460,4 @@ def test_a_side_without_times_says_so() -> None:
     page = document(comparison(kernel))
     (card,) = (each for each in page.blocks if isinstance(each, Section) and each.anchor)
     assert cells(card)[0] == ["time", "not known", "4 µs"]
-    assert plain(facts(page)["Time"].lines[0]).endswith("(one side has no time)")
+    assert facts(page)["Time"].endswith("(one side has no time)")

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE, ROLLED, TILE, timing
+from tests.report.blocks import chart_of
 
 from kernelprof.analysis.metrics.architectures import fp32_lanes
 from kernelprof.ladder.product import Product
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Surroundings, Trouble, peak_gflops
 from kernelprof.report.charts import draw
-from kernelprof.report.document import Chart, Section
 from kernelprof.report.documents.ladder import document
 from kernelprof.report.writers import html, markdown
 
@@ -105,22 +105,12 @@ def test_rates_have_one_unit_that_fits_the_largest(
 
 def test_the_bars_have_the_unit_of_the_table() -> None:
     climb = replace(CLIMB, rungs=(NAIVE, replace(COALESCED, timing=timing(1e4))))
-    (chart,) = (
-        block
-        for section in document(climb).blocks
-        if isinstance(section, Section)
-        for block in section.blocks
-        if isinstance(block, Chart) and block.kind.startswith("climb")
-    )
+    chart = chart_of(document(climb).blocks, "climb")
     assert chart.kind == "climb:tflops"
     assert chart.label.startswith("TFLOP/s of each rung")
     assert [row.rate for row in chart.rows] == [0.25, 200, 2, 2.56]
-    assert [row.text.partition(":")[0] for row in chart.rows] == [
-        "0.25",
-        "200",
-        "cuBLAS 2",
-        "FP32 peak 2.56",
-    ]
+    texts = [row.text.partition(":")[0] for row in chart.rows]
+    assert texts == ["0.25", "200", "cuBLAS 2", "FP32 peak 2.56"]
     assert ">TFLOP/s<" in draw(chart.kind, chart.rows)
     assert ">GFLOP/s<" in draw("climb", ())
     assert 'data-chart="climb:tflops"' in html.write(document(climb))

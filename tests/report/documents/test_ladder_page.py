@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.ladder.samples import CLIMB, COALESCED, NAIVE, TILE, timing
+from tests.report.blocks import facts_of
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
@@ -16,7 +17,7 @@ from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Trouble, from_json
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
-from kernelprof.report.document import Cell, Chart, Document, FactList, Note, Section, Table, plain
+from kernelprof.report.document import Cell, Chart, Document, Note, Section, Table, plain
 from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.documents.ladder import document, headline
 from kernelprof.report.documents.ladder_parts import Card, card, way_up
@@ -56,11 +57,6 @@ def rung_of(page: Document, number: int) -> Section:
     return next(each for each in sections(page).values() if each.anchor == f"rung-{number}")
 
 
-def facts_of(section: Section) -> dict[str, str]:
-    facts = next(each for each in section.blocks if isinstance(each, FactList))
-    return {fact.label: "".join(map(plain, fact.lines)) for fact in facts.items}
-
-
 def chart_of(page: Document, title: str) -> tuple[Any, ...]:
     (chart,) = sections(page)[title].blocks
     assert isinstance(chart, Chart)
@@ -96,7 +92,7 @@ def test_the_sentence_at_the_top(page: Document, raw: dict[str, Any]) -> None:
         f"That is {slowest / fastest:.0f}x as fast. 9 of the rungs lead up, each changing one "
         "thing in the one before; the other 4 are variants to compare with."
     )
-    facts = facts_of(top)
+    facts = facts_of(top.blocks)
     assert facts["Problem"] == "FP32, M = N = K = 4096"
     rate = 2 * 4096**3 / fastest
     assert facts["Its rate"].startswith(f"{rate:,.0f} GFLOP/s, {rate / 669.0816:.0f} % of the FP32")
@@ -112,7 +108,7 @@ def test_every_rung_has_its_figures(page: Document, raw: dict[str, Any]) -> None
         assert row["time"].sort == found["timing"]["median_ns"]
         assert row["GFLOP/s"].sort == pytest.approx(rate)
         assert row["of cuBLAS"].sort == pytest.approx(rate / ceiling)
-        assert facts_of(rung_of(page, number))["Of the FP32 peak"] == share(rate / 66_908.16)
+        assert facts_of(rung_of(page, number).blocks)["Of the FP32 peak"] == share(rate / 66_908.16)
         assert plain(row["verdict"].text) == found["full"]["said"]["bottleneck"]
         assert row["expected gain"].sort == found["full"]["said"]["gain"]
     times = [found["timing"]["median_ns"] for found in raw["rungs"]]
@@ -202,11 +198,8 @@ def test_a_rung_that_failed() -> None:
     assert plain(note.text) == "no capture"
     assert plain(rung.summary) == "failed: the result is wrong"
     last = table_of(page)[2]
-    assert [plain(last[name].text) for name in ("verdict", "time", "GFLOP/s")] == [
-        "failed",
-        "-",
-        "-",
-    ]
+    shown = [plain(last[name].text) for name in ("verdict", "time", "GFLOP/s")]
+    assert shown == ["failed", "-", "-"]
     assert headline(CLIMB) == "From 8 ms to 2 ms over 3 rungs: 50 % of cuBLAS."
     assert plain(page.blocks[0].blocks[0].text) == "That is 4.0x as fast. 1 rung failed."
     assert bars(page)[2].rate is None

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.report.blocks import cells_of, every, facts_of, section_of, sections
+
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.document import (
     Bullets,
@@ -29,11 +31,9 @@ from kernelprof.report.figures.roofline import Roofline, roofline
 from kernelprof.report.figures.roofline import count as count_flops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.report.document import Block, Document
+    from kernelprof.report.document import Document
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class Card:
     @property
     def facts(self) -> dict[str, str]:
         """The facts of the answer."""
-        return facts_of(self.section.blocks)
+        return facts_of(each for each in self.section.blocks if isinstance(each, FactList))
 
     @property
     def advice(self) -> dict[str, str]:
         """What to do about the verdict."""
         undecided = "What would settle it" in self.titles
         part = self.part("What would settle it" if undecided else "What to do")
-        return facts_of(blocks(part.blocks))
+        return facts_of(part.blocks)
 
     @property
     def texts(self) -> list[str]:
@@ -92,21 +92,13 @@ class Card:
     @property
     def metrics(self) -> dict[str, tuple[str, str, str]]:
         """Value, unit and meaning of all metrics by name."""
-        (table,) = next(
-            each for each in self.section.blocks if is_section(each, "All metrics")
-        ).blocks  # type: ignore[union-attr]
-        assert isinstance(table, Table)
-        return {
-            plain(name.text): (plain(value.text), plain(unit.text), plain(meaning.text))
-            for name, value, unit, meaning in table.rows
-        }
+        rows = cells_of([section_of(self.section.blocks, "All metrics")])
+        return {name: (value, unit, meaning) for name, value, unit, meaning in rows}
 
     @property
     def source(self) -> Section | None:
-        return next(
-            (each for each in self.section.blocks if is_section(each, "Source")),  # type: ignore[misc]
-            None,
-        )
+        own = [each for each in self.section.blocks if isinstance(each, Section)]
+        return next((each for each in own if plain(each.title).startswith("Source")), None)
 
 
 @dataclass(frozen=True)
@@ -123,20 +115,12 @@ class Page:
 
     @property
     def provenance(self) -> dict[str, str]:
-        last = self.document.blocks[-1]
-        assert isinstance(last, Section)
-        hashes = facts_of(each for part in sections(last.blocks) for each in part.blocks)
-        return facts_of(last.blocks) | hashes
+        return facts_of(self.document.blocks[-1:])
 
     @property
     def commands(self) -> list[str]:
-        last = self.document.blocks[-1]
-        assert isinstance(last, Section)
-        return [each.text for each in blocks(last.blocks) if isinstance(each, CodeBlock)]
-
-
-def is_section(block: Block, title: str) -> bool:
-    return isinstance(block, Section) and plain(block.title).startswith(title)
+        last = every(self.document.blocks[-1:])
+        return [each.text for each in last if isinstance(each, CodeBlock)]
 
 
 def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) -> Page:
@@ -193,35 +177,10 @@ def card_of(page: Page, launch: str) -> Card:
     return next(card for card in page.kernels if launch in card.kernel.ids)
 
 
-def blocks(found: Iterable[Block]) -> Iterable[Block]:
-    """All blocks, those in sections as well."""
-    for each in found:
-        yield each
-        if isinstance(each, Section):
-            yield from blocks(each.blocks)
-
-
-def sections(found: Iterable[Block]) -> list[Section]:
-    return [each for each in blocks(found) if isinstance(each, Section)]
-
-
-def notes(section: Section) -> list[Note]:
-    return [each for each in blocks(section.blocks) if isinstance(each, Note)]
-
-
-def facts_of(found: Iterable[Block]) -> dict[str, str]:
-    return {
-        fact.label: " ".join(plain(line) for line in fact.lines)
-        for each in found
-        if isinstance(each, FactList)
-        for fact in each.items
-    }
-
-
 def text_of(document: Document) -> str:
     """Every text of a document."""
     parts = [document.title, document.origin, document.data]
-    for each in blocks(document.blocks):
+    for each in every(document.blocks):
         match each:
             case Section():
                 parts += [plain(each.title), plain(each.summary)]
@@ -244,7 +203,7 @@ def text_of(document: Document) -> str:
 def check(page: Page) -> None:
     """What holds for every page: plain JSON without NaN, and shares that are shares."""
     json.loads(page.document.data)
-    for each in blocks(page.document.blocks):
+    for each in every(page.document.blocks):
         if isinstance(each, Chart):
             json.dumps(each.rows, allow_nan=False)
             for row in each.rows:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.report.html_views.helpers import blocks, notes, page_of
+from tests.report.blocks import every, notes_of
+from tests.report.html_views.helpers import page_of
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.capture import shares
@@ -67,7 +68,7 @@ def _shares(source: Section) -> tuple[tuple[int, float], ...]:
     """The marked lines."""
     return tuple(
         share
-        for each in blocks(source.blocks)
+        for each in every(source.blocks)
         if isinstance(each, CodeBlock)
         for share in each.shares
     )
@@ -78,7 +79,7 @@ def _hottest(source: Section) -> list[str]:
 
 
 def _note(source: Section) -> str:
-    return " ".join(plain(each.text) for each in notes(source))
+    return " ".join(notes_of(source.blocks))
 
 
 def _rows(text: str) -> list[tuple[str, str, str]]:
@@ -159,7 +160,7 @@ def test_samples_that_are_elsewhere_are_no_marks(
 
 def test_a_source_without_its_text_has_no_marks(tile_hot: dict[str, dict[int, float]]) -> None:
     source = _source(_page(None, tile_hot))
-    assert not any(isinstance(each, CodeBlock) for each in blocks(source.blocks))
+    assert not any(isinstance(each, CodeBlock) for each in every(source.blocks))
     assert (_shares(source), _hottest(source)) == ((), [])
 
 

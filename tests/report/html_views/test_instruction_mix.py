@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.report.html_views.helpers import blocks, page_of
+from tests.report.blocks import every
+from tests.report.html_views.helpers import page_of
 from tests.support.captures import CAPTURES, PAIRS, RECORDED
 
 from kernelprof.model.sampled import from_bytes
@@ -117,7 +118,7 @@ def test_samples_alone_make_no_mix() -> None:
 
 def _chart(folder: Path) -> tuple[Chart, tuple[str, ...]]:
     page = page_of(read_capture(folder))
-    found = list(blocks(page.document.blocks))
+    found = list(every(page.document.blocks))
     (chart,) = (e for e in found if isinstance(e, Chart) and e.kind == "shares:instructions")
     return chart, tuple(str(each.text) for each in found if isinstance(each, Paragraph))
 

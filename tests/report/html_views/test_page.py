@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.report.html_views.helpers import blocks, card_of, check, facts_of, notes, page_of
+from tests.report.blocks import every, facts_of, notes_of
+from tests.report.html_views.helpers import card_of, check, page_of
 from tests.support.few import one_in
 
 from kernelprof.analysis.metrics.catalogue import catalogue
@@ -20,7 +21,7 @@ from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.model.manifest import CompilerWarning
-from kernelprof.report.document import Chart, CodeBlock, plain
+from kernelprof.report.document import Chart, CodeBlock
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.verdict import summarize
 from kernelprof.report.figures.multiprocessor import EXPLAINED
@@ -87,7 +88,7 @@ def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
     assert card.instructions == ()
     assert card.roofline is None
     assert card.memory is None
-    kinds = {each.kind for each in blocks(card.section.blocks) if isinstance(each, Chart)}
+    kinds = {each.kind for each in every(card.section.blocks) if isinstance(each, Chart)}
     assert kinds == {"occupancy"}
     assert card.facts["time"] == "17.65 ms with the profiler"
     assert card.occupancy is not None
@@ -107,7 +108,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
     for card in open_:
         command, _ = (
             each
-            for each in blocks(card.part("What would settle it").blocks)
+            for each in every(card.part("What would settle it").blocks)
             if isinstance(each, CodeBlock)
         )
         assert command.copy
@@ -193,10 +194,10 @@ def test_the_source_has_its_specification_and_hot_lines(
     )
     source = page.kernels[0].source
     assert source is not None
-    (listing,) = (each for each in blocks(source.blocks) if isinstance(each, CodeBlock))
+    (listing,) = (each for each in every(source.blocks) if isinstance(each, CodeBlock))
     assert listing.shares == ((2, 0.25), (3, 0.75))
-    assert "differs" in plain(notes(source)[0].text)
-    facts = facts_of(blocks(source.blocks))
+    assert "differs" in notes_of(source.blocks)[0]
+    facts = facts_of(source.blocks)
     assert facts["sizes"] == "M = 4,096, N = 4,096, K = 4,096"
     assert facts["arguments"].startswith(
         "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "
@@ -245,7 +246,7 @@ def test_the_table_holds_every_column_of_a_few_kernels(naive_folder: Path) -> No
 
 def test_the_table_of_many_kernels_holds_what_is_known(series: Page) -> None:
     check(series)
-    assert "holds every column" in plain(notes(series.document.blocks[-1])[0].text)  # type: ignore[arg-type]
+    assert "holds every column" in notes_of(series.document.blocks[-1:])[0]
     assert all(meaning for card in series.kernels for *_, meaning in card.metrics.values())
 
 

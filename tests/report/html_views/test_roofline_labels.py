@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.report.html_views.helpers import blocks, page_of
+from tests.report.blocks import every
+from tests.report.html_views.helpers import page_of
 from tests.support.captures import CAPTURES
 
 import kernelprof
@@ -55,7 +56,7 @@ def _document(name: str) -> Document:
 
 @cache
 def _rooflines(name: str) -> tuple[Sequence[Row], ...]:
-    found = blocks(_document(name).blocks)
+    found = every(_document(name).blocks)
     return tuple(each.rows for each in found if isinstance(each, Chart) and each.kind == "roofline")
 
 
