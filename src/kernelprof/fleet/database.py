@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof.errors import InputError, KernelprofError, UsageError
 from kernelprof.fleet.columns import HEAVY, LIGHT, SCHEMA_VERSION, schema
+from kernelprof.fleet.results import FleetTable
 from kernelprof.fleet.store import Damaged, package
 from kernelprof.locks import held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kernelprof.fleet.results import Heading
     from kernelprof.fleet.store import FleetStore
 
 _T = TypeVar("_T")
@@ -172,6 +174,7 @@ class StoreConnection:
     """A connection with the view ``kernels``; ``warnings`` name the files that are not in it."""
 
     connection: Any
+    shown: str
     root: str
     local: bool
     index: str
@@ -182,6 +185,18 @@ class StoreConnection:
         """The rows that a query of ours gives."""
         rows: list[tuple[Any, ...]] = self.connection.execute(sql, list(values)).fetchall()
         return rows
+
+    def table(
+        self,
+        question: str,
+        title: str,
+        columns: tuple[Heading, ...],
+        rows: Iterable[Sequence[Any]],
+        notes: Iterable[str] = (),
+    ) -> FleetTable:
+        """Rows of DuckDB as the answer to a question, of plain values."""
+        values = tuple(tuple(map(_to_json_value, row)) for row in rows)
+        return FleetTable(question, self.shown, title, columns, values, tuple(notes), self.warnings)
 
 
 def query_store(
@@ -253,6 +268,7 @@ def _connect_views(
         connection.execute(_KERNELS.format(_escape(index)))
         yield StoreConnection(
             connection,
+            store.backend.shown,
             store.backend.path(""),
             store.backend.local,
             index,
@@ -299,14 +315,13 @@ def _storage_error(error: Exception) -> UsageError:
     )
 
 
-def plain(value: Any) -> Any:
-    """A value of DuckDB as one of JSON."""
+def _to_json_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): _to_json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [_to_json_value(each) for each in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

@@ -1,7 +1,7 @@
 """The usual questions to a store, each as a table.
 
 A **series** is repeated measurements of one kernel on one GPU, with one name, one set of sizes and
-defines and, where it is no kernel of a source, one launch configuration. Pointed captures that
+defines and, where it is no kernel of a source, one launch configuration. Recorded captures that
 stand in for measurements are never in one series with those.
 """
 
@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from importlib import import_module
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.comparison.times import LEAST_FLOOR, time_change
 from kernelprof.errors import UsageError
 from kernelprof.fleet.columns import SERIES, UNITS
-from kernelprof.fleet.database import plain, query_store, run_sql
-from kernelprof.fleet.results import FleetTable, Heading
+from kernelprof.fleet.database import query_store, run_sql
+from kernelprof.fleet.results import Heading
 from kernelprof.fleet.store import package
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
@@ -25,17 +25,16 @@ from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.snapshot import EVENTS, KernelSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from kernelprof.fleet.database import StoreConnection
+    from kernelprof.fleet.results import FleetTable
     from kernelprof.fleet.store import FleetStore
 
     Point = dict[str, Any]
     Row = tuple[Any, ...]
-    Answer = tuple[tuple[Heading, ...], list[Row], list[str]]
-
-_T = TypeVar("_T")
+    Answer = tuple[list[Row], list[str]]
 
 
 def series_sql(called: str) -> str:
@@ -88,15 +87,12 @@ class QueryFilters:
             values.append(f"{self.since}")
         return " ".join(conditions), values
 
-    def first(self, rows: list[_T]) -> list[_T]:
-        """As many rows as are wanted."""
-        return rows[: self.limit] if self.limit else rows
-
-    def note(self, rows: int, what: str) -> list[str]:
-        """What is said where not all rows are shown."""
-        if not self.limit or rows <= self.limit:
-            return []
-        return [f"The first {self.limit:,} of {rows:,} {what}; --limit 0 shows all."]
+    def limited(self, rows: list[Row], what: str) -> tuple[list[Row], list[str]]:
+        """As many rows as are wanted, and what is reported where those are not all."""
+        if not self.limit or len(rows) <= self.limit:
+            return rows, []
+        note = f"The first {self.limit:,} of {len(rows):,} {what}; --limit 0 shows all."
+        return rows[: self.limit], [note]
 
 
 _AT_ONCE: Final = 20
@@ -109,13 +105,9 @@ _POINT: Final = (
 _MOMENT: Final = "struct_pack(created, round)"
 
 
-def regressed(store: StoreConnection, filters: QueryFilters) -> tuple[list[Row], int, int]:
-    """Return the regressions, largest loss of time first, and how many more series took longer.
-
-    Those are counted that were examined, and those that were not. The newest measurement is
-    compared with the last one before ``since``, or with the first.
-    """
-    # The statistics of a comparison load for as long as DuckDB reads.
+def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
+    # The largest loss of time first. The newest measurement is compared with the last one before
+    # `since`, or with the first. The statistics of a comparison load for as long as DuckDB reads.
     Thread(target=import_module, args=("scipy.stats",), daemon=True).start()
     where, values = filters.sql(dated=False)
     store.connection.execute(
@@ -142,23 +134,42 @@ def regressed(store: StoreConnection, filters: QueryFilters) -> tuple[list[Row],
     )
     slower: list[Row] = []
     tried = 0
-    for index in range(0, len(candidates), _AT_ONCE):
+    for (series, first, last), times in _with_times(store, candidates):
         if filters.limit and len(slower) >= filters.limit:
             break
-        some = candidates[index : index + _AT_ONCE]
-        times = _times(store, some)
-        for series, first, last in some:
-            if filters.limit and len(slower) >= filters.limit:
-                break
-            tried += 1
-            before, after = (
-                _snapshot(series, point, times.get(_series_in_file(series, point), ()))
-                for point in (first, last)
-            )
-            change = time_change(before, after, _incomparable(first, last))
-            if change.outcome is TimeOutcome.SLOWER and change.ratio is not None:
-                slower.append(_regression(store, series, first, last, change.ratio))
-    return slower, tried - len(slower), len(candidates) - tried
+        tried += 1
+        before, after = (
+            _snapshot(series, point, times.get((series["id"], point["file"]), ()))
+            for point in (first, last)
+        )
+        change = time_change(before, after, _incomparable(first, last))
+        if change.outcome is TimeOutcome.SLOWER and change.ratio is not None:
+            slower.append(_regression(store, series, first, last, change.ratio))
+    notes = []
+    if within := tried - len(slower):
+        notes.append(f"{within:,} more took longer, within the noise or measured otherwise.")
+    if others := len(candidates) - tried:
+        notes.append(f"{others:,} more took longer and were not looked at; --limit 0 looks at all.")
+    return slower, notes
+
+
+def _with_times(
+    store: StoreConnection, candidates: list[Row]
+) -> Iterator[tuple[Row, dict[tuple[int, str], tuple[float, ...]]]]:
+    # Each candidate with the times of its series, by series and file
+    for at in range(0, len(candidates), _AT_ONCE):
+        some = candidates[at : at + _AT_ONCE]
+        files = sorted({store.root + each["file"] for _, *ends in some for each in ends})
+        rows = store.rows(
+            f"select {series_sql('series')}, hash(series), filename, times_ns "
+            "from read_parquet(?, hive_partitioning = false, filename = true)",
+            [files],
+        )
+        times = {
+            (id_, file.removeprefix(store.root)): tuple(each or ()) for _, id_, file, each in rows
+        }
+        for candidate in some:
+            yield candidate, times
 
 
 def _regression(
@@ -189,26 +200,6 @@ def _incomparable(first: Point, last: Point) -> str | None:
     if first["timed_by"] != EVENTS and first["ncu"] != last["ncu"]:
         return f"Nsight Compute {first['ncu']} then and {last['ncu']} now"
     return None
-
-
-def _times(
-    store: StoreConnection, candidates: list[Row]
-) -> dict[tuple[object, ...], tuple[float, ...]]:
-    files = sorted({store.root + each["file"] for _, *ends in candidates for each in ends})
-    rows = store.connection.execute(
-        f"select {series_sql('series')}, filename, times_ns "
-        "from read_parquet(?, hive_partitioning = false, filename = true)",
-        [files],
-    ).fetchall()
-    return {
-        _series_in_file(series, {"file": file.removeprefix(store.root)}): tuple(times or ())
-        for series, file, times in rows
-    }
-
-
-def _series_in_file(series: Point, point: Point) -> tuple[object, ...]:
-    # What finds a series in a file
-    return (*(value for name, value in series.items() if name != "id"), point["file"])
 
 
 def _snapshot(series: Point, point: Point, times: tuple[float, ...]) -> KernelSnapshot:
@@ -245,12 +236,6 @@ def _find_start(
     return begun
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    title: str
-    answer: Callable[[StoreConnection, QueryFilters], Answer]
-
-
 def ask(
     store: FleetStore, question: str, filters: QueryFilters, *, cached: bool = True
 ) -> FleetTable:
@@ -264,16 +249,8 @@ def ask(
     filters = _check_filters(filters)
 
     def answer(connection: StoreConnection) -> FleetTable:
-        columns, rows, notes = chosen.answer(connection, filters)
-        return FleetTable(
-            question,
-            chosen.title,
-            columns,
-            tuple(tuple(map(plain, row)) for row in rows),
-            tuple(notes),
-            store=store.backend.shown,
-            warnings=connection.warnings,
-        )
+        rows, notes = chosen.answer(connection, filters)
+        return connection.table(question, chosen.title, chosen.columns, rows, notes)
 
     return query_store(store, answer, cached=cached)
 
@@ -309,35 +286,12 @@ def ask_sql(store: FleetStore, sql: str, limit: int, *, cached: bool = True) -> 
     """The answer to a query in SQL, of which ``limit`` rows are kept, 0 for all."""
 
     def answer(connection: StoreConnection) -> FleetTable:
-        names, rows = run_sql(connection, sql)
-        notes = []
-        if limit and len(rows) > limit:
-            notes.append(f"The first {limit:,} of {len(rows):,} rows; --limit 0 shows all.")
-            rows = rows[:limit]
-        return FleetTable(
-            "sql",
-            "What the query gives",
-            tuple(map(Heading, names)),
-            tuple(tuple(map(plain, row)) for row in rows),
-            tuple(notes),
-            store=store.backend.shown,
-            warnings=connection.warnings,
-        )
+        names, every_row = run_sql(connection, sql)
+        rows, notes = QueryFilters(limit=limit).limited(every_row, "rows")
+        columns = tuple(map(Heading, names))
+        return connection.table("sql", "What the query gives", columns, rows, notes)
 
     return query_store(store, answer, cached=cached)
-
-
-def _heading(column: str, title: str) -> Heading:
-    return Heading(column, UNITS[column], title)
-
-
-_WHO: Final = (
-    _heading("kernel", "Kernel"),
-    _heading("name", "Of"),
-    Heading("parameters", title="Sizes and defines"),
-    _heading("gpu", "GPU"),
-)
-_RECORDED_HEADING: Final = _heading("recorded", "Pointed")
 
 
 def _potential(store: StoreConnection, filters: QueryFilters) -> Answer:
@@ -358,17 +312,7 @@ def _potential(store: StoreConnection, filters: QueryFilters) -> Answer:
         """,
         values,
     )
-    columns = (
-        *_WHO,
-        _heading("created", "Newest"),
-        Heading("total_ns", "ns", "Time of all launches"),
-        Heading("verdict", title="Verdict"),
-        _heading("confidence", "Confidence"),
-        _heading("gain", "Estimated gain"),
-        Heading("saved_ns", "ns", "Could save"),
-        _RECORDED_HEADING,
-    )
-    return columns, filters.first(rows), filters.note(len(rows), "kernels")
+    return filters.limited(rows, "kernels")
 
 
 def _sweep(store: StoreConnection, filters: QueryFilters) -> Answer:
@@ -395,44 +339,7 @@ def _sweep(store: StoreConnection, filters: QueryFilters) -> Answer:
         """,
         values,
     )
-    columns = (
-        _heading("kernel", "Kernel"),
-        _heading("name", "Of"),
-        _heading("sizes", "Sizes"),
-        _heading("gpu", "GPU"),
-        Heading("variants", title="Variants"),
-        _heading("defines", "Fastest"),
-        _heading("time_ns", "Time"),
-        Heading("verdict", title="Verdict"),
-        Heading("slowest", "factor", "Slowest takes"),
-        Heading("second", "json", "Second"),
-        Heading("second_takes", "factor", "Second takes"),
-        _heading("created", "Newest"),
-        _RECORDED_HEADING,
-    )
-    return columns, filters.first(rows), filters.note(len(rows), "sweeps")
-
-
-def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
-    rows, within, others = regressed(store, filters)
-    columns = (
-        *_WHO,
-        Heading("before_ns", "ns", "Before"),
-        Heading("after_ns", "ns", "Now"),
-        Heading("ratio", "factor", "Takes"),
-        Heading("since", "date", "Since"),
-        _heading("commit", "Commit"),
-        Heading("verdict_before", title="Verdict before"),
-        Heading("verdict", title="Verdict now"),
-        Heading("newest", "date", "Newest"),
-        _RECORDED_HEADING,
-    )
-    notes = []
-    if within:
-        notes.append(f"{within:,} more took longer, within the noise or measured otherwise.")
-    if others:
-        notes.append(f"{others:,} more took longer and were not looked at; --limit 0 looks at all.")
-    return columns, rows, notes
+    return filters.limited(rows, "sweeps")
 
 
 _PARAMETERS: Final = (
@@ -442,8 +349,73 @@ _PARAMETERS: Final = (
 _RECORDED: Final = "case when {of}recorded then true end"
 """True of recorded captures; of measurements nothing, so that their tables lack the column."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    title: str
+    columns: tuple[Heading, ...]
+    answer: Callable[[StoreConnection, QueryFilters], Answer]
+
+
+def _heading(column: str, title: str) -> Heading:
+    return Heading(column, UNITS[column], title)
+
+
+_KERNEL: Final = (_heading("kernel", "Kernel"), _heading("name", "Of"))
+_WHO: Final = (
+    *_KERNEL,
+    Heading("parameters", title="Sizes and defines"),
+    _heading("gpu", "GPU"),
+)
+_RECORDED_HEADING: Final = _heading("recorded", "Recorded")
+
 QUESTIONS: Final = {
-    "regressions": _Question("What got slower, and since when", _regressions),
-    "potential": _Question("What could be saved, by kernel", _potential),
-    "sweep": _Question("The fastest parameters of each sweep", _sweep),
+    "regressions": _Question(
+        "What got slower, and since when",
+        (
+            *_WHO,
+            Heading("before_ns", "ns", "Before"),
+            Heading("after_ns", "ns", "Now"),
+            Heading("ratio", "factor", "Takes"),
+            Heading("since", "date", "Since"),
+            _heading("commit", "Commit"),
+            Heading("verdict_before", title="Verdict before"),
+            Heading("verdict", title="Verdict now"),
+            Heading("newest", "date", "Newest"),
+            _RECORDED_HEADING,
+        ),
+        _regressions,
+    ),
+    "potential": _Question(
+        "What could be saved, by kernel",
+        (
+            *_WHO,
+            _heading("created", "Newest"),
+            Heading("total_ns", "ns", "Time of all launches"),
+            Heading("verdict", title="Verdict"),
+            _heading("confidence", "Confidence"),
+            _heading("gain", "Estimated gain"),
+            Heading("saved_ns", "ns", "Could save"),
+            _RECORDED_HEADING,
+        ),
+        _potential,
+    ),
+    "sweep": _Question(
+        "The fastest parameters of each sweep",
+        (
+            *_KERNEL,
+            _heading("sizes", "Sizes"),
+            _heading("gpu", "GPU"),
+            Heading("variants", title="Variants"),
+            _heading("defines", "Fastest"),
+            _heading("time_ns", "Time"),
+            Heading("verdict", title="Verdict"),
+            Heading("slowest", "factor", "Slowest takes"),
+            Heading("second", "json", "Second"),
+            Heading("second_takes", "factor", "Second takes"),
+            _heading("created", "Newest"),
+            _RECORDED_HEADING,
+        ),
+        _sweep,
+    ),
 }

@@ -5,20 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.fleet.database import plain, query_store
+from kernelprof.fleet.database import query_store
 from kernelprof.fleet.executor import Call, Executor, GpuDevice
 from kernelprof.fleet.jobs import identify_jobs
 from kernelprof.fleet.query import outdated
-from kernelprof.fleet.results import (
-    Done,
-    FleetAnswer,
-    FleetJob,
-    FleetStatus,
-    FleetTable,
-    Heading,
-    StoredRun,
-)
-from kernelprof.model.json_types import narrowed
+from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, StoredRun
 from kernelprof.model.records import RecordError, build
 
 if TYPE_CHECKING:
@@ -29,6 +20,8 @@ if TYPE_CHECKING:
     from kernelprof.fleet.store import FleetStore
 
 _RUNS_SHOWN: Final = 10
+_HOLDINGS: Final = "holdings"
+_TITLE: Final = "What is stored"
 _COLUMNS: Final = (
     Heading("gpu", title="GPU"),
     Heading("month", title="Month"),
@@ -53,30 +46,19 @@ def status(
             from kernels group by all order by all
             """
         )
-        return _held(store, rows, connection.warnings)
+        return connection.table(_HOLDINGS, _TITLE, _COLUMNS, rows)
 
     held = query_store(store, holdings, cached=cached)
     return FleetStatus(
-        store=held.store,
-        holdings=narrowed(FleetAnswer, held),
-        runs=tuple(_runs(store)),
-        answers=tuple(narrowed(FleetAnswer, each) for each in answers),
-        warnings=held.warnings,
+        store.backend.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
     )
 
 
 def empty(store: FleetStore) -> FleetStatus:
     """The status of a store in which nothing was measured."""
-    holdings = narrowed(FleetAnswer, _held(store))
-    return FleetStatus(store=store.backend.shown, holdings=holdings, runs=tuple(_runs(store)))
-
-
-def _held(
-    store: FleetStore, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()
-) -> FleetTable:
-    values = tuple(tuple(map(plain, row)) for row in rows)
-    return FleetTable(
-        "holdings", "What is stored", _COLUMNS, values, store=store.backend.shown, warnings=warnings
+    shown = store.backend.shown
+    return FleetStatus(
+        shown, FleetTable(_HOLDINGS, shown, _TITLE, _COLUMNS, ()), tuple(_runs(store))
     )
 
 
@@ -116,7 +98,7 @@ def _pair(capability: str) -> tuple[int, int]:
 
 def missing(
     plan: FleetPlan, store: FleetStore, executor: Executor
-) -> tuple[int, tuple[FleetJob, ...], int]:
+) -> tuple[int, tuple[JobDone, ...], int]:
     """Count the jobs of a plan, list those that a run would measure, and count recorded ones.
 
     On a GPU that is not in the store all jobs are missing.
@@ -129,7 +111,7 @@ def missing(
     if not plan.gpus and not devices:
         unknown = [""]
     open_ = [
-        FleetJob(job.shown(), gpu, Done.FAILED)
+        JobDone(job.shown(), gpu, Done.FAILED)
         for gpu in unknown
         for job in plan.jobs
         if job.kind != "capture"
@@ -153,5 +135,5 @@ def missing(
                     recorded += 1
                     continue
             why = "" if hasattr(who, "key") else who.what
-            open_.append(FleetJob(job.shown(), device.name, Done.FAILED, why))
+            open_.append(JobDone(job.shown(), device.name, Done.FAILED, why))
     return planned, tuple(open_), recorded
