@@ -234,7 +234,7 @@ def test_where_a_kernel_can_be_measured_no_record_stands_in(
     record(source)
     seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
-    monkeypatch.setattr("kernelprof.launch.run.prepare.prepare", prepare)
+    monkeypatch.setattr("kernelprof.collect.run.prepare", prepare)
     assert main(["diagnose", "01_naive.cu"]) == 4
     out, err = capsys.readouterr()
     assert out == ""

@@ -1,4 +1,4 @@
-"""Runs a program under ``ncu`` and gives what was measured, as often as it is requested.
+"""Runs a program under ``ncu`` as often as a request takes, and keeps what was measured.
 
 The source page of ``ncu`` repeats the whole source with all instructions; ``lines.csv.gz`` has a
 row for each line: file, function, line and samples, and ``code.json.gz`` the instructions.
@@ -12,10 +12,15 @@ import os
 import re
 import shlex
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.catalogue import preset as known_preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect import environment
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
     LaunchFilters,
@@ -23,32 +28,42 @@ from kernelprof.collect.commands import (
     profile_command,
     source_page_command,
 )
-from kernelprof.collect.drill import passes_of
+from kernelprof.collect.drill import drill, passes_of
 from kernelprof.collect.environment import LocalGpu, LocalMachine
-from kernelprof.collect.failures import NcuOutcome, ProfilerError, failure
+from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
 from kernelprof.collect.request import preset_facts
-from kernelprof.collect.store import numbered
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.collect.session import ProfileResult
+from kernelprof.collect.store import draft, numbered
+from kernelprof.collect.survey.measure import Surveyed, survey_first
+from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
-from kernelprof.model.capture import DEVICE_NAME, SampledLine, summed
+from kernelprof.launch.processes import Interrupts
+from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare
+from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, summed
+from kernelprof.model.inferred import sentences
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
 from kernelprof.model.survey import Replay
+from kernelprof.model.survey import to_bytes as survey_to_bytes
 from kernelprof.sources import read_log
-from kernelprof.sources.capture_directory import LINES_HEADER, capture_of_run
+from kernelprof.sources.capture_directory import (
+    LINES_HEADER,
+    capture_of_run,
+    to_run_again,
+    with_source,
+)
+from kernelprof.tools import ncu_version
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.collect.drill import DrillDown
+    from kernelprof.collect.request import LocalTools, ProfileRequest
     from kernelprof.collect.store import CaptureDraft
-    from kernelprof.launch.processes import Interrupts
-    from kernelprof.launch.run.prepare import PreparedKernel
-    from kernelprof.model.capture import Capture
     from kernelprof.model.sampled import SampledCode
 
 _LIMIT_S: Final = 300.0
@@ -275,8 +290,6 @@ class Session:
         self, *, preset: str | None = None, prepared: PreparedKernel | None = None
     ) -> Manifest:
         """What the directory is to say about the runs that were made."""
-        from kernelprof.analysis.metrics.catalogue import preset as known_preset
-
         lacking = dict.fromkeys(name for run in self.runs for name in run.unavailable)
         return Manifest(
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -398,3 +411,164 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
             "profiled: see whether they did what they should."
         )
     return tuple(sentences[:_MOST_WARNINGS])
+
+
+_OF_A_LAUNCH: Final = ("kernel", "launch_skip", "launch_count")
+
+
+def measure_request(
+    request: ProfileRequest,
+    preset: str | None,
+    tools: LocalTools,
+    progress: Progress,
+    into: CaptureDraft | None,
+) -> ProfileResult:
+    """Build, survey and measure what is requested, and keep it, ``into`` a folder of several."""
+    assert tools.ncu is not None
+    if request.source is not None and request.keep is not None and into is None:
+        with draft(request.keep, force=request.force):
+            pass  # a place that cannot be written to is better known before a build
+    with (
+        Interrupts() as interrupts,
+        progress as shown,
+        nullcontext(PreparedKernel(shlex.join(request.application), request.application))
+        if request.source is None
+        else prepare(
+            request.source,
+            request.overrides,
+            interrupts,
+            shown.say,
+            arguments=request.arguments,
+            flags=request.flags,
+        ) as prepared,
+        nullcontext(into)
+        if into is not None
+        else draft(request.keep, force=request.force) as stage,
+    ):
+        if request.build:
+            _build(request.build, interrupts, shown)
+        unset = [name for name in _OF_A_LAUNCH if getattr(request.filters, name) is None]
+        session = Session(
+            ncu=tools.ncu,
+            application=prepared.command,
+            draft=stage,
+            interrupts=interrupts,
+            filters=replace(request.filters, **{name: getattr(prepared, name) for name in unset}),
+            clock_control=request.clock_control,
+            time_limit=request.time_limit,
+            version=ncu_version(tools.ncu),
+            machine=tools.machine or environment.query_machine(),
+            progress=shown,
+        )
+        surveyed = _survey_first(request, preset, prepared, session)
+        if request.source is not None and prepared.source is not None:
+            session.name_file = names_for(request.source, prepared.source.path)
+
+        try:
+            capture, drill_down = _collect_all(request, preset, session, surveyed)
+        except KernelprofError as error:
+            if surveyed is None or request.keep is not None or session.runs:
+                raise
+            origin = str(request.source or shlex.join(request.application))
+            diagnosis = surveyed.alone(error, origin)
+            empty = Capture((), {}, origin=origin, warnings=diagnosis.warnings)
+            return ProfileResult(empty, session.manifest(), diagnosis=diagnosis)
+        interrupts.check()
+        manifest = session.manifest(
+            preset=preset, prepared=None if request.source is None else prepared
+        )
+        if request.keep is not None:
+            if request.source is not None and manifest.source is not None:
+                stage.store_source(request.source, manifest.source.sha256)
+            if surveyed is not None:
+                text = survey_to_bytes(surveyed.with_coverage())
+                name, digest = stage.store("survey", 0, text, "json")
+                manifest = replace(manifest, survey=name, survey_sha256=digest)
+            stage.commit(manifest)
+    capture = to_run_again(capture, manifest)
+    capture = replace(
+        capture,
+        origin=str(request.keep or request.source or shlex.join(request.application)),
+        code=with_source(session.code, request.keep or Path(), manifest.source),
+        warnings=(*capture.warnings, *sentences(manifest.source)),
+    )
+    judged = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
+    return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=judged)
+
+
+def _collect_all(
+    request: ProfileRequest, preset: str | None, session: Session, surveyed: Surveyed | None
+) -> tuple[Capture, DrillDown | None]:
+    shown = session.progress
+
+    def run(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
+        if surveyed is not None and session.runs:
+            surveyed.check_follow_up(kernels)
+        shown.begin(why[:1].upper() + why[1:])
+        wanted_samples = request.samples if preset is None else known_preset(preset).samples
+        samples = wanted_samples and not session.runs
+        if surveyed is None:
+            return session.collect(metrics, kernels, why, samples=samples)
+        if not session.runs and surveyed.replay is not Replay.KERNEL:
+            try:
+                replay = surveyed.replay
+                return session.collect(metrics, kernels, why, samples=samples, replay=replay)
+            except processes.TimeLimitError:
+                raise
+            except (InputError, ProfilerError) as error:
+                shown.note(f"running the program again failed: {error.what}. Its memory is saved")
+                surveyed.save_memory()
+                session.program_limit = surveyed.limit
+        try:
+            return session.collect(metrics, kernels, why, samples=samples)
+        except NoLaunchError:
+            if session.runs:
+                raise
+            shown.note("the program launches other kernels each time: the first are measured")
+            session.filters = replace(session.filters, chosen=surveyed.without_numbers)
+            return session.collect(metrics, kernels, why, samples=samples)
+
+    if preset is None:
+        drill_down = drill(run, start="triage" if surveyed is None else surveyed.preset)
+        return drill_down.capture, drill_down
+    wanted = known_preset(preset)
+    return run(wanted.metrics, None, f"preset {preset}: {wanted.title}"), None
+
+
+def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> None:
+    shown.say(f"building: {shlex.join(command)}")
+    ended = processes.run(command, interrupts)
+    if ended.code != 0:
+        raise InputError(
+            f"the build failed with exit code {ended.code}",
+            where=shlex.join(command),
+            hint=f"run it by itself, and correct what it says{last_lines(ended.printed)}",
+        )
+
+
+def _survey_first(
+    request: ProfileRequest, preset: str | None, prepared: PreparedKernel, session: Session
+) -> Surveyed | None:
+    # The survey of a program, whose costly kernels alone are then measured. Launches that were
+    # chosen by number or by range are measured as they were chosen, and so is the one kernel of a
+    # source
+    by_hand = request.filters.by_number or bool(request.filters.nvtx_include)
+    if request.budget is None or prepared.launch_count is not None or by_hand:
+        return None
+    if not session.machine.gpus or (request.source is not None and prepared.timing is not None):
+        return None
+    surveyed = survey_first(
+        prepared.command,
+        request.filters,
+        request.budget,
+        session.interrupts,
+        session.progress,
+        preset=preset,
+        time_limit=request.time_limit,
+    )
+    if surveyed is None:
+        session.program_limit = request.budget
+        return None
+    session.filters = replace(session.filters, chosen=surveyed.chosen)
+    session.program_limit = surveyed.limit
+    return surveyed
