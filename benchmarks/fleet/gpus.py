@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from benchmarks.fleet.waiting import Watch
 
-from kernelprof.errors import MissingToolError
+from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.fleet.executor import Call, CallProcess, GpuDevice, LocalExecutor, local_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.results import Done
@@ -149,7 +149,7 @@ def _asked(process: CallProcess, function: Any, argument: Any) -> Any:
     process.send(Call(function, argument))
     value, failure = process.answer()
     if failure is not None:
-        raise failure.raised()
+        raise KernelprofError(failure.what, where=failure.where, hint=failure.hint)
     return value
 
 

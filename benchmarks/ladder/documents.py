@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from benchmarks.ladder.measure import Measured, Measurements
     from benchmarks.ladder.published import Asked, Published, Step
 
-    from kernelprof.ladder.results import Climb, Climbed, Way
+    from kernelprof.ladder.results import Climb, Climbed, ProfileSummary
     from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.ladder_parts import RateUnit
@@ -163,14 +163,14 @@ def _total_row(rungs: Sequence[_Both]) -> tuple[Text, ...]:
     return ("", "all", "", "", "", "", str(runs), *cells, share(part))
 
 
-def _verdict(way: Way | None) -> Text:
+def _verdict(way: ProfileSummary | None) -> Text:
     if way is None:
         return DASH
     limit = "at its limit, " if way.said.status == Status.AT_LIMIT.value else ""
     return (Span(verdict_name(way.said), code=True), f" ({limit}{way.said.confidence})")
 
 
-def _sameness(one: Way, other: Way | None) -> str:
+def _sameness(one: ProfileSummary, other: ProfileSummary | None) -> str:
     if other is None:
         return DASH
     if _same(one, other):
@@ -178,7 +178,7 @@ def _sameness(one: Way, other: Way | None) -> str:
     return "status" if _same_name(one, other) else "no"
 
 
-def _cost(way: Way | None) -> tuple[str, str]:
+def _cost(way: ProfileSummary | None) -> tuple[str, str]:
     return (DASH, DASH) if way is None else (_whole(way.passes), f"{way.seconds:.1f}")
 
 
@@ -186,13 +186,13 @@ def _whole(passes: int | None) -> str:
     return DASH if passes is None else f"{passes:,}"
 
 
-def _same_name(one: Way | None, other: Way | None) -> bool:
+def _same_name(one: ProfileSummary | None, other: ProfileSummary | None) -> bool:
     if one is None or other is None:
         return False
     return one.said.bottleneck == other.said.bottleneck
 
 
-def _same(one: Way | None, other: Way | None) -> bool:
+def _same(one: ProfileSummary | None, other: ProfileSummary | None) -> bool:
     if one is None or other is None:
         return False
     return _same_name(one, other) and one.said.status == other.said.status
@@ -205,7 +205,7 @@ def _is_half(measured: Measured) -> bool:
     return part is not None and part <= HALF
 
 
-def _passes(ways: Iterable[Way | None]) -> int | None:
+def _passes(ways: Iterable[ProfileSummary | None]) -> int | None:
     """Passes of a way over all rungs, not known where one is not."""
     every = [None if way is None else way.passes for way in ways]
     known = [each for each in every if each is not None]

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.errors import InputError, KernelprofError
+from kernelprof.errors import ErrorFacts, InputError, KernelprofError
 from kernelprof.ladder.climb import ClimbPlan, open_bench
 from kernelprof.ladder.registry import choose, ladder
-from kernelprof.ladder.results import Trouble, Way, check_timing, trouble
+from kernelprof.ladder.results import ProfileSummary, check_timing
 from kernelprof.model.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
 from kernelprof.model.records import RecordError, build, read_object
 from kernelprof.report.progress import ProgressLine
@@ -31,7 +31,7 @@ class Variant:
 
     defines: dict[str, Any]
     timing: TimingFacts | None = None
-    error: Trouble | None = None
+    error: ErrorFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Measured:
     """
 
     file: str
-    drilldown: Way | None = None
-    full_set: Way | None = None
+    drilldown: ProfileSummary | None = None
+    full_set: ProfileSummary | None = None
     sweep: tuple[Variant, ...] | None = None
-    error: Trouble | None = None
+    error: ErrorFacts | None = None
 
-    def troubles(self) -> tuple[Trouble, ...]:
+    def troubles(self) -> tuple[ErrorFacts, ...]:
         """The errors of the rung and of its variants."""
         every = (self.error, *(variant.error for variant in self.sweep or ()))
         return tuple(each for each in every if each is not None)
@@ -100,14 +100,14 @@ def _rung(bench: Bench, rung: Rung, wanted: Wanted) -> Measured:
             if wanted.full_set:
                 found = replace(found, full_set=_full_set(work))
     except KernelprofError as error:
-        return replace(found, error=trouble(error))
+        return replace(found, error=ErrorFacts.of(error))
     if wanted.sweep:
         variants = tuple(_variant(bench, rung, defines) for defines in rung.variants)
         found = replace(found, sweep=variants)
     return found
 
 
-def _drill_down(work: PreparedRung) -> Way:
+def _drill_down(work: PreparedRung) -> ProfileSummary:
     """From the preset ``triage`` to a verdict that stands; nothing of it is kept."""
     from kernelprof.collect.drill import drill
     from kernelprof.collect.store import draft
@@ -118,19 +118,19 @@ def _drill_down(work: PreparedRung) -> Way:
         found = drill(session.collect)
     seconds = sum(each.seconds for each in found.rounds)
     verdict = short_verdict(found.diagnosis)
-    return Way(verdict, len(found.rounds), found.passes, round(seconds, 1))
+    return ProfileSummary(verdict, len(found.rounds), found.passes, round(seconds, 1))
 
 
-def _full_set(work: PreparedRung) -> Way:
+def _full_set(work: PreparedRung) -> ProfileSummary:
     """``ncu --set full``, judged by the same rules; nothing of it is kept."""
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect.store import draft
-    from kernelprof.ladder.bench import finished
+    from kernelprof.ladder.bench import summarize_run
 
     start = time.monotonic()
     with draft(None) as stage:
         capture = work.session(stage, "ncu --set full").collect((), sets=["full"])
-        return finished(diagnose(capture), capture, start)
+        return summarize_run(diagnose(capture), capture, start)
 
 
 def _variant(bench: Bench, rung: Rung, defines: Mapping[str, Define]) -> Variant:
@@ -139,7 +139,7 @@ def _variant(bench: Bench, rung: Rung, defines: Mapping[str, Define]) -> Variant
         with bench.prepared(rung, defines) as work:
             return Variant(dict(defines), work.prepared.timing)
     except KernelprofError as error:
-        return Variant(dict(defines), error=trouble(error))
+        return Variant(dict(defines), error=ErrorFacts.of(error))
 
 
 def timing_with(

@@ -5,6 +5,8 @@ One place (``kernelprof.cli.main``) turns them into a message on stderr; everyth
 
 from __future__ import annotations
 
+import traceback
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -42,6 +44,25 @@ class MissingToolError(KernelprofError):
     """The machine lacks something: a GPU, ncu, a permission, an optional package."""
 
     exit_code = ExitCode.ENVIRONMENT
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFacts:
+    """An error as a value, to be stored or handed to another process."""
+
+    what: str
+    where: str | None = None
+    hint: str | None = None
+    exit_code: int = int(ExitCode.BAD_INPUT)
+
+    @staticmethod
+    def of(error: BaseException) -> ErrorFacts:
+        """What an exception reports; one that is not ours reports where it came from."""
+        if isinstance(error, KernelprofError):
+            return ErrorFacts(error.what, error.where, error.hint, int(error.exit_code))
+        last = "".join(traceback.format_exception(error)[-3:]).strip()
+        what = f"{type(error).__name__}: {error}"
+        return ErrorFacts(what, hint=last, exit_code=int(ExitCode.ENVIRONMENT))
 
 
 class Interrupted(KeyboardInterrupt):

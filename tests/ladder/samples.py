@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kernelprof.errors import ErrorFacts
 from kernelprof.ladder.product import Product
 from kernelprof.ladder.results import (
     Climb,
     Climbed,
     CublasCeiling,
     InterleavedTiming,
+    ProfileSummary,
     ShortVerdict,
     Surroundings,
     TimedRound,
     Traffic,
-    Trouble,
-    Way,
 )
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
@@ -39,11 +39,15 @@ def timing(median: float, *, confidence: bool = True) -> TimingFacts:
     )
 
 
-def way(bottleneck: str | None, passes: int | None, *, runs: int = 1, status: str = "") -> Way:
+def way(
+    bottleneck: str | None, passes: int | None, *, runs: int = 1, status: str = ""
+) -> ProfileSummary:
     """A way to profile, which took a tenth of a second a pass."""
     shown = status or ("inconclusive" if bottleneck is None else "bottleneck")
     gain = 3.4 if shown == "bottleneck" else None
-    return Way(ShortVerdict(shown, bottleneck, "high", gain), runs, passes, 0.1 * (passes or 0))
+    return ProfileSummary(
+        ShortVerdict(shown, bottleneck, "high", gain), runs, passes, 0.1 * (passes or 0)
+    )
 
 
 NAIVE = Climbed(
@@ -69,7 +73,7 @@ TILE = Climbed(
     title="Shared tile",
     after="02_coalesced.cu",
     defines={"TILE": 32},
-    error=Trouble("the result is wrong", "03_shared_tile.cu: C", "see the index", 2),
+    error=ErrorFacts("the result is wrong", "03_shared_tile.cu: C", "see the index", 2),
 )
 ROLLED = Climbed(file="04_shared_tile_rolled.cu", title="Rolled", after="02_coalesced.cu")
 

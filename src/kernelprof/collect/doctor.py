@@ -16,7 +16,7 @@ from kernelprof.version import __version__
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
 
-_BESIDE = (
+_OPTIONAL = (
     ("cuda-bindings", "cuda.bindings", "for tensor maps"),
     ("ml-dtypes", "ml_dtypes", "for bfloat16 and float8"),
 )
@@ -153,7 +153,7 @@ def _pycuda() -> tuple[bool, str]:
     spec = importlib.util.find_spec("pycuda")
     if spec is None or not spec.origin:
         return spec is not None, "not installed"
-    lacking = [f"{name} ({what})" for name, module, what in _BESIDE if not _is_installed(module)]
+    lacking = [f"{name} ({what})" for name, module, what in _OPTIONAL if not _is_installed(module)]
     without = f", without {' and '.join(lacking)}" if lacking else ""
     return True, f"at {Path(spec.origin).parent}{without}"
 

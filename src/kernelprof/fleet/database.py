@@ -196,7 +196,9 @@ class StoreConnection:
     ) -> FleetTable:
         """Rows of DuckDB as the answer to a question, of plain values."""
         values = tuple(tuple(map(_to_json_value, row)) for row in rows)
-        return FleetTable(question, self.shown, title, columns, values, tuple(notes), self.warnings)
+        return FleetTable(
+            question, title, columns, values, tuple(notes), store=self.shown, warnings=self.warnings
+        )
 
 
 def query_store(

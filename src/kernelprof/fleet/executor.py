@@ -13,14 +13,13 @@ import csv
 import multiprocessing
 import os
 import signal
-import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, Self
 
-from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, Terminated, UsageError
+from kernelprof.errors import ErrorFacts, ExitCode, MissingToolError, Terminated, UsageError
 from kernelprof.launch.processes import end_children, end_with_parent
 from kernelprof.tools import ask, which
 
@@ -116,32 +115,8 @@ class CallOutcome:
 
     call: Call
     value: Any = None
-    error: Failure | None = None
+    error: ErrorFacts | None = None
     deaths: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An error as it travels between processes."""
-
-    what: str
-    where: str | None = None
-    hint: str | None = None
-    exit_code: int = ExitCode.ENVIRONMENT
-
-    @staticmethod
-    def from_exception(error: BaseException) -> Failure:
-        """What an exception says; one that is not ours says where it came from."""
-        if isinstance(error, KernelprofError):
-            return Failure(error.what, error.where, error.hint, int(error.exit_code))
-        last = "".join(traceback.format_exception(error)[-3:]).strip()
-        return Failure(f"{type(error).__name__}: {error}", hint=last)
-
-    def raised(self) -> KernelprofError:
-        """The same as an exception."""
-        error = KernelprofError(self.what, where=self.where, hint=self.hint)
-        error.exit_code = ExitCode(self.exit_code)
-        return error
 
 
 class WorkerDied(Exception):  # noqa: N818 (no error: it is replaced)
@@ -154,7 +129,7 @@ class CallWorker(Protocol):
     def send(self, call: Call) -> None:
         """Begin a call."""
 
-    def answer(self) -> tuple[Any, Failure | None]:
+    def answer(self) -> tuple[Any, ErrorFacts | None]:
         """The value or the failure of the call; waits for it."""
 
     def end(self) -> None:
@@ -234,8 +209,9 @@ class Executor(ABC):
         if made.deaths <= self._retries:
             self._queues[made.call.device].appendleft(made)
             return
-        error = Failure(
+        error = ErrorFacts(
             f"{made.deaths} workers died over it",
+            exit_code=int(ExitCode.ENVIRONMENT),
             hint="it may need more memory than there is; retries in the plan says how often to try",
         )
         self._done.append(replace(made, error=error))
@@ -303,10 +279,10 @@ class CallProcess:
         except OSError as error:
             raise WorkerDied from error
 
-    def answer(self) -> tuple[Any, Failure | None]:
+    def answer(self) -> tuple[Any, ErrorFacts | None]:
         """What the call gave; waits for it."""
         try:
-            answer: tuple[Any, Failure | None] = self.connection.recv()
+            answer: tuple[Any, ErrorFacts | None] = self.connection.recv()
         except (EOFError, OSError) as error:
             raise WorkerDied from error
         return answer
@@ -343,11 +319,11 @@ def _serve(connection: Connection, device: str) -> None:
     with contextlib.suppress(EOFError, OSError, Terminated):
         while True:
             function, argument = connection.recv()
-            answer: tuple[Any, Failure | None]
+            answer: tuple[Any, ErrorFacts | None]
             try:
                 answer = function(argument), None
             except Exception as error:
-                answer = None, Failure.from_exception(error)
+                answer = None, ErrorFacts.of(error)
             connection.send(answer)
     os._exit(0)
 

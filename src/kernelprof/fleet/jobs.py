@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof import files
-from kernelprof.errors import InputError, KernelprofError, MissingToolError
-from kernelprof.fleet.executor import VISIBLE_DEVICES, Failure
+from kernelprof.errors import ErrorFacts, InputError, KernelprofError, MissingToolError
+from kernelprof.fleet.executor import VISIBLE_DEVICES
 from kernelprof.fleet.records import MeasurementFile, Provenance, record
 
 if TYPE_CHECKING:
@@ -159,27 +159,27 @@ class Order:
     recorded: bool = False
 
 
-def identify_jobs(order: tuple[tuple[Job, ...], GpuDevice]) -> tuple[Identity | Failure, ...]:
+def identify_jobs(order: tuple[tuple[Job, ...], GpuDevice]) -> tuple[Identity | ErrorFacts, ...]:
     """Who jobs are on a GPU, or why that cannot be told: one that does not compile."""
     jobs, device = order
-    made: list[Identity | Failure] = []
+    made: list[Identity | ErrorFacts] = []
     for job in jobs:
         try:
             made.append(identify_job(job, device))
         except KernelprofError as error:
-            made.append(Failure.from_exception(error))
+            made.append(ErrorFacts.of(error))
     return tuple(made)
 
 
-def measure_jobs(order: Order) -> tuple[MeasurementFile | Failure, ...]:
+def measure_jobs(order: Order) -> tuple[MeasurementFile | ErrorFacts, ...]:
     """Return the file of each job, or why there is none; a comparison ends with a failure."""
     pair = order.jobs[0][1].key if order.jobs[0][0].against is not None else None
-    made: list[MeasurementFile | Failure] = []
+    made: list[MeasurementFile | ErrorFacts] = []
     for job, identity in order.jobs:
         try:
             made.append(_record(job, identity, order, pair))
         except KernelprofError as error:
-            made.append(Failure.from_exception(error))
+            made.append(ErrorFacts.of(error))
             if pair is not None:
                 break
     return tuple(made)

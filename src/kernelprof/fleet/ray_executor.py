@@ -28,7 +28,8 @@ from kernelprof.fleet.store import package
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.fleet.executor import Call, Failure, Slot
+    from kernelprof.errors import ErrorFacts
+    from kernelprof.fleet.executor import Call, Slot
 
 LOCAL: Final = "local"
 """The address for which a Ray is started here, and ended with us."""
@@ -61,7 +62,7 @@ class RayWorker:
         """Its own process and the one that makes the calls."""
         return os.getpid(), self._process.pid
 
-    def make(self, call: Call) -> tuple[Any, Failure | None] | None:
+    def make(self, call: Call) -> tuple[Any, ErrorFacts | None] | None:
         """A call's value or failure; ``None`` where the process died over it."""
         try:
             self._process.send(call)
@@ -222,9 +223,9 @@ class _Hand:
     def send(self, call: Call) -> None:
         self.request = self.actor.make.remote(call)
 
-    def answer(self) -> tuple[Any, Failure | None]:
+    def answer(self) -> tuple[Any, ErrorFacts | None]:
         try:
-            answer: tuple[Any, Failure | None] | None = self._ray.get(self.request)
+            answer: tuple[Any, ErrorFacts | None] | None = self._ray.get(self.request)
         except self._ray.exceptions.RayError as error:
             raise WorkerDied from error
         if answer is None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from kernelprof.errors import Interrupted
+from kernelprof.errors import ErrorFacts, ExitCode, Interrupted
 from kernelprof.fleet.database import query_store
-from kernelprof.fleet.executor import Call, Failure, GpuDevice
+from kernelprof.fleet.executor import Call, GpuDevice
 from kernelprof.fleet.jobs import CAPTURE, Order, identify_jobs, measure_jobs
 from kernelprof.fleet.query import outdated
 from kernelprof.fleet.results import Done, FleetJob, FleetRun
@@ -70,7 +70,7 @@ class _Running:
         self.done.append(FleetJob(job.shown(), device.name, done, **more))
         self.tell(len(self.done), self.planned, f"{job.shown()}: {done.value}")
 
-    def failed(self, job: Job, device: GpuDevice, failure: Failure, deaths: int = 0) -> None:
+    def failed(self, job: Job, device: GpuDevice, failure: ErrorFacts, deaths: int = 0) -> None:
         # A job has failed; a file in a folder of captures that is none was no job
         is_no_capture = (
             job.kind == "capture" and failure.exit_code == 2 and not Path(job.path).is_dir()
@@ -106,8 +106,8 @@ class _Running:
         made = [outcome.error] if outcome.error else outcome.value
         for at, (job, _) in enumerate(order.jobs):
             # After a failure in a comparison the rest of it was not measured.
-            each: MeasurementFile | Failure = made[min(at, len(made) - 1)]
-            if isinstance(each, Failure):
+            each: MeasurementFile | ErrorFacts = made[min(at, len(made) - 1)]
+            if isinstance(each, ErrorFacts):
                 self.failed(job, order.device, each, outcome.deaths)
                 continue
             # A capture is there still, and diagnosed in less time than a disk may take.
@@ -118,11 +118,11 @@ class _Running:
             self.ended(job, order.device, done, file=file, deaths=outcome.deaths)
 
     def _submit_missing(
-        self, group: tuple[Job, ...], device: GpuDevice, identities: list[Identity | Failure]
+        self, group: tuple[Job, ...], device: GpuDevice, identities: list[Identity | ErrorFacts]
     ) -> None:
         wanted: list[tuple[Job, Identity]] = []
         for job, identity in zip(group, identities, strict=True):
-            if isinstance(identity, Failure):
+            if isinstance(identity, ErrorFacts):
                 self.failed(job, device, identity)
             else:
                 wanted.append((job, identity))
@@ -130,7 +130,8 @@ class _Running:
         if together and len(wanted) < len(group):
             for job, _ in wanted:
                 what = "the kernel that it is compared with failed"
-                self.ended(job, device, Done.FAILED, why=what, exit_code=2)
+                self.failure = self.failure or int(ExitCode.BAD_INPUT)
+                self.ended(job, device, Done.FAILED, why=what)
             return
         # Of two that are compared both are measured, or neither
         open_ = [

@@ -9,7 +9,16 @@ from kernelprof.fleet.database import query_store
 from kernelprof.fleet.executor import Call, Executor, GpuDevice
 from kernelprof.fleet.jobs import identify_jobs
 from kernelprof.fleet.query import outdated
-from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, StoredRun
+from kernelprof.fleet.results import (
+    Done,
+    FleetAnswer,
+    FleetJob,
+    FleetStatus,
+    FleetTable,
+    Heading,
+    StoredRun,
+)
+from kernelprof.model.json_types import narrowed
 from kernelprof.model.records import RecordError, build
 
 if TYPE_CHECKING:
@@ -50,16 +59,18 @@ def status(
 
     held = query_store(store, holdings, cached=cached)
     return FleetStatus(
-        store.backend.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
+        store=held.store,
+        holdings=narrowed(FleetAnswer, held),
+        runs=tuple(_runs(store)),
+        answers=tuple(narrowed(FleetAnswer, each) for each in answers),
+        warnings=held.warnings,
     )
 
 
 def empty(store: FleetStore) -> FleetStatus:
     """The status of a store in which nothing was measured."""
-    shown = store.backend.shown
-    return FleetStatus(
-        shown, FleetTable(_HOLDINGS, shown, _TITLE, _COLUMNS, ()), tuple(_runs(store))
-    )
+    holdings = FleetAnswer(_HOLDINGS, _TITLE, _COLUMNS, ())
+    return FleetStatus(store=store.backend.shown, holdings=holdings, runs=tuple(_runs(store)))
 
 
 def _runs(store: FleetStore) -> Iterable[StoredRun]:
@@ -98,7 +109,7 @@ def _pair(capability: str) -> tuple[int, int]:
 
 def missing(
     plan: FleetPlan, store: FleetStore, executor: Executor
-) -> tuple[int, tuple[JobDone, ...], int]:
+) -> tuple[int, tuple[FleetJob, ...], int]:
     """Count the jobs of a plan, list those that a run would measure, and count recorded ones.
 
     On a GPU that is not in the store all jobs are missing.
@@ -111,7 +122,7 @@ def missing(
     if not plan.gpus and not devices:
         unknown = [""]
     open_ = [
-        JobDone(job.shown(), gpu, Done.FAILED)
+        FleetJob(job.shown(), gpu, Done.FAILED)
         for gpu in unknown
         for job in plan.jobs
         if job.kind != "capture"
@@ -135,5 +146,5 @@ def missing(
                     recorded += 1
                     continue
             why = "" if hasattr(who, "key") else who.what
-            open_.append(JobDone(job.shown(), device.name, Done.FAILED, why))
+            open_.append(FleetJob(job.shown(), device.name, Done.FAILED, why))
     return planned, tuple(open_), recorded

@@ -30,7 +30,7 @@ from kernelprof.collect.recorded import name_only, portable
 from kernelprof.collect.run import Session, names_for
 from kernelprof.collect.store import draft
 from kernelprof.ladder.product import flops, least_bytes
-from kernelprof.ladder.results import InterleavedTiming, ShortVerdict, TimedRound, Way
+from kernelprof.ladder.results import InterleavedTiming, ProfileSummary, ShortVerdict, TimedRound
 from kernelprof.launch.run.prepare import prepare, timer
 from kernelprof.launch.specification.overrides import LaunchOverrides
 
@@ -115,7 +115,7 @@ class PreparedRung:
         self.prepared = replace(self.prepared, timing=timings[-1].timing)
         return tuple(timings)
 
-    def full(self, keep: Path | None) -> tuple[Way, Traffic, GpuFacts, int | None]:
+    def full(self, keep: Path | None) -> tuple[ProfileSummary, Traffic, GpuFacts, int | None]:
         """Collect the preset ``full`` in one run, with the GPU and its number of SMs."""
         wanted, start = preset(PRESET), time.monotonic()
         with draft(keep, force=True) as stage:
@@ -124,7 +124,7 @@ class PreparedRung:
             session.name_file = names_for(self.rung.path, self.rung.target, name_only)
             capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
-            way = finished(diagnosis, capture, start)
+            summary = summarize_run(diagnosis, capture, start)
             manifest = session.manifest(preset=PRESET, prepared=self.prepared)
             if keep is not None:
                 for run in session.runs:
@@ -135,7 +135,7 @@ class PreparedRung:
         column = capture.columns.get(_MULTIPROCESSORS)
         count = np.nan if column is None else column.values[row]
         multiprocessors = None if np.isnan(count) else int(count)
-        return way, traffic_at(Facts(capture), row), manifest.gpu, multiprocessors
+        return summary, traffic_at(Facts(capture), row), manifest.gpu, multiprocessors
 
     def session(self, stage: CaptureDraft, why: str) -> Session:
         """Runs of the prepared kernel under ``ncu``; ``why`` is shown while they run."""
@@ -155,9 +155,9 @@ class PreparedRung:
         )
 
 
-def finished(diagnosis: Diagnosis, capture: Capture, start: float) -> Way:
+def summarize_run(diagnosis: Diagnosis, capture: Capture, start: float) -> ProfileSummary:
     """One run with its verdict; ``start`` is when it began, by the monotonic clock."""
-    return Way(
+    return ProfileSummary(
         said=short_verdict(diagnosis),
         runs=1,
         passes=passes_of(capture),

@@ -11,9 +11,9 @@ from kernelprof.collect.commands import DEFAULT_CLOCKS
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import local_tools
 from kernelprof.collect.store import draft
-from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
+from kernelprof.errors import ErrorFacts, ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import CeilingError, Cublas
-from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
+from kernelprof.ladder.results import Climb, Climbed, Surroundings
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.source import file_hash
 from kernelprof.launch.specification.reader import load_spec
@@ -195,7 +195,7 @@ class _Climber:
             self.stack.close()
             self.callbacks.warn(f"{error.what}; {error.hint}")
             # What was known of it before is still true.
-            why = trouble(error) if result.ceiling is None else None
+            why = ErrorFacts.of(error) if result.ceiling is None else None
             return replace(result, ceiling_error=why)
         self.cublas = cublas
         return replace(result, ceiling=result.ceiling or ceiling, ceiling_error=None)
@@ -241,7 +241,7 @@ class _Climber:
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
-            return replace(result, error=trouble(error)), surroundings
+            return replace(result, error=ErrorFacts.of(error)), surroundings
         self.measured += 1
         return result, surroundings
 

@@ -11,22 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes, tensor_fmas
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
-from kernelprof.errors import InputError, KernelprofError
+from kernelprof.errors import ErrorFacts, InputError
 from kernelprof.ladder.product import Product
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """An error that was met, in the words that a user gets."""
-
-    what: str
-    where: str | None = None
-    hint: str | None = None
-    exit_code: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,7 @@ class ShortVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ProfileSummary:
     """How a rung was profiled: the verdict, runs, passes (``None``: unknown) and seconds."""
 
     said: ShortVerdict
@@ -95,9 +85,9 @@ class Climbed:
     defines: dict[str, Any] = field(default_factory=dict)
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
-    full: Way | None = None
+    full: ProfileSummary | None = None
     traffic: Traffic | None = None
-    error: Trouble | None = None
+    error: ErrorFacts | None = None
     beside: tuple[InterleavedTiming, ...] = ()
 
     @property
@@ -147,7 +137,7 @@ class Climb:
     sizes: dict[str, Any]
     surroundings: Surroundings
     ceiling: CublasCeiling | None = None
-    ceiling_error: Trouble | None = None
+    ceiling_error: ErrorFacts | None = None
     rungs: tuple[Climbed, ...] = ()
     ladder: str = "sgemm"
     title: str = "The GEMM ladder"
@@ -181,11 +171,6 @@ def to_json(climb: Climb) -> str:
     return json.dumps({**version, **values}, indent=1, ensure_ascii=False) + "\n"
 
 
-def trouble(error: KernelprofError) -> Trouble:
-    """An error as a value."""
-    return Trouble(error.what, error.where, error.hint, int(error.exit_code))
-
-
 def _check_climb(climb: Climb) -> Climb:
     for name, size in climb.sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -197,11 +182,11 @@ def _check_climb(climb: Climb) -> Climb:
             raise RecordError(f"'rungs[{at}].file' does not begin with a number: {rung.file!r:.80}")
         check_timing(rung.timing, f"rungs[{at}].timing")
         for number, timing in enumerate(rung.beside):
-            _check_beside(timing, f"rungs[{at}].beside[{number}]")
+            _check_interleaved(timing, f"rungs[{at}].beside[{number}]")
     return climb
 
 
-def _check_beside(timing: InterleavedTiming, position: str) -> None:
+def _check_interleaved(timing: InterleavedTiming, position: str) -> None:
     check_timing(timing.timing, f"{position}.timing")
     check_timing(timing.ceiling, f"{position}.ceiling")
     if timing.size < 1:

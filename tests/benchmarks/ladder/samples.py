@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.ladder.measure import Measured, Measurements, Variant
 from tests.ladder.samples import timing, way
 
-from kernelprof.ladder.results import Trouble
+from kernelprof.errors import ErrorFacts
 
 NAIVE = Measured(
     "01_naive.cu",
@@ -13,7 +13,9 @@ NAIVE = Measured(
     full_set=way("uncoalesced-global-access", 38),
     sweep=(
         Variant({"BLOCK": 16}, timing(4e6)),
-        Variant({"BLOCK": 64}, error=Trouble("a block of 64x64 has 4096 threads", "01_naive.cu")),
+        Variant(
+            {"BLOCK": 64}, error=ErrorFacts("a block of 64x64 has 4096 threads", "01_naive.cu")
+        ),
     ),
 )
 COALESCED = Measured(

@@ -10,9 +10,10 @@ from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE, ROLLED, TILE, ti
 from tests.report.blocks import chart_of
 
 from kernelprof.analysis.metrics.architectures import fp32_lanes
+from kernelprof.errors import ErrorFacts
 from kernelprof.ladder.product import Product
 from kernelprof.ladder.registry import ladder
-from kernelprof.ladder.results import Climb, Surroundings, Trouble, peak_gflops
+from kernelprof.ladder.results import Climb, Surroundings, peak_gflops
 from kernelprof.report.charts import draw
 from kernelprof.report.documents.ladder import document
 from kernelprof.report.writers import html, markdown
@@ -157,7 +158,7 @@ def test_nothing_known_is_all_dashes() -> None:
         CLIMB,
         surroundings=Surroundings(),
         ceiling=None,
-        ceiling_error=Trouble("cuBLAS was not measured: CuPy is not installed here"),
+        ceiling_error=ErrorFacts("cuBLAS was not measured: CuPy is not installed here"),
         rungs=(ROLLED,),
     )
     text = as_markdown(nothing)
@@ -190,7 +191,7 @@ def test_charts_leave_nothing_in_markdown() -> None:
 
 
 def test_an_error_of_a_compiler_cannot_break_the_page() -> None:
-    error = Trouble("a | b\n# c <b> `d", "x\x1b[31m")
+    error = ErrorFacts("a | b\n# c <b> `d", "x\x1b[31m")
     text = as_markdown(replace(CLIMB, rungs=(replace(TILE, error=error),)))
     (line,) = [line for line in text.splitlines() if line.startswith("- Warning: failed")]
     assert "<b>" not in line

@@ -13,8 +13,9 @@ from tests.report.blocks import facts_of
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
+from kernelprof.errors import ErrorFacts
 from kernelprof.ladder.registry import ladder
-from kernelprof.ladder.results import Climb, Trouble, from_json
+from kernelprof.ladder.results import Climb, from_json
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
 from kernelprof.report.document import Cell, Chart, Document, Note, Section, Table, plain
@@ -221,7 +222,7 @@ def test_less_is_said_where_less_is_known(climb: Climb, sentence: str) -> None:
 
 
 def test_without_cublas_its_reason_is_a_warning() -> None:
-    climb = replace(CLIMB, ceiling=None, ceiling_error=Trouble("CuPy is not here"))
+    climb = replace(CLIMB, ceiling=None, ceiling_error=ErrorFacts("CuPy is not here"))
     page = document(climb)
     top = page.blocks[0]
     assert isinstance(top, Section)
