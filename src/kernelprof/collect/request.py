@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Preset
+    from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.environment import LocalMachine
     from kernelprof.launch.specification.spec import LaunchSpec
+    from kernelprof.model.capture import Capture, SampledLine
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import Manifest
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
 
@@ -62,6 +66,21 @@ class ProfileRequest:
     def several(self) -> bool:
         """Whether more than one capture is made."""
         return self.repeat > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """A capture, its drill-down and samples, and the diagnosis together with a survey, if any.
+
+    ``recorded`` is a capture that was not made now and here.
+    """
+
+    capture: Capture
+    manifest: Manifest
+    drill_down: DrillDown | None = None
+    recorded: bool = False
+    lines: tuple[SampledLine, ...] | None = None
+    diagnosis: Diagnosis | None = None
 
 
 def preset_facts(preset: Preset) -> PresetFacts:

@@ -32,8 +32,7 @@ from kernelprof.collect.drill import drill, passes_of
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
-from kernelprof.collect.request import preset_facts
-from kernelprof.collect.session import ProfileResult
+from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered
 from kernelprof.collect.survey.measure import Surveyed, survey_first
 from kernelprof.errors import InputError, KernelprofError, MissingToolError

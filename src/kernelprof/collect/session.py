@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import request as requests
 from kernelprof.collect.progress import Progress
+from kernelprof.collect.request import ProfileResult
 
 if TYPE_CHECKING:
-    from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.request import LocalTools, ProfileRequest
     from kernelprof.collect.store import CaptureDraft
-    from kernelprof.model.capture import Capture, SampledLine
-    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileResult:
-    """A capture, its drill-down and samples, and the diagnosis together with a survey, if any.
-
-    ``recorded`` is a capture that was not made now and here.
-    """
-
-    capture: Capture
-    manifest: Manifest
-    drill_down: DrillDown | None = None
-    recorded: bool = False
-    lines: tuple[SampledLine, ...] | None = None
-    diagnosis: Diagnosis | None = None
 
 
 def profile(

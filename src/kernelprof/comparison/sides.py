@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.session import ProfileResult
+    from kernelprof.collect.request import ProfileResult
     from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
     from kernelprof.model.json_types import Extent

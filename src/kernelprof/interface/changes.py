@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.session import ProfileResult
+    from kernelprof.collect.request import ProfileResult
     from kernelprof.comparison.gate.policy import Policy
     from kernelprof.comparison.gate.proposed import Missing
     from kernelprof.comparison_results import Comparison, GateResult, History

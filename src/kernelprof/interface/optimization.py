@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.session import ProfileResult
+    from kernelprof.collect.request import ProfileResult
     from kernelprof.interface.requests import OptimizationOptions
     from kernelprof.model.gate import GateResult
     from kernelprof.results import Diagnosis, PathLike

@@ -10,7 +10,7 @@ from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
-    from kernelprof.collect.session import ProfileResult
+    from kernelprof.collect.request import ProfileResult
     from kernelprof.model.manifest import (
         CompilerWarning,
         CorrectnessFacts,
