@@ -26,7 +26,7 @@ from tests.report.changes import comparison, slower, taken
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.comparison.compare import compare
-from kernelprof.ladder.results import Trouble
+from kernelprof.errors import ErrorFacts
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.model.records import to_json
 from kernelprof.report.documents.comparison import Detail, document
@@ -399,7 +399,7 @@ def ladder(write_page: WritePage) -> Path:
 def failed(write_page: WritePage, folder: Path) -> Path:
     """Results with a rung that failed, no captures, and names that are no markup."""
     image = "<img src=x onerror=\"document.title = 'gone'\">"
-    rungs = (*CLIMB.rungs[:2], replace(TILE, title=image, error=Trouble(f"wrong {image}")))
+    rungs = (*CLIMB.rungs[:2], replace(TILE, title=image, error=ErrorFacts(f"wrong {image}")))
     results = folder / "results.json"
     results.write_text(to_json(replace(CLIMB, rungs=rungs)), encoding="utf-8")
     return write_page("ladder", "report", results, "--html")
