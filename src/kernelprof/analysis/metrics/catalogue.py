@@ -5,22 +5,25 @@ of themes (``metrics``) or whole themes (``include``). A canonical name is defin
 so that the name, its unit and its reason can be found there. ``samples = true`` asks for what tells
 at which source lines warps spend their time; ``include`` does not bring it along.
 
-Only :mod:`tomllib` and dataclasses are behind this, so that listing presets starts fast.
+Nothing heavy is imported here, so that listing presets starts fast.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-import tomllib
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct, structs
 
 from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.capture import DEVICE_NAME
+from kernelprof.model.toml_text import split_mistake
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
@@ -50,12 +53,13 @@ SHOWN_ONLY: Final = (
 )  # fmt: skip
 """Metrics that reports show and comparisons list, and no rule looks at."""
 
-_CANONICAL_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_PRESET_NAME = re.compile(r"[a-z][a-z0-9-]*")
-_NCU_NAME = re.compile(r"[a-z][A-Za-z0-9_]*(\.[a-z_]+)*")
-_SECTION_NAME = re.compile(r"[A-Za-z0-9_]+")
-_ARCHITECTURE = re.compile("|".join((*CHIPS, r"[0-9]+\.[0-9]")))
-_ARCHITECTURE_NAMES = f"{', '.join(CHIPS)} and compute capabilities such as 12.1"
+_Text = Annotated[str, Meta(pattern=r"\S")]
+_CanonicalName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+_PresetName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*$")]
+_NcuName = Annotated[str, Meta(pattern=r"^[a-z][A-Za-z0-9_]*(\.[a-z_]+)*$")]
+_SectionName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]+$")]
+_Architecture = Annotated[str, Meta(pattern=f"^({'|'.join(CHIPS)}|[0-9]+\\.[0-9])$")]
+"""A chip, or a compute capability such as 12.1."""
 
 
 def _keys(compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
@@ -67,8 +71,7 @@ def _keys(compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
     return (exact,) if chip is None else (exact, chip)
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One quantity under its canonical name, and what ``ncu`` calls it.
 
     ``ncu`` holds names of the same quantity, the one to ask for first. ``architectures`` replaces
@@ -79,24 +82,27 @@ class Metric:
     the metric.
     """
 
-    name: str
-    ncu: tuple[str, ...]
-    unit: str
-    why: str
-    preset: str
-    architectures: Mapping[str, tuple[str, ...]] = field(
-        default_factory=lambda: MappingProxyType({}), hash=False
-    )
-    only_on: tuple[str, ...] = ()
-    not_on: tuple[str, ...] = ()
-    section: str | None = None
-    _all: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    name: _CanonicalName
+    ncu: Annotated[tuple[_NcuName, ...], Meta(min_length=1)]
+    unit: _Text
+    why: _Text
+    preset: str = ""
+    architectures: dict[_Architecture, tuple[_NcuName, ...]] = {}
+    only_on: tuple[_Architecture, ...] = ()
+    not_on: tuple[_Architecture, ...] = ()
+    section: _SectionName | None = None
 
     def __post_init__(self) -> None:
-        names = dict.fromkeys(self.ncu)
-        for special in self.architectures.values():
-            names.update(dict.fromkeys(special))
-        object.__setattr__(self, "_all", tuple(names))
+        if self.only_on and self.not_on:
+            raise ValueError("`only_on` and `not_on` exclude each other")
+        for names in (
+            self.ncu,
+            self.only_on or (),
+            self.not_on or (),
+            *self.architectures.values(),
+        ):
+            if len(set(names)) < len(names):
+                raise ValueError(f"a name is twice in {', '.join(names)}")
 
     def ncu_names(self, compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
         """Return the names on this architecture; empty where it has no such metric.
@@ -119,7 +125,11 @@ class Metric:
 
     def all_ncu_names(self) -> tuple[str, ...]:
         """Return every name that the metric has on any architecture, the default ones first."""
-        return self._all
+        return self._all_ncu_names
+
+    @cached_property
+    def _all_ncu_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(chain(self.ncu, *self.architectures.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,177 +202,71 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
 
 
-def load_presets(folder: Path) -> dict[str, Preset]:
-    """Return all presets of a folder by name; :class:`InputError` names file and key."""
-    drafts = [_Draft.read(path) for path in sorted(folder.glob("*.toml"))]
-    homes: dict[str, Metric] = {}
-    for draft in drafts:
-        for metric in draft.own:
-            if metric.name in homes:
-                raise draft.table.error(
-                    f"metric {metric.name!r} is already defined in {homes[metric.name].preset}.toml"
-                )
-            homes[metric.name] = metric
-    by_name = {draft.name: draft for draft in drafts}
-    return {draft.name: draft.resolve(by_name, homes) for draft in drafts}
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    path: Path
-    key_path: str
-    values: Mapping[str, object]
-
-    def error(self, what: str, key: str = "") -> InputError:
-        position = ".".join(part for part in (self.key_path, key) if part)
-        return InputError(
-            f"preset {self.path.stem}: {what}",
-            where=f"{self.path}: {position}" if position else str(self.path),
-            hint="see the other files in that folder for the form of a preset",
-        )
-
-    def refuse_other_keys(self, *accepted: str) -> None:
-        for key in self.values:
-            if key not in accepted:
-                raise self.error(f"unknown key {key!r}; known are {', '.join(accepted)}", key)
-
-    def text(self, key: str) -> str:
-        value = self.values.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(f"{key!r} must be a text that is not empty", key)
-        return value
-
-    def name(self, key: str, pattern: re.Pattern[str]) -> str:
-        value = self.text(key)
-        if not pattern.fullmatch(value):
-            raise self.error(f"{value!r} is not a name of the form {pattern.pattern}", key)
-        return value
-
-    def names(self, key: str, pattern: re.Pattern[str], *, empty: bool) -> tuple[str, ...]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not (value or empty):
-            raise self.error(f"{key!r} must be a list of names", key)
-        for position, name in enumerate(value):
-            if not isinstance(name, str) or not pattern.fullmatch(name):
-                raise self.error(
-                    f"{name!r} is not a name of the form {pattern.pattern}", f"{key}[{position}]"
-                )
-        if len(set(value)) != len(value):
-            raise self.error(f"{key!r} has a name twice", key)
-        return tuple(value)
-
-    def flag(self, key: str) -> bool:
-        value = self.values.get(key, False)
-        if not isinstance(value, bool):
-            raise self.error(f"{key!r} must be true or false", key)
-        return value
-
-    def tables(self, key: str) -> tuple[_Table, ...]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise self.error(f"{key!r} must be written as [[{key}]] tables", key)
-        return tuple(
-            _Table(self.path, f"{key}[{position}]", entry) for position, entry in enumerate(value)
-        )
-
-    def table(self, key: str) -> _Table:
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            raise self.error(f"{key!r} must be a table", key)
-        return _Table(self.path, f"{self.key_path}.{key}", value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _PresetFile(Struct, forbid_unknown_fields=True):
     """A preset whose references to other presets are still names."""
 
-    table: _Table
-    title: str
-    description: str
-    own: tuple[Metric, ...]
-    include: tuple[str, ...]
-    chosen: tuple[str, ...]
-    samples: bool
+    title: _Text
+    description: _Text
+    samples: bool = False
+    include: tuple[_PresetName, ...] = ()
+    metrics: tuple[_CanonicalName, ...] = ()
+    metric: tuple[Metric, ...] = ()
 
-    @property
-    def name(self) -> str:
-        return self.table.path.stem
+    def __post_init__(self) -> None:
+        if not (self.metric or self.include or self.metrics):
+            raise ValueError("no metric: give [[metric]] tables, `metrics` or `include`")
 
-    @classmethod
-    def read(cls, path: Path) -> _Draft:
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"preset {path.stem} is not valid TOML: {error}",
-                where=str(path),
-                hint="correct the file at the place that the message names",
-            ) from error
-        table = _Table(path, "", values)
-        table.refuse_other_keys("title", "description", "samples", "include", "metrics", "metric")
-        draft = cls(
-            table=table,
-            title=table.text("title"),
-            description=table.text("description"),
-            own=tuple(_metric(entry, path.stem) for entry in table.tables("metric")),
-            include=table.names("include", _PRESET_NAME, empty=True),
-            chosen=table.names("metrics", _CANONICAL_NAME, empty=True),
-            samples=table.flag("samples"),
+
+def load_presets(folder: Path) -> dict[str, Preset]:
+    """Return all presets of a folder by name; :class:`InputError` names file and key."""
+    files = {path.stem: _read_preset(path) for path in sorted(folder.glob("*.toml"))}
+    metrics: dict[str, Metric] = {}
+    for preset_name, file in files.items():
+        for metric in file.metric:
+            if metric.name in metrics:
+                home = metrics[metric.name].preset
+                what = f"metric {metric.name!r} is already defined in {home}.toml"
+                raise _mistake(folder, preset_name, what)
+            metrics[metric.name] = structs.replace(metric, preset=preset_name)
+
+    def select_metrics(preset_name: str) -> dict[str, Metric]:
+        """The metrics that a preset names, and then its own."""
+        selected = {}
+        for position, name in enumerate(files[preset_name].metrics):
+            if name not in metrics:
+                what = f"no preset defines the metric {name!r}"
+                raise _mistake(folder, preset_name, what, f"metrics[{position}]")
+            selected[name] = metrics[name]
+        return selected | {each.name: metrics[each.name] for each in files[preset_name].metric}
+
+    by_name = {}
+    for preset_name, file in files.items():
+        included: dict[str, Metric] = {}
+        for position, name in enumerate(file.include):
+            if name not in files or files[name].include:
+                what = f"{name!r} is not a preset that can be included"
+                raise _mistake(folder, preset_name, what, f"include[{position}]")
+            included |= select_metrics(name)
+        everything = tuple((included | select_metrics(preset_name)).values())
+        by_name[preset_name] = Preset(
+            preset_name, file.title, file.description, everything, file.samples
         )
-        if not (draft.own or draft.include or draft.chosen):
-            raise table.error("no metric: give [[metric]] tables, 'metrics' or 'include'")
-        return draft
-
-    def resolve(self, drafts: Mapping[str, _Draft], homes: Mapping[str, Metric]) -> Preset:
-        metrics: dict[str, Metric] = {}
-        for position, name in enumerate(self.include):
-            if name not in drafts or drafts[name].include:
-                raise self.table.error(
-                    f"{name!r} is not a preset that can be included", f"include[{position}]"
-                )
-            metrics.update(_by_name(drafts[name].own))
-            metrics.update(drafts[name]._chosen_from(homes))
-        metrics.update(self._chosen_from(homes))
-        metrics.update(_by_name(self.own))
-        return Preset(
-            self.name, self.title, self.description, tuple(metrics.values()), self.samples
-        )
-
-    def _chosen_from(self, homes: Mapping[str, Metric]) -> dict[str, Metric]:
-        for position, name in enumerate(self.chosen):
-            if name not in homes:
-                raise self.table.error(
-                    f"no preset defines the metric {name!r}", f"metrics[{position}]"
-                )
-        return {name: homes[name] for name in self.chosen}
+    return by_name
 
 
-def _by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
-    return {metric.name: metric for metric in metrics}
+def _read_preset(path: Path) -> _PresetFile:
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_PresetFile)
+    except msgspec.ValidationError as error:
+        raise _mistake(path.parent, path.stem, *split_mistake(error)) from error
+    except ValueError as error:
+        raise _mistake(path.parent, path.stem, f"it is not valid TOML: {error}") from error
 
 
-def _metric(table: _Table, preset: str) -> Metric:
-    table.refuse_other_keys(
-        "name", "ncu", "unit", "why", "architectures", "only_on", "not_on", "section"
-    )
-    if "only_on" in table.values and "not_on" in table.values:
-        raise table.error("'only_on' and 'not_on' exclude each other", "not_on")
-    special = table.table("architectures")
-    for key in special.values:
-        if not _ARCHITECTURE.fullmatch(key):
-            raise special.error(
-                f"unknown architecture {key!r}; known are {_ARCHITECTURE_NAMES}", key
-            )
-    return Metric(
-        name=table.name("name", _CANONICAL_NAME),
-        ncu=table.names("ncu", _NCU_NAME, empty=False),
-        unit=table.text("unit"),
-        why=table.text("why"),
-        preset=preset,
-        architectures=MappingProxyType(
-            {key: special.names(key, _NCU_NAME, empty=True) for key in special.values}
-        ),
-        only_on=table.names("only_on", _ARCHITECTURE, empty="only_on" not in table.values),
-        not_on=table.names("not_on", _ARCHITECTURE, empty=True),
-        section=table.name("section", _SECTION_NAME) if "section" in table.values else None,
+def _mistake(folder: Path, preset_name: str, what: str, key: str = "") -> InputError:
+    path = folder / f"{preset_name}.toml"
+    return InputError(
+        f"preset {preset_name}: {what}",
+        where=f"{path}: {key}" if key else str(path),
+        hint="see the other files in that folder for the form of a preset",
     )
