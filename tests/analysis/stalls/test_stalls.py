@@ -225,7 +225,7 @@ def test_a_division_is_at_the_line_that_divides() -> None:
 def test_waits_add_up_to_the_samples(pair: str) -> None:
     (found,) = from_bytes(gzip.decompress((CAPTURES / f"{pair}.json.gz").read_bytes()))
     sums = Counter[tuple[str, int]]()
-    for each in StallAnalysis.of_code(found).stalls:
+    for each in StallAnalysis(found).stalls:
         sums[each.state, each.at] += each.samples  # type: ignore[assignment]
     for number, instruction in enumerate(found.instructions):
         assert set(instruction.counts.stalls) <= set(STALLS)

@@ -6,12 +6,14 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.stalls.blame import BLAMED, WAITING, StallAnalysis
-from kernelprof.analysis.stalls.opcodes import (
+from kernelprof.analysis.stalls.blame import (
     ATOMICS,
+    BLAMED,
     GLOBAL_LOADS,
     GLOBAL_STORES,
     SHARED,
+    WAITING,
+    StallAnalysis,
     kind,
 )
 from kernelprof.analysis.stalls.source_functions import call_lines, function_at
@@ -43,7 +45,9 @@ class LineBlame:
 
     def __init__(self, code: SampledCode) -> None:
         self.code = code
-        self._analysis = StallAnalysis.of_code(code)
+        self._analysis = StallAnalysis(code)
+        executions = [each.counts.executed or 0 for each in code.instructions]
+        self._callers = self._analysis.flow.callers(executions)
 
     def summarize_stalls(self) -> StallSummary:
         """Return what the kernel's warps wait for, by line."""
@@ -90,7 +94,7 @@ class LineBlame:
         return places[0] if places else None
 
     def _called_from(self, number: int) -> SampledInstruction:
-        caller = self._analysis.flow.callers[number]
+        caller = self._callers[number]
         return self.code.instructions[number if caller is None else caller]
 
     def _blamed(self, members: Mapping[int, float], share_of: str, share: float) -> BlamedLine:

@@ -16,8 +16,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.stalls import opcodes
-from kernelprof.analysis.stalls.control_flow import ControlFlow
+from kernelprof.model.sampled import ISSUED
+from sassim.opcodes import find_opcode, flagged_opcodes, opcodes_of_class, select_opcodes
+from sassim.sass.dataflow import ControlFlow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,15 +31,45 @@ Weights = dict[int, float]
 THREADS: Final = 32
 """Of a warp."""
 
-_SCOREBOARDS: Final = {"long_scoreboard": opcodes.LONG, "short_scoreboard": opcodes.SHORT}
+_GLOBAL: Final = ("global", "generic")
+
+GLOBAL_LOADS: Final = select_opcodes(
+    lambda row: row.category in ("load", "copy") and row.reads in _GLOBAL and "lsu" in row.pipes
+)
+GLOBAL_STORES: Final = select_opcodes(lambda row: row.category == "store" and row.writes in _GLOBAL)
+SHARED: Final = select_opcodes(lambda row: row.space == "shared")
+LOCAL: Final = select_opcodes(lambda row: row.space == "local")
+ATOMICS: Final = opcodes_of_class("atomic")
+COPIES: Final = opcodes_of_class("copy")
+SPECIAL: Final = opcodes_of_class("special", "bits")
+"""What the special-function unit carries out, with conversions and bit counts."""
+FP64: Final = opcodes_of_class("fp64")
+FP32: Final = opcodes_of_class("fp32")
+INTEGER: Final = opcodes_of_class("integer", "bits")
+PRODUCTS: Final = opcodes_of_class("mma", "wgmma")
+
+MBARRIER: Final = "SYNCS"
+"""Operations of a barrier in shared memory."""
+BARRIERS: Final = opcodes_of_class("barrier", "mbarrier", "warpgroup")
+FENCES: Final = opcodes_of_class("fence")
+BRANCHES: Final = opcodes_of_class("branch")
+
+LONG: Final = select_opcodes(lambda row: row.scoreboard == "long")
+"""Whose results, or operands that they still read, a long scoreboard guards."""
+SHORT: Final = select_opcodes(lambda row: row.scoreboard == "short")
+"""The same for a short scoreboard."""
+WAITERS: Final = flagged_opcodes("waits")
+"""Instructions that wait for what no operand names."""
+
+_SCOREBOARDS: Final = {"long_scoreboard": LONG, "short_scoreboard": SHORT}
 _LONGEST_CHAIN: Final = 24
 """Instructions of fixed latency that are searched before one: it is a few issues long."""
-_VARIABLE_LATENCY: Final = opcodes.LONG | opcodes.SHORT | opcodes.ATOMICS
+_VARIABLE_LATENCY: Final = LONG | SHORT | ATOMICS
 _BLOCKING: Final = {
-    "barrier": opcodes.BARRIERS,
+    "barrier": BARRIERS,
     "warpgroup_arrive": frozenset(("WARPGROUP",)),
-    "membar": opcodes.FENCES,
-    "branch_resolving": opcodes.BRANCHES,
+    "membar": FENCES,
+    "branch_resolving": BRANCHES,
 }
 """Instructions that block a warp, by its state: the nearest before it."""
 
@@ -56,11 +87,9 @@ class AttributedStall:
     samples: float
 
 
-def attribute_stalls(flow: ControlFlow) -> Iterator[AttributedStall]:
+def attribute_stalls(code: SampledCode, flow: ControlFlow) -> Iterator[AttributedStall]:
     """Yield every wait of a kernel; those of one instruction in one state add up to its samples."""
-    from kernelprof.model.sampled import ISSUED
-
-    for at, each in enumerate(flow.code.instructions):
+    for at, each in enumerate(code.instructions):
         for state, samples in each.counts.stalls.items():
             if state in ISSUED:
                 continue
@@ -68,7 +97,7 @@ def attribute_stalls(flow: ControlFlow) -> Iterator[AttributedStall]:
             if not causes:
                 yield AttributedStall(state, at, None, float(samples))
                 continue
-            executions = [flow.code.instructions[n].counts.executed or 0 for n in causes]
+            executions = [code.instructions[n].counts.executed or 0 for n in causes]
             total = sum(executions)
             for cause, times in zip(causes, executions, strict=True):
                 share = times / total if total else 1 / len(causes)
@@ -94,15 +123,15 @@ def _scoreboard_causes(flow: ControlFlow, guarded: frozenset[str], at: int) -> s
     """What writes a register that an instruction reads, or still reads one that it overwrites."""
     own = flow.effects[at]
     if own.opcode == "DEPBAR":
-        copies = flow.nearest(at, lambda n: flow.effects[n].opcode in opcodes.COPIES)
+        copies = flow.nearest(at, lambda n: flow.effects[n].opcode in COPIES)
         return copies or {at}
     # A result that is still to come must not arrive after the one that replaces it.
     registers = own.read | own.written
     writers = {n for n in flow.writers(at, registers) if flow.effects[n].opcode in guarded}
-    writers = {n for n in writers if flow.effects[n].opcode != opcodes.MBARRIER} or writers
+    writers = {n for n in writers if flow.effects[n].opcode != MBARRIER} or writers
     if writers:
         return writers
-    if own.opcode in opcodes.WAITERS:
+    if own.opcode in WAITERS:
         return {at}
     return flow.nearest(
         at,
@@ -127,22 +156,18 @@ def _chain(flow: ControlFlow, at: int) -> set[int]:
     return {max(writers)} if writers else {at}
 
 
-@dataclass(frozen=True)
 class StallAnalysis:
     """A kernel's code with what its warps wait for."""
 
-    flow: ControlFlow
-    stalls: tuple[AttributedStall, ...]
-
-    @classmethod
-    def of_code(cls, code: SampledCode) -> StallAnalysis:
-        """Analyse a kernel."""
-        flow = ControlFlow(code)
-        return cls(flow, tuple(attribute_stalls(flow)))
+    def __init__(self, code: SampledCode) -> None:
+        self.code = code
+        instructions = code.instructions
+        self.flow = ControlFlow([i.text for i in instructions], [i.offset for i in instructions])
+        self.stalls = tuple(attribute_stalls(code, self.flow))
 
     def weigh(self, value: Callable[[Counts], float | None]) -> Weights:
         """Weigh instructions by a counter of each."""
-        weights = {n: value(each.counts) for n, each in enumerate(self.flow.code.instructions)}
+        weights = {n: value(each.counts) for n, each in enumerate(self.code.instructions)}
         return {n: weight for n, weight in weights.items() if weight}
 
     def weigh_executions(self, which: frozenset[str]) -> Weights:
@@ -191,7 +216,7 @@ def _excess(value: int | None, ideal: int | None) -> float | None:
 
 def _local(analysis: StallAnalysis) -> Weights:
     sectors = analysis.weigh(lambda each: each.local_sectors)
-    return sectors or analysis.weigh_executions(opcodes.LOCAL)
+    return sectors or analysis.weigh_executions(LOCAL)
 
 
 def _indexed_constants(analysis: StallAnalysis) -> Weights:
@@ -206,7 +231,7 @@ def _indexed_constants(analysis: StallAnalysis) -> Weights:
 def _idle_threads(analysis: StallAnalysis) -> Weights:
     """Threads that are inactive while their warp executes, by the branch that diverged."""
     flow = analysis.flow
-    instructions = flow.code.instructions
+    instructions = analysis.code.instructions
 
     def diverges(number: int) -> bool:
         counts, each = instructions[number].counts, flow.effects[number]
@@ -253,12 +278,12 @@ BLAMED: Final[dict[str, tuple[BlameRule, ...]]] = {
     ),
     "shared-bank-conflicts": (
         BlameRule("excess wavefronts", _excess_wavefronts),
-        BlameRule(WAITING, _stalls(None, opcodes.SHARED)),
+        BlameRule(WAITING, _stalls(None, SHARED)),
     ),
     "local-memory-traffic": (BlameRule("traffic of local memory", _local),),
     "atomic-contention": (
-        BlameRule("waiting for atomics", _stalls(None, opcodes.ATOMICS)),
-        BlameRule("atomics", _executions(opcodes.ATOMICS)),
+        BlameRule("waiting for atomics", _stalls(None, ATOMICS)),
+        BlameRule("atomics", _executions(ATOMICS)),
     ),
     "constant-cache": (BlameRule("indexed constants", _indexed_constants),),
     "memory-latency": (BlameRule("waiting for memory", _MEMORY),),
@@ -266,21 +291,46 @@ BLAMED: Final[dict[str, tuple[BlameRule, ...]]] = {
     "barrier-stalls": (BlameRule("waiting at barriers", _stalls(frozenset(("barrier",)))),),
     "async-pipeline-stalls": (BlameRule(WAITING, _ASYNC),),
     "warp-divergence": (BlameRule("idle threads", _idle_threads),),
-    "fp32-throughput": (BlameRule("FP32 instructions", _executions(opcodes.FP32)),),
-    "fp64-throughput": (BlameRule("FP64 instructions", _executions(opcodes.FP64)),),
-    "integer-throughput": (BlameRule("integer instructions", _executions(opcodes.INTEGER)),),
-    "sfu-throughput": (BlameRule("special functions", _executions(opcodes.SPECIAL)),),
-    "tensor-throughput": (BlameRule("matrix instructions", _executions(opcodes.PRODUCTS)),),
+    "fp32-throughput": (BlameRule("FP32 instructions", _executions(FP32)),),
+    "fp64-throughput": (BlameRule("FP64 instructions", _executions(FP64)),),
+    "integer-throughput": (BlameRule("integer instructions", _executions(INTEGER)),),
+    "sfu-throughput": (BlameRule("special functions", _executions(SPECIAL)),),
+    "tensor-throughput": (BlameRule("matrix instructions", _executions(PRODUCTS)),),
     "instruction-issue": (
         BlameRule("instructions", lambda analysis: analysis.weigh(lambda each: each.executed)),
     ),
     "l1-throughput": (
-        BlameRule(
-            "global loads and stores", _executions(opcodes.GLOBAL_LOADS | opcodes.GLOBAL_STORES)
-        ),
+        BlameRule("global loads and stores", _executions(GLOBAL_LOADS | GLOBAL_STORES)),
     ),
     "shared-memory-throughput": (
-        BlameRule("shared-memory instructions", _executions(opcodes.SHARED | {"SHFL"})),
+        BlameRule("shared-memory instructions", _executions(SHARED | {"SHFL"})),
     ),
 }
 """What of a bottleneck has a line, by the bottleneck's name."""
+
+_NOUNS: Final = {
+    "atomic": "atomic",
+    "copy": "copy",
+    "texture": "texture",
+    "constant": "constant",
+    "mbarrier": "wait for an mbarrier",
+    "warpgroup": "wait for products",
+    "copy-wait": "wait for copies",
+    "barrier": "barrier",
+    "fence": "fence",
+    "mma": "product",
+    "wgmma": "product",
+    "shuffle": "shuffle",
+    "bits": "special function",
+    "special": "special function",
+    "branch": "branch",
+}
+
+
+def kind(opcode: str) -> str:
+    """Return what an instruction is called in a sentence."""
+    row = find_opcode(opcode)
+    if row.category in ("load", "store"):
+        is_on_chip = row.space in ("local", "shared")
+        return f"{row.category} of {row.space} memory" if is_on_chip else row.category
+    return _NOUNS.get(row.category, "arithmetic")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes, pipe_instructions
 from kernelprof.analysis.metrics.units import BUSY_CONSTANTS
-from kernelprof.analysis.stalls.operand_effects import operand_effects
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import Share
 from kernelprof.report.figures.measured import clip
 from kernelprof.report.figures.roofline import thread_shares, uses_tensor_cores
 from sassim.opcodes import find_opcode
+from sassim.sass.dataflow import operand_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.analysis.stalls.operand_effects import operand_effects
+from sassim.sass.dataflow import operand_effects
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which registers an instruction reads and writes, from its text.
+"""Registers that instructions read and write, and which instruction reaches which, from their text.
 
 Operands follow a few conventions (CUDA Binary Utilities, and what ``nvdisasm`` prints): results
 come first, a predicate beside a result is one, too, and modifiers say how many registers an operand
@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from sassim.opcodes import find_opcode, opcodes_of_class, select_opcodes
+from sassim.opcodes import find_opcode, opcodes_of_class, opcodes_with_flow, select_opcodes
 from sassim.sass.operands import Address, Constant, Other, Predicate, Register, operands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from sassim.sass.operands import Operand
 
 _TEXT: Final = re.compile(r"(?:@(?P<guard>!?U?P\w+)\s+)?(?P<opcode>[A-Z][\w.]*)\s*(?P<rest>.*)")
 _TARGET: Final = re.compile(r"(?:^|[\s,])0x([0-9a-f]+)$")
 _SHAPE: Final = re.compile(r"\d+x(\d+)x\d+")
-_NAMED: Final = re.compile(r"\bU?R\d+")
+_REGISTER: Final = re.compile(r"\bU?R\d+")
 _WIDTHS: Final = {"64": 2, "128": 4, "256": 8}
 _ACCUMULATORS: Final = 64
 """Registers that a product of a warp group writes at most, if no modifier is its shape."""
@@ -153,7 +154,7 @@ def _inputs(operand: Operand, opcode: str, modifiers: tuple[str, ...]) -> set[st
                 registers |= _registers(each, 2 if wide else 1)
         return registers
     # What the parser keeps as it is, such as a descriptor, names its registers all the same.
-    return set(_NAMED.findall(operand.text)) if isinstance(operand, Other) else set()
+    return set(_REGISTER.findall(operand.text)) if isinstance(operand, Other) else set()
 
 
 def _registers(operand: Operand, width: int) -> set[str]:
@@ -164,3 +165,98 @@ def _registers(operand: Operand, width: int) -> set[str]:
         return set()
     prefix = "UR" if operand.uniform else "R"
     return {f"{prefix}{operand.index + n}" for n in range(width)}
+
+
+_MOST_STEPS: Final = 20_000
+"""Instructions that are searched on the paths to one: no path of the corpus is as long."""
+_ALWAYS: Final = ("PT", "UPT")
+_JUMPS: Final = opcodes_with_flow("jump")
+_DIRECT: Final = opcodes_with_flow("jump", "call")
+_LEAVING: Final = opcodes_with_flow("exit", "return", "kill", "indirect")
+
+
+class ControlFlow:
+    """A kernel's instructions by number, with the operand effects of each."""
+
+    def __init__(self, texts: Iterable[str], offsets: Iterable[int]) -> None:
+        self.effects = tuple(map(operand_effects, texts))
+        self._numbers = {offset: number for number, offset in enumerate(offsets)}
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """By instruction: those that may be executed just before it."""
+        edges: list[list[int]] = [[] for _ in self.effects]
+        for number, each in enumerate(self.effects):
+            target = None if each.target is None else self._numbers.get(each.target)
+            jumps = each.opcode in _DIRECT
+            if jumps and target is not None:
+                edges[target].append(number)
+            if number + 1 < len(edges) and _falls_through(each):
+                edges[number + 1].append(number)
+        return tuple(map(tuple, edges))
+
+    def writers(
+        self, number: int, registers: Collection[str], most: int = _MOST_STEPS
+    ) -> Iterator[int]:
+        """Return instructions that may have written what some registers hold before an instruction.
+
+        At ``most`` so many are looked at.
+        """
+        seen: set[tuple[int, frozenset[str]]] = set()
+        waiting = [(each, frozenset(registers)) for each in self.predecessors[number]]
+        while waiting and len(seen) < most:
+            at, wanted = step = waiting.pop()
+            if step in seen:
+                continue
+            seen.add(step)
+            each = self.effects[at]
+            if each.written & wanted:
+                yield at
+                if each.guard is None:  # else other threads keep what was there before
+                    wanted = wanted - each.written
+            if wanted:
+                waiting += [(earlier, wanted) for earlier in self.predecessors[at]]
+
+    def nearest(
+        self, number: int, fits: Callable[[int], bool], ends: Callable[[int], bool] | None = None
+    ) -> set[int]:
+        """Return the last instructions of some kind on each path to one, without itself."""
+        matches: set[int] = set()
+        seen: set[int] = set()
+        waiting = list(self.predecessors[number])
+        while waiting and len(seen) < _MOST_STEPS:
+            at = waiting.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if fits(at):
+                matches.add(at)
+            elif ends is None or not ends(at):
+                waiting += self.predecessors[at]
+        return matches
+
+    def callers(self, executions: Sequence[int]) -> list[int | None]:
+        """Return by instruction where the subroutine that it is in is called; ``None``: in none.
+
+        The compiler puts divisions, remainders and the like into subroutines behind the kernel,
+        whose line is that of its end. Of several calls the one that is executed most often.
+        """
+        callers: list[int | None] = [None] * len(self.effects)
+        calls: dict[int, list[int]] = {}
+        for number, each in enumerate(self.effects):
+            target = None if each.target is None else self._numbers.get(each.target)
+            if each.opcode == "CALL" and target is not None:
+                calls.setdefault(target, []).append(number)
+        for start, end in pairwise([*sorted(calls), len(callers)]):
+            caller = max(calls[start], key=lambda number: executions[number])
+            if caller < start:
+                callers[start:end] = [caller] * (end - start)
+        return callers
+
+
+def _falls_through(each: OperandEffects) -> bool:
+    if each.opcode in _JUMPS:
+        return each.guard not in (None, *_ALWAYS) or each.conditions > 0
+    if each.opcode in _LEAVING:
+        return each.guard not in (None, *_ALWAYS)
+    return True
