@@ -6,7 +6,7 @@ low confidence and the contradiction is named. :data:`RULED_OUT` holds counters 
 that other metrics show to be zero where a capture lacks them.
 
 Limits were read off 1,246 different launches: those of ``tests/captures``, of the corpus and of
-public reports of other GPUs. A docstring has the range that was seen there; limits are wider.
+public reports of other GPUs. A comment has the range that was seen there; limits are wider.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _exceeds(
     )
 
 
-def _zero_beside(
+def _zero_although(
     zero: str, other: str, least: float, reason: str, *, clears: bool = False
 ) -> Relation:
     """The first metric is zero although the second is more than rounding can hide."""
@@ -92,22 +92,6 @@ def _outside(metric: str, low: float, high: float, reason: str) -> Relation:
 def _differ(one: FloatArray, other: FloatArray, part: float, least: float) -> BoolArray:
     """Where two values of one quantity differ by more than a part of the larger, and ``least``."""
     return np.greater(np.abs(one - other), part * np.maximum(one, other) + least)
-
-
-def _below_ideal(actual: FloatArray, ideal: FloatArray) -> BoolArray:
-    return np.less(actual, 0.99 * ideal)
-
-
-def _issue(
-    slots: FloatArray, instructions: FloatArray, sms: FloatArray, cycles: FloatArray
-) -> BoolArray:
-    """0.998 to 1.02 of each other."""
-    return _differ(slots, 100.0 * instructions / (EVERY.schedulers * sms * cycles), 0.1, 0.5)
-
-
-def _little(cycles: FloatArray, issue: FloatArray, warps: FloatArray) -> BoolArray:
-    """Little's law: 0.993 to 1.03 of each other."""
-    return _differ(cycles * issue / 100.0, warps, 0.1, 0.02)
 
 
 RARE_STATES: Final = 3
@@ -126,57 +110,12 @@ def _stalls(cycles: FloatArray, duration: FloatArray, *stalls: FloatArray) -> Bo
     return above | (long & (missing <= RARE_STATES) & (total < 0.85 * cycles - 0.5))
 
 
-def _clock(cycles: FloatArray, duration: FloatArray, clock: FloatArray) -> BoolArray:
-    """0.99 to 1.02 of each other."""
-    return _differ(cycles, duration * clock * 1e-9, 0.1, 100.0)
-
-
-def _waves(waves: FloatArray, grid: FloatArray, sms: FloatArray, *limits: FloatArray) -> BoolArray:
-    """1 to 1.32 of each other; small ones are rounded to 0."""
-    return _differ(waves, grid / (sms * np.minimum.reduce(limits)), 0.5, 0.02)
-
-
 def _occupancy(theoretical: FloatArray, block: FloatArray, *limits: FloatArray) -> BoolArray:
     """1 to 2, by the warps that an SM of the architecture holds."""
     warps = np.minimum.reduce(limits) * np.ceil(block / EVERY.warp_size)
     least = 100.0 * warps / EVERY.warps_per_sm
     outside: BoolArray = (theoretical < 0.9 * least) | (theoretical > 2.2 * least)
     return outside
-
-
-def _bandwidth(
-    rate: FloatArray, read: FloatArray, written: FloatArray, duration: FloatArray
-) -> BoolArray:
-    """0.89 to 1.17 of each other: passes of one launch differ."""
-    return _differ(rate, (read + written) / (duration * 1e-9), 0.4, 1e9)
-
-
-def _fp32_rates(
-    fused: FloatArray, add: FloatArray, multiply: FloatArray, slots: FloatArray, sms: FloatArray
-) -> BoolArray:
-    """At most 0.987 of what the issue slots allow."""
-    most = sms * THREADS_ISSUED * slots / 100.0
-    return np.greater(fused + add + multiply, 1.15 * most + 1.0)
-
-
-def _fp16_rate(rate: FloatArray, slots: FloatArray, sms: FloatArray) -> BoolArray:
-    """As FP32, two at a time."""
-    return np.greater(rate, 2.3 * sms * THREADS_ISSUED * slots / 100.0 + 1.0)
-
-
-def _global_sectors(ideal: FloatArray, *moved: FloatArray) -> BoolArray:
-    """At most 3.67 times those that loads and stores moved, where atomics move others."""
-    loaded, stored, atomics, reductions = moved
-    most = 4.5 * (loaded + stored) + 32.0 * (atomics + reductions) + 10_000.0
-    return np.greater(ideal, most)
-
-
-def _fma_pipe(
-    pipe: FloatArray, fused: FloatArray, add: FloatArray, multiply: FloatArray, sms: FloatArray
-) -> BoolArray:
-    """The pipe is 0.999 times as busy at least."""
-    least = 0.9 * 100.0 * (fused + add + multiply) / (sms * THREADS_ISSUED) - 1.0
-    return np.less(pipe, least)
 
 
 def _fma_lite_pipe(pipe: FloatArray, heavy: FloatArray, *others: FloatArray) -> BoolArray:
@@ -187,17 +126,6 @@ def _fma_lite_pipe(pipe: FloatArray, heavy: FloatArray, *others: FloatArray) -> 
     least = 0.3 * lanes * lite / 100.0 * threads / EVERY.warp_size
     below: BoolArray = (lite >= 30.0) & (np.add.reduce(rates) < least)
     return below
-
-
-def _without_memory(wavefronts: FloatArray, static: FloatArray, dynamic: FloatArray) -> BoolArray:
-    unheld: BoolArray = (wavefronts > 0) & (static == 0) & (dynamic == 0)
-    return unheld
-
-
-def _no_share(
-    share: FloatArray, wavefronts: FloatArray, sms: FloatArray, cycles: FloatArray
-) -> BoolArray:
-    return np.equal(share, 0) & (100.0 * wavefronts / (sms * cycles) > 0.1)
 
 
 _LIMITS: Final = (
@@ -215,19 +143,19 @@ _TOO_MANY_SECTORS: Final = "more sectors than 32 threads can ask for"
 
 RELATIONS: Final = (
     # --- values that then count as missing, whichever of them is wrong ---
-    _zero_beside(
+    _zero_although(
         "global_sectors", "global_load_requests", 0.0,
         "global loads were requested and no sector was needed", clears=True,
     ),
-    _zero_beside(
+    _zero_although(
         "global_sectors_ideal", "global_sectors", 0.0,
         "sectors were needed and the fewest possible are none", clears=True,
     ),
-    _zero_beside(
+    _zero_although(
         "shared_wavefronts", "shared_load_wavefronts", 0.0,
         "shared-memory loads took wavefronts and none was needed", clears=True,
     ),
-    _zero_beside(
+    _zero_although(
         "local_sectors", "local_load_sectors", 0.0,
         "local memory was loaded and no sector was needed", clears=True,
     ),
@@ -264,26 +192,33 @@ RELATIONS: Final = (
         for kind in ("load", "store")
     ),
     Relation(
-        ("global_sectors", "global_sectors_ideal"), _below_ideal,
+        ("global_sectors", "global_sectors_ideal"), lambda actual, ideal: actual < 0.99 * ideal,
         "global accesses took fewer sectors than the fewest possible", clears=True,
     ),
     Relation(
-        ("shared_wavefronts", "shared_wavefronts_ideal"), _below_ideal,
+        ("shared_wavefronts", "shared_wavefronts_ideal"),
+        lambda actual, ideal: actual < 0.99 * ideal,
         "shared-memory accesses took fewer wavefronts than the fewest possible", clears=True,
     ),
     # --- contradictions: the values stay, and the verdict has low confidence ---
     *(_exceeds(part, 1.05, "sm_throughput", 0.5, _BUSY_SM) for part in _PARTS_OF_SM),
-    _zero_beside("dram_throughput", "dram_bandwidth", 1e10, "bytes moved through idle memory"),
+    _zero_although("dram_throughput", "dram_bandwidth", 1e10, "bytes moved through idle memory"),
     _exceeds(
         "l1_throughput", 1.1, "memory_throughput", 9.0,
         "L1 is busier than the busiest part of the memory system",
     ),
+    # 0.998 to 1.02 of each other.
     Relation(
-        ("issue_slots", "instructions", "sm_count", "sm_cycles_elapsed"), _issue,
+        ("issue_slots", "instructions", "sm_count", "sm_cycles_elapsed"),
+        lambda slots, instructions, sms, cycles: _differ(
+            slots, 100.0 * instructions / (EVERY.schedulers * sms * cycles), 0.1, 0.5
+        ),
         "the instructions do not fill that share of the issue slots",
     ),
+    # Little's law: 0.993 to 1.03 of each other.
     Relation(
-        ("warp_cycles_per_instruction", "issue_slots_active", "active_warps"), _little,
+        ("warp_cycles_per_instruction", "issue_slots_active", "active_warps"),
+        lambda cycles, issue, warps: _differ(cycles * issue / 100.0, warps, 0.1, 0.02),
         "that many warps do not issue that often",
     ),
     Relation(
@@ -291,12 +226,18 @@ RELATIONS: Final = (
         "the warp states take longer than all the time between two instructions",
         optional=frozenset(_STALLS),
     ),
+    # 0.99 to 1.02 of each other.
     Relation(
-        ("sm_cycles_elapsed", "duration", "sm_clock"), _clock,
+        ("sm_cycles_elapsed", "duration", "sm_clock"),
+        lambda cycles, duration, clock: _differ(cycles, duration * clock * 1e-9, 0.1, 100.0),
         "the cycles do not take that time at that clock",
     ),
+    # 1 to 1.32 of each other; small ones are rounded to 0.
     Relation(
-        ("waves_per_sm", "grid_size", "sm_count", *_LIMITS), _waves,
+        ("waves_per_sm", "grid_size", "sm_count", *_LIMITS),
+        lambda waves, grid, sms, *limits: _differ(
+            waves, grid / (sms * np.minimum.reduce(limits)), 0.5, 0.02
+        ),
         "the blocks do not make that many waves",
     ),
     Relation(
@@ -306,17 +247,33 @@ RELATIONS: Final = (
     _exceeds(
         "achieved_occupancy", 1.1, "theoretical_occupancy", 5.0, "more warps were resident than fit"
     ),
+    # 0.89 to 1.17 of each other: passes of one launch differ.
     Relation(
-        ("dram_bandwidth", "dram_bytes_read", "dram_bytes_written", "duration"), _bandwidth,
+        ("dram_bandwidth", "dram_bytes_read", "dram_bytes_written", "duration"),
+        lambda rate, read, written, duration: _differ(
+            rate, (read + written) / (duration * 1e-9), 0.4, 1e9
+        ),
         "the bytes do not make that bandwidth in that time",
     ),
     _exceeds(
         "dram_throughput", 1.05, "memory_throughput", 1.0,
         "device memory is busier than the busiest part of the memory system",
     ),
-    Relation((*_RATES, "issue_slots", "sm_count"), _fp32_rates, _TOO_MUCH_ARITHMETIC),
+    # At most 0.987 of what the issue slots allow.
     Relation(
-        ("fma_pipe", *_RATES, "sm_count"), _fma_pipe, "the pipe is too idle for that arithmetic"
+        (*_RATES, "issue_slots", "sm_count"),
+        lambda fused, add, multiply, slots, sms: (
+            fused + add + multiply > 1.15 * (sms * THREADS_ISSUED * slots / 100.0) + 1.0
+        ),
+        _TOO_MUCH_ARITHMETIC,
+    ),
+    # The pipe is 0.999 times as busy at least.
+    Relation(
+        ("fma_pipe", *_RATES, "sm_count"),
+        lambda pipe, fused, add, multiply, sms: (
+            pipe < 0.9 * 100.0 * (fused + add + multiply) / (sms * THREADS_ISSUED) - 1.0
+        ),
+        "the pipe is too idle for that arithmetic",
     ),
     Relation(
         ("fma_pipe", "fma_heavy_pipe", *_RATES, "threads_per_instruction_predicated", "sm_count"),
@@ -336,18 +293,22 @@ RELATIONS: Final = (
         "the wavefronts that the addresses need were not counted",
     ),
     Relation(
-        ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"), _without_memory,
+        ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"),
+        lambda wavefronts, static, dynamic: (wavefronts > 0) & (static == 0) & (dynamic == 0),
         "there is no shared memory to access",
     ),
     Relation(
         ("shared_wavefronts_share", "shared_wavefronts_measured", "sm_count", "sm_cycles_elapsed"),
-        _no_share, "wavefronts were counted, and they take no time",
+        lambda share, wavefronts, sms, cycles: (
+            (share == 0) & (100.0 * wavefronts / (sms * cycles) > 0.1)
+        ),
+        "wavefronts were counted, and they take no time",
     ),
-    _zero_beside(
+    _zero_although(
         "l1_wavefronts", "shared_wavefronts_share", 1.0, "a part is there, and the whole is not"
     ),
     _exceeds("shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0, "the part is above the whole"),
-    _zero_beside(
+    _zero_although(
         "l1_throughput", "l1_throughput_active", 20.0, "L1 is busy while active, and never busy"
     ),
     _exceeds("global_load_sectors", 34.0, "global_load_requests", 0.0, _TOO_MANY_SECTORS),
@@ -358,24 +319,33 @@ RELATIONS: Final = (
     _outside(
         "threads_per_instruction", 0.999, 32.5, "an instruction is executed by 1 to 32 threads"
     ),
+    # At most 3.67 times those that loads and stores moved, where atomics move others.
     Relation(
         (
             "global_sectors", "global_load_sectors", "global_store_sectors",
             "global_atomic_requests", "global_reduction_requests",
         ),
-        _global_sectors, "the sectors that the addresses need were not moved",
+        lambda ideal, loaded, stored, atomics, reductions: (
+            ideal > 4.5 * (loaded + stored) + 32.0 * (atomics + reductions) + 10_000.0
+        ),
+        "the sectors that the addresses need were not moved",
     ),
-    Relation(("hfma_rate", "issue_slots", "sm_count"), _fp16_rate, _TOO_MUCH_ARITHMETIC),
-    _zero_beside(
+    # As FP32, two at a time.
+    Relation(
+        ("hfma_rate", "issue_slots", "sm_count"),
+        lambda rate, slots, sms: rate > 2.3 * sms * THREADS_ISSUED * slots / 100.0 + 1.0,
+        _TOO_MUCH_ARITHMETIC,
+    ),
+    _zero_although(
         "shared_wavefronts_ideal", "shared_wavefronts", 1000.0,
         "wavefronts are needed, and the fewest possible are none",
     ),
-    _zero_beside(
+    _zero_although(
         "global_reduction_requests", "l2_reduction_sectors", 1000.0,
         "sectors were reduced without a request",
     ),
-    _zero_beside("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
-    _zero_beside(
+    _zero_although("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
+    _zero_although(
         "achieved_occupancy", "active_warps", 0.5, "there are warps, and none is resident"
     ),
     _outside("sm_count", 1.0, 1024.0, "no GPU has that many SMs"),
