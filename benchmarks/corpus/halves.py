@@ -71,7 +71,7 @@ KNOBS: Final = (
     ),
     Knob(
         "evenly busy",
-        ("metrics.gains.EVENLY_BUSY",),
+        ("metrics.gains.BALANCED_SMS",),
         (0.8, 0.85, 0.9, 0.95),
     ),
     Knob(

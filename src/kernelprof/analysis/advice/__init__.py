@@ -18,10 +18,8 @@ from kernelprof.model.numbers import number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval
-    from kernelprof.analysis.metrics.pipelines import TensorPipeline
-    from kernelprof.analysis.metrics.units import UnitUtilization
+    from kernelprof.analysis.rules import RuleContext
     from kernelprof.model.capture import Launch
     from kernelprof.model.library_kernel import Library
 
@@ -29,24 +27,18 @@ if TYPE_CHECKING:
 class Seen:
     """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
 
-    def __init__(
-        self, facts: Facts, units: UnitUtilization, pipeline: TensorPipeline, row: int
-    ) -> None:
-        self._facts = facts
-        self._units = units
-        self._pipeline = pipeline
-        self._row = row
+    def __init__(self, context: RuleContext, row: int) -> None:
+        self._context = context
+        self.row = row
+        self.launch: Launch = context.facts.capture.launches[row]
+        self.pipeline = context.pipeline
 
     def __getitem__(self, metric: str) -> float:
-        return float(self._facts.values(metric)[self._row])
+        return float(self._context.facts.values(metric)[self.row])
 
     def raw(self, ncu_name: str) -> float:
         """Return a column that has no canonical name."""
-        return float(self._facts.raw(ncu_name)[self._row])
-
-    @property
-    def launch(self) -> Launch:
-        return self._facts.capture.launches[self._row]
+        return float(self._context.facts.raw(ncu_name)[self.row])
 
     @cached_property
     def library(self) -> Library | None:
@@ -55,18 +47,17 @@ class Seen:
     @property
     def arithmetic(self) -> tuple[float, float]:
         """The least and the most that floating-point work can be of all instructions, 0 to 1."""
-        return self._bounds(self._units.arithmetic_share)
+        share = self._context.units.arithmetic_share
+        return float(share.low[self.row]), float(share.high[self.row])
 
     def stall(self, *names: str) -> float:
         """Return the share of a warp's time that it waits for these reasons."""
-        return self._exactly(self._units.warps.stall_share(*names))
+        return self.exact(self._context.units.warps.stall_share(*names))
 
-    def _bounds(self, interval: Interval) -> tuple[float, float]:
-        return float(interval.low[self._row]), float(interval.high[self._row])
-
-    def _exactly(self, interval: Interval) -> float:
-        low, high = self._bounds(interval)
-        return low if low == high else math.nan
+    def exact(self, interval: Interval) -> float:
+        """Return the number that a quantity is in this launch."""
+        low = float(interval.low[self.row])
+        return low if low == interval.high[self.row] else math.nan
 
     @property
     def occupancy(self) -> float:
@@ -77,27 +68,7 @@ class Seen:
     @property
     def copied(self) -> float:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
-        return self._exactly(self._facts.metric("tma_load_sectors"))
-
-    @property
-    def stages(self) -> float:
-        """The pairs of tiles that a block's shared memory has room for, where that is known."""
-        return self._exactly(self._pipeline.stages)
-
-    @property
-    def older_products(self) -> float:
-        """The use of the tensor pipe by mma.sync on a GPU with faster instructions, at least."""
-        return self._bounds(self._pipeline.by_older_instructions)[0]
-
-    @property
-    def tensor_cores_while_active(self) -> float:
-        """The part of the time that SMs have work in which tensor cores are busy, 0 to 1."""
-        return self._exactly(self._pipeline.while_active)
-
-    @property
-    def late_copies(self) -> float:
-        """The share of warps' time that others than a producer wait for copies."""
-        return self._exactly(self._pipeline.late_copies)
+        return self.exact(self._context.facts.metric("tma_load_sectors"))
 
     def sectors(self, kind: str) -> float:
         """Return the sectors of a request of global loads (``load``) or stores (``store``)."""

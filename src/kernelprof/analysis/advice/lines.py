@@ -1,26 +1,152 @@
-"""Lines of advice that several rules give, and those for whoever calls a library's kernel."""
+"""Conditions and lines of advice that several rules have in common, and those for callers.
+
+Callers are those who call the kernel of a library.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.advice import Advice
-from kernelprof.analysis.advice.conditions import (
-    BUSY_XU,
-    NARROW_LOADS,
-    NARROW_STORES,
-    ONE_WARP_BLOCKS,
-    RELOADS,
-    REREAD,
-    is_library_kernel,
-    passes,
-)
+from kernelprof.analysis.advice import Advice, Condition, Seen
+from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
+from kernelprof.analysis.metrics.groups import TENSOR_WORK
 from kernelprof.model.library_kernel import KernelRole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.analysis.advice import Seen
+FULL_SECTORS: Final = 25.6
+"""Bytes of a sector from which its accesses lie side by side: four fifths of 32."""
+MOST_EXCESS: Final = 0.2
+SAME_TWICE: Final = 1.8
+SAME_MANY_TIMES: Final = 8.0
+"""Ratio of the bytes that loads use to those that device memory delivers: passes over the same data
+make a small one. A GEMM has hundreds."""
+OFTEN: Final = 10.0
+
+
+def _side_by_side(seen: Seen, kind: str) -> bool:
+    return seen.used(kind) >= FULL_SECTORS or seen.excess <= MOST_EXCESS
+
+
+NARROW_LOADS: Final = Condition(
+    "loads lie side by side and bring fewer than 16 bytes a thread",
+    # Asynchronous copies count as loads that use no bytes.
+    lambda seen: _side_by_side(seen, "load") and 0.9 <= seen.width("load") <= 8.5,
+)
+NARROW_STORES: Final = Condition(
+    "stores lie side by side and a thread stores 1 or 2 bytes at a time",
+    lambda seen: seen.used("store") >= FULL_SECTORS and 0.9 <= seen.width("store") <= 2.2,
+)
+SCATTERED: Final = Condition(
+    "loads use three quarters of a sector or less",
+    lambda seen: 0 < seen.used("load") <= 24.0,
+)
+LOW_OCCUPANCY: Final = Condition(
+    "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
+    lambda seen: seen.occupancy < 50.0 and not seen["tensor_pipe"] >= 100 * TENSOR_WORK,
+)
+SHARED_MEMORY: Final = Condition(
+    "the kernel has shared memory", lambda seen: seen.shared_memory > 0
+)
+NO_SHARED_MEMORY: Final = Condition(
+    "the kernel has no shared memory", lambda seen: seen.shared_memory == 0
+)
+BUSY_XU: Final = Condition(
+    "the special-function pipe is busy and next to nothing is floating-point work",
+    lambda seen: seen["xu_pipe"] >= 10.0 and seen.arithmetic[1] < 0.05,
+)
+ONE_WARP_BLOCKS: Final = Condition(
+    "a block is one warp, and the number of blocks limits how many an SM holds",
+    lambda seen: seen["block_size"] <= 32 and seen.limited_by("blocks"),
+)
+
+
+def passes(seen: Seen) -> float:
+    """Return how often the kernel loads each byte that device memory delivers."""
+    by_threads = seen["global_load_sectors"]
+    if by_threads:
+        by_threads *= seen.used("load")
+    loaded = by_threads + EVERY.sector_bytes * seen.copied
+    delivered = seen["dram_bytes_read"]
+    return loaded / delivered if delivered else float("nan")
+
+
+REREAD: Final = Condition(
+    "loads lie side by side, of two to eight times the bytes that device memory delivers",
+    lambda seen: (
+        seen.used("load") >= FULL_SECTORS and SAME_TWICE <= passes(seen) <= SAME_MANY_TIMES
+    ),
+)
+RELOADS: Final = Condition(
+    "four of five loads hit in L1, ten times what device memory delivers, with stores among them",
+    lambda seen: (
+        seen["l1_hit_rate"] >= 80.0
+        and passes(seen) >= OFTEN
+        and seen["global_store_requests"] >= 0.01 * seen["global_load_requests"] > 0
+    ),
+)
+SPILLS: Final = Condition("registers are spilled", lambda seen: seen.raw(SPILLING_REQUESTS) > 0)
+NO_SPILLS: Final = Condition(
+    "no register is spilled", lambda seen: seen.raw(SPILLING_REQUESTS) == 0
+)
+
+
+BULK_LOADS: Final = Condition(
+    "most of what it loads comes by bulk copies (TMA)",
+    lambda seen: seen.copied > seen["global_load_sectors"],
+)
+
+
+NO_CLUSTERS: Final = Condition("blocks form no clusters", lambda seen: seen["cluster_size"] <= 1)
+WARP_GROUPS: Final = Condition("warp groups multiply (wgmma)", lambda seen: seen["wgmma_pipe"] > 0)
+
+
+def _multiplies_by_mma_sync(seen: Seen) -> bool:
+    """Whether it has to, on a GPU with faster instructions."""
+    return bool(seen.pipeline.by_older_instructions.low[seen.row] > 0)
+
+
+OLDER_ON_HOPPER: Final = Condition(
+    "its matrix products are mma.sync, and the GPU has wgmma",
+    lambda seen: seen.launch.compute_capability == (9, 0) and _multiplies_by_mma_sync(seen),
+)
+OLDER_ON_BLACKWELL: Final = Condition(
+    "its matrix products are mma.sync, and the GPU has tcgen05",
+    lambda seen: (
+        (seen.launch.compute_capability or (0, 0))[0] in {10, 11} and _multiplies_by_mma_sync(seen)
+    ),
+)
+
+
+def uses_fp64(seen: Seen) -> bool:
+    """Return whether the kernel computes in FP64."""
+    return seen.rates("dfma", "dadd", "dmul") > 0
+
+
+def uses_fp32(seen: Seen) -> bool:
+    """Return whether the kernel computes in FP32."""
+    return seen.rates("ffma", "fadd", "fmul") > 0
+
+
+def is_library_kernel(kind: KernelRole) -> Condition:
+    """Return the kernel of a library does this."""
+    return Condition(
+        f"it is {kind.value}",
+        lambda seen: seen.library is not None and seen.library.kind is kind,
+    )
+
+
+def since(major: int, minor: int, what: str) -> Condition:
+    """Return the GPU is of this compute capability or a newer one."""
+
+    def holds(seen: Seen) -> bool:
+        capability = seen.launch.compute_capability
+        return capability is not None and capability >= (major, minor)
+
+    return Condition(f"the GPU has {what}", holds)
+
 
 WIDER_LOADS: Final = Advice(
     "Load wider: a thread's loads bring {x} different bytes each on average; float4 brings 16.",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.units import UnitUtilization
     from kernelprof.analysis.metrics.waste import Waste
 
-EVENLY_BUSY = 0.9
+BALANCED_SMS = 0.9
 """Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
 
 LOW_OCCUPANCY = 0.50
@@ -151,8 +151,8 @@ class MemoryWaits(Quantities):
         sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
         mean = facts.fraction("l2_atomic_unit")
         busy_ns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_ATOMIC_NS
-        by_turns = busy_ns / facts.metric("duration").at_least(1.0)
-        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(by_turns.high_only())
+        one_by_one = busy_ns / facts.metric("duration").at_least(1.0)
+        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(one_by_one.high_only())
         return own.or_else(bounded.at_most(1.0))
 
 
@@ -169,7 +169,7 @@ class Gains(Quantities):
     @quantity
     def _while_active(self) -> Interval:
         """The active share of the SMs where it is notably less than the launch, else 1."""
-        return self.units.active_share.where(self.units.active_share < EVENLY_BUSY, 1.0)
+        return self.units.active_share.where(self.units.active_share < BALANCED_SMS, 1.0)
 
     def by_latency(self, share: Interval, notable: float = 0.0) -> Interval:
         """Return the factor of run time won at most if this share of warps' waiting went away.
@@ -280,7 +280,7 @@ class Gains(Quantities):
         allowed = facts.fraction("theoretical_occupancy")
         achieved = facts.fraction("achieved_occupancy")
         parallel = (facts.metric("waves_per_sm") >= MANY_WAVES) & (
-            facts.metric("sm_cycles_active") >= facts.metric("sm_cycles_elapsed") * EVENLY_BUSY
+            facts.metric("sm_cycles_active") >= facts.metric("sm_cycles_elapsed") * BALANCED_SMS
         )
         return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition, when
-from kernelprof.analysis.advice.conditions import WARP_GROUPS
+from kernelprof.analysis.advice import Advice, Condition, Seen, when
+from kernelprof.analysis.advice.lines import WARP_GROUPS
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import number
 
@@ -74,16 +74,15 @@ meet at each tile, 0 and less in others (``passage-search-product-by-product`` a
 def detail(context: rules.RuleContext, row: int) -> str | None:
     """Return which part of the pipeline it is, with the share of warps' time that says so."""
     seen, pipeline = context.seen(row), context.pipeline
-    stalls, late, fences = pipeline.stalls, seen.late_copies, seen.stall("membar")
-    around, stores, products, tensor = (
-        float(share.low[row]) if share.is_exact[row] else math.nan
-        for share in (stalls.around, stalls.stores, stalls.products, pipeline.tensor)
-    )
+    stalls, fences = pipeline.stalls, seen.stall("membar")
+    late = _late(seen)
+    shares = (stalls.around, stalls.stores, stalls.products, pipeline.tensor)
+    around, stores, products, tensor = map(seen.exact, shares)
     others = [each for each in (NOTABLE, around, stores, products - tensor) if not math.isnan(each)]
     if pipeline.is_fed_by_bulk_copies.sure[row]:
-        part = _copies(2 * seen.stages, late)
+        part = _copies(2 * _stages(seen), late)
     elif late >= max(others):
-        part = _tiles(seen.stages, late)
+        part = _tiles(_stages(seen), late)
     elif fences >= NOTABLE:
         part = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
     elif products - tensor >= NOTABLE:
@@ -125,13 +124,21 @@ def _percent(share: float) -> str:
     return f"{number(100 * share)} %"
 
 
+def _late(seen: Seen) -> float:
+    return seen.exact(seen.pipeline.late_copies)
+
+
+def _stages(seen: Seen) -> float:
+    return seen.exact(seen.pipeline.stages)
+
+
 _LATE = Condition(
     "warps wait for tiles a twentieth of their time, beside a producer",
-    lambda seen: seen.late_copies >= NOTABLE,
+    lambda seen: _late(seen) >= NOTABLE,
 )
 _OF_PAIRS = Condition(
     "tiles are the operands of products, and shared memory has room for a pair",
-    lambda seen: seen.stages >= 1.0 and seen["tensor_pipe"] >= 100 * TENSOR_WORK,
+    lambda seen: _stages(seen) >= 1.0 and seen["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 RULE = rules.Rule(
     slug="async-pipeline-stalls",
@@ -154,13 +161,13 @@ RULE = rules.Rule(
             "Start copies earlier, into more stages: warps wait for tiles, and shared memory has "
             "room for {x} pairs of them.",
             when=_LATE & _OF_PAIRS,
-            number=lambda seen: round(seen.stages, 1),
+            number=lambda seen: round(_stages(seen), 1),
         ),
         Advice(
             "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
             when=_LATE,
             unless=_OF_PAIRS,
-            number=lambda seen: 100 * seen.late_copies,
+            number=lambda seen: 100 * _late(seen),
         ),
         Advice(
             "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, unless, when
-from kernelprof.analysis.advice.conditions import LOW_OCCUPANCY
-from kernelprof.analysis.advice.lines import INTEGER_DIVISION
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION, LOW_OCCUPANCY
 
 NOTABLE = rules.Threshold(
     "share of warp time",

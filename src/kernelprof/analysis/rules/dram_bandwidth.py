@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
-from kernelprof.analysis.advice.conditions import FULL_SECTORS, uses_fp64
-from kernelprof.analysis.advice.lines import FUSE, SMALLER_TYPE
+from kernelprof.analysis.advice.lines import FULL_SECTORS, FUSE, SMALLER_TYPE, uses_fp64
 
 NEAR_LIMIT = rules.near_limit(
     "copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, Seen, when
-from kernelprof.analysis.advice.conditions import is_library_kernel
+from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.model.library_kernel import KernelRole
 
 NEAR_LIMIT = rules.near_limit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
-from kernelprof.analysis.advice.conditions import uses_fp32, uses_fp64
+from kernelprof.analysis.advice.lines import uses_fp32, uses_fp64
 
 NEAR_LIMIT = rules.near_limit("fp64_bound in tests/captures/gemm_series.full.raw.csv: 98 %")
 

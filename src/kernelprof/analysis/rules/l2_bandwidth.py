@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.conditions import BULK_LOADS, NO_CLUSTERS, passes, since
-from kernelprof.analysis.advice.lines import FUSE
+from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, passes, since
 from kernelprof.analysis.metrics.groups import L2_STAGES
 
 NEAR_LIMIT = rules.near_limit(

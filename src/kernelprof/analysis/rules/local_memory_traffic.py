@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.conditions import NO_SPILLS, SPILLS
+from kernelprof.analysis.advice.lines import NO_SPILLS, SPILLS
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_SHARE
 

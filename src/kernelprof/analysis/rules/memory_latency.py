@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
-from kernelprof.analysis.advice.conditions import LOW_OCCUPANCY, SCATTERED, SHARED_MEMORY
 from kernelprof.analysis.advice.lines import (
     INTEGER_DIVISION,
     KEEP_WHAT_IS_READ,
+    LOW_OCCUPANCY,
     RESTRICT,
+    SCATTERED,
+    SHARED_MEMORY,
     WIDER_LOADS,
     WIDER_STORES,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
-from kernelprof.analysis.advice.conditions import BUSY_XU, uses_fp32, uses_fp64
-from kernelprof.analysis.advice.lines import INTEGER_DIVISION
+from kernelprof.analysis.advice.lines import BUSY_XU, INTEGER_DIVISION, uses_fp32, uses_fp64
 
 NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
-from kernelprof.analysis.advice.conditions import NO_SHARED_MEMORY
+from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY
 
 NEAR_LIMIT = rules.near_limit(
     "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.conditions import (
+from kernelprof.analysis.advice.lines import (
     OLDER_ON_BLACKWELL,
     OLDER_ON_HOPPER,
     WARP_GROUPS,
@@ -110,10 +110,10 @@ EXPOSED_STORES = Advice(
         lambda seen: (
             seen["tma_store_sectors"] == 0
             and seen["global_store_requests"] > 0
-            and seen.tensor_cores_while_active <= BEST.value - IDLE_TO_STORE
+            and seen.exact(seen.pipeline.while_active) <= BEST.value - IDLE_TO_STORE
         ),
     ),
-    number=lambda seen: 100 * (1 - seen.tensor_cores_while_active),
+    number=lambda seen: 100 * (1 - seen.exact(seen.pipeline.while_active)),
 )
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.",

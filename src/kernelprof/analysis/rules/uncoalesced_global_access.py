@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, Seen
-from kernelprof.analysis.advice.conditions import is_library_kernel
+from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.model.library_kernel import KernelRole
 
 NOTABLE_EXCESS = rules.Threshold(
@@ -21,10 +21,10 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, waste = context.units, context.waste
     unit = units.saturations
     excess = waste.excess_sectors
-    kept_l1 = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
+    useful_l1_share = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
     remaining = units.busiest(
         units.others("l1", "l2", "dram"),
-        unit["l1"] * kept_l1,
+        unit["l1"] * useful_l1_share,
         unit["l2"] * waste.useful_l2_share,
         unit["dram"] * waste.useful_dram_share,
     )
@@ -74,15 +74,15 @@ def _only(one: str, other: str, words: str) -> Condition:
 
 _LOADS = _only("load", "store", "loads are scattered and stores are not")
 _STORES = _only("store", "load", "stores are scattered and loads are not")
-_KEPT_IN_L1 = 20.0
-_KEPT_IN_L2 = 60.0
+_CACHED_IN_L1 = 20.0
+_CACHED_IN_L2 = 60.0
 """Hit rates from which on caches hold sectors until the rest of their bytes is asked for."""
 _UNUSED = Condition(
     "loads are scattered and the caches hold no more of their sectors",
     lambda seen: (
         seen.used("load") <= SCATTERED
-        and seen["l1_hit_rate"] < _KEPT_IN_L1
-        and seen["l2_hit_rate"] < _KEPT_IN_L2
+        and seen["l1_hit_rate"] < _CACHED_IN_L1
+        and seen["l2_hit_rate"] < _CACHED_IN_L2
     ),
 )
 _ONE_EACH = 0.1
@@ -93,7 +93,7 @@ def _transposes(seen: Seen) -> bool:
     loads, stores = seen["global_load_requests"], seen["global_store_requests"]
     if not abs(loads - stores) <= _ONE_EACH * stores:
         return False
-    cached = seen["l1_hit_rate"] >= _KEPT_IN_L1 or seen["l2_hit_rate"] >= _KEPT_IN_L2
+    cached = seen["l1_hit_rate"] >= _CACHED_IN_L1 or seen["l2_hit_rate"] >= _CACHED_IN_L2
     return _STORES.holds(seen) or (_LOADS.holds(seen) and cached)
 
 

@@ -8,7 +8,8 @@ number.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernelprof.model.kernel_name import function_name
 from kernelprof.model.survey import Owner, SurveyedKernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
     Name = tuple[str, str, str]
+    """The kind of an owner, its name and where it is in the source."""
 
 MODULE_MARK: Final = "kernelprof.module"
 """Begins the names of ranges that the survey itself pushes around calls of modules."""
@@ -43,11 +45,23 @@ _BACKWARD: Final = re.compile(r"Backward\d*$")
 _OPERATOR: Final = re.compile(r"[A-Za-z_][\w.]*::\w|\w+Backward\d*$|Optimizer\.\w+#")
 
 
+RANGE: Final = "range"
+MODULE: Final = "module"
+LINE: Final = "line"
+OPERATOR: Final = "operator"
+FUNCTION: Final = "function"
+KINDS: Final = (RANGE, MODULE, LINE, OPERATOR, FUNCTION)
+"""What launches can belong to; in this order they are shown."""
+
+_NUMBER: Final = re.compile(r"\.\d+(?=\.|$| )")
+_OWNERS_SHOWN: Final = 3
+
+
 class ModuleSite(NamedTuple):
     """A module with its class and its path in the model, and the line that calls it."""
 
-    name: str
-    location: str
+    name: str = ""
+    location: str = ""
 
 
 class LaunchOwners(NamedTuple):
@@ -59,15 +73,23 @@ class LaunchOwners(NamedTuple):
     range: str = ""
     operator: str = ""
     line: str = ""
-    module: ModuleSite = ModuleSite("", "")
+    module: ModuleSite = ModuleSite()
     backward: bool = False
 
+    def names(self) -> Iterator[Name]:
+        """Yield the owners that are known."""
+        direction = ", backward" if self.backward else ""
+        if self.range:
+            yield RANGE, self.range, ""
+        if self.module.name:
+            yield MODULE, self.module.name + direction, self.module.location
+        if self.line:
+            yield LINE, re.split(r"[/\\]", self.line)[-1] + direction, self.line
+        if self.operator:
+            yield OPERATOR, self.operator, ""
 
-NOTHING: Final = LaunchOwners()
 
-
-@dataclass(frozen=True)
-class OwnersByLaunch:
+class OwnersByLaunch(NamedTuple):
     """For each kernel of a trace a position in ``kinds``.
 
     Operators and modules are named for a while only: ``observed`` are the launches within it.
@@ -80,7 +102,7 @@ class OwnersByLaunch:
 
 def find_owners(trace: Trace) -> OwnersByLaunch:
     """Return what every kernel of a trace belongs to."""
-    kinds: dict[LaunchOwners, int] = {NOTHING: 0}
+    kinds: dict[LaunchOwners, int] = {LaunchOwners(): 0}
     positions = np.zeros(len(trace.kernels), np.int64)
     observed = np.ones(len(trace.kernels), bool)
     if not len(trace.ranges) or not len(trace.kernels) or not len(trace.calls):
@@ -88,31 +110,30 @@ def find_owners(trace: Trace) -> OwnersByLaunch:
     call = launching_calls(trace, trace.kernels)
     launched = call >= 0
     calls = trace.calls[np.maximum(call, 0)]
-    for process, time in _stops(trace):
-        observed &= (trace.kernels["process"] != process) | (calls["start"] <= time)
-    forward = _Forward()
-    threads = np.unique(trace.ranges[["process", "thread"]])
+    stops = np.array([text == STOPPED for text in trace.texts], bool)[trace.ranges["name"]]
+    for stop in trace.ranges[stops]:
+        observed &= (trace.kernels["process"] != stop["process"]) | (
+            calls["start"] <= stop["start"]
+        )
+    threads = [
+        _ThreadRanges(trace, *each.tolist())
+        for each in np.unique(trace.ranges[["process", "thread"]])
+    ]
     # Threads that only go backward come after those with modules, whatever their numbers are.
-    ordered = [_ThreadRanges(trace, *each.tolist()) for each in threads]
-    for each in ordered:
-        each.note_forward(forward)
-    for each in ordered:
-        mine = launched & (calls["process"] == each.process) & (calls["thread"] == each.thread)
+    forward = _Forward()
+    for thread in threads:
+        thread.note_forward(forward)
+    for thread in threads:
+        mine = launched & (calls["process"] == thread.process) & (calls["thread"] == thread.thread)
         if not mine.any():
             continue
-        inner = each.innermost(calls["start"][mine])
+        inner = thread.innermost(calls["start"][mine])
         numbers = np.zeros(len(inner), np.int64)
         for row in np.unique(inner[inner >= 0]).tolist():
-            kind = each.owners_of_range(row, forward)
+            kind = thread.owners_of_range(row, forward)
             numbers[inner == row] = kinds.setdefault(kind, len(kinds))
         positions[mine] = numbers
     return OwnersByLaunch(tuple(kinds), positions, observed)
-
-
-def _stops(trace: Trace) -> list[tuple[int, int]]:
-    marks = np.array([text == STOPPED for text in trace.texts], bool)[trace.ranges["name"]]
-    rows = trace.ranges[marks]
-    return list(zip(rows["process"].tolist(), rows["start"].tolist(), strict=True))
 
 
 class _Forward:
@@ -124,17 +145,22 @@ class _Forward:
 
 
 class _ThreadRanges:
+    """The ranges of a thread, the outer ones first; ``modules`` and ``lines`` are those around."""
+
     def __init__(self, trace: Trace, process: int, thread: int) -> None:
         self.process, self.thread = process, thread
         ranges = trace.ranges
         mine = ranges[(ranges["process"] == process) & (ranges["thread"] == thread)]
-        order = np.lexsort((-mine["end"], mine["start"]))
-        self.rows = mine[order]
+        self.rows = mine[np.lexsort((-mine["end"], mine["start"]))]
         self.names = [trace.texts[number] for number in self.rows["name"].tolist()]
         self.parents = self._parents()
-        self._modules: list[ModuleSite] = []
-        self._lines: list[str] = []
-        self._inherit()
+        # The last entry is that of parent -1: nothing.
+        self.modules = [ModuleSite()] * (len(self.names) + 1)
+        self.lines = [""] * (len(self.names) + 1)
+        for row, (name, parent) in enumerate(zip(self.names, self.parents, strict=True)):
+            mark, _, site = name.partition(SEPARATOR)
+            self.modules[row] = _module(name) or self.modules[parent]
+            self.lines[row] = site if mark == LINE_MARK else self.lines[parent]
 
     def _parents(self) -> list[int]:
         parents, open_ = [], list[int]()
@@ -156,49 +182,36 @@ class _ThreadRanges:
         return at
 
     def note_forward(self, forward: _Forward) -> None:
-        """Remember the modules of the operators that will be called backward."""
+        """Remember modules and lines of the operators that will be called backward."""
         for row in np.flatnonzero(self.rows["sequence"]).tolist():
+            key = self.process, int(self.rows["sequence"][row])
             if not self.names[row].startswith("aten::"):
                 continue
-            key = self.process, int(self.rows["sequence"][row])
-            if (module := self.module(row)).name:
-                forward.modules[key] = module
-            if line := self.line(row):
-                forward.lines[key] = line
-
-    def module(self, row: int) -> ModuleSite:
-        """Return the innermost module around a range."""
-        return self._modules[row] if row >= 0 else NOTHING.module
-
-    def line(self, row: int) -> str:
-        """Return the line of the operator that a range is within; empty where that has none."""
-        return self._lines[row] if row >= 0 else ""
-
-    def _inherit(self) -> None:
-        for name, parent in zip(self.names, self.parents, strict=True):
-            mark, _, site = name.partition(SEPARATOR)
-            self._modules.append(_module(name) or self.module(parent))
-            self._lines.append(site if mark == LINE_MARK else self.line(parent))
+            if self.modules[row].name:
+                forward.modules[key] = self.modules[row]
+            if self.lines[row]:
+                forward.lines[key] = self.lines[row]
 
     def owners_of_range(self, row: int, forward: _Forward) -> LaunchOwners:
         """Return what is launched within this range, directly, belongs to all of this."""
-        owners = NOTHING
-        module, line, at = self.module(row), self.line(row), row
+        range_name = operator = ""
+        backward = False
+        module, line, at = self.modules[row], self.lines[row], row
         while at >= 0:
             name = self.names[at]
-            sequence = int(self.rows["sequence"][at])
             if name.startswith((MODULE_MARK, LINE_MARK)):
                 pass
             elif _OPERATOR.match(name):
-                owners = owners._replace(operator=name.removeprefix(_ENGINE))
+                operator = name.removeprefix(_ENGINE)
                 if _BACKWARD.search(name):
-                    owners = owners._replace(backward=True)
-                    module = forward.modules.get((self.process, sequence), module)
-                    line = forward.lines.get((self.process, sequence), line)
-            elif name and not owners.range:
-                owners = owners._replace(range=name)
+                    backward = True
+                    key = self.process, int(self.rows["sequence"][at])
+                    module = forward.modules.get(key, module)
+                    line = forward.lines.get(key, line)
+            else:
+                range_name = range_name or name
             at = self.parents[at]
-        return owners._replace(module=module, line=line)
+        return LaunchOwners(range_name, operator, line, module, backward)
 
 
 def _module(name: str) -> ModuleSite | None:
@@ -207,18 +220,6 @@ def _module(name: str) -> ModuleSite | None:
         case [mark, kind, path, place] if mark == MODULE_MARK:
             return ModuleSite(f"{path} ({kind})" if path else kind, place)
     return None
-
-
-RANGE: Final = "range"
-MODULE: Final = "module"
-LINE: Final = "line"
-OPERATOR: Final = "operator"
-FUNCTION: Final = "function"
-KINDS: Final = (RANGE, MODULE, LINE, OPERATOR, FUNCTION)
-"""What launches can belong to; in this order they are shown."""
-
-_NUMBER: Final = re.compile(r"\.\d+(?=\.|$| )")
-_OWNERS_SHOWN: Final = 3
 
 
 def kernel_numbers(trace: Trace) -> tuple[Array, list[Any]]:
@@ -239,8 +240,7 @@ def surveyed(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...
     times = rows["end"] - rows["start"]
     whole = int(times.sum()) or 1
     numbers, kinds = kernel_numbers(trace)
-    belong = find_owners(trace)
-    part = _LaunchWeights(times, _represented_time(numbers, times, belong.observed))
+    owners = _OwnerTimes(trace, numbers, times)
     kernels = []
     for number in np.unique(numbers).tolist():
         mine = np.flatnonzero(numbers == number)
@@ -261,137 +261,85 @@ def surveyed(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...
                 median=float(np.median(times[mine])),
                 share=time / whole,
                 in_graphs=int((rows["graph"][mine] > 0).sum()),
-                owners=_owners(trace, belong, part, mine, most=_OWNERS_SHOWN),
+                owners=owners.of_launches(mine, most=_OWNERS_SHOWN),
             )
         )
     kernels.sort(key=lambda each: -each.time)
-    every = np.arange(len(rows))
-    return tuple(kernels), _merge_layers(_owners(trace, belong, part, every))
+    return tuple(kernels), _merge_layers(owners.of_launches(np.arange(len(rows))))
 
 
-def _merge_layers(owners: tuple[Owner, ...]) -> tuple[Owner, ...]:
+def _merge_layers(owners: Iterable[Owner]) -> tuple[Owner, ...]:
     """Modules that differ by their number in a list alone as one: ``layers.*.linear1``."""
-    layers: dict[Name, list[Owner]] = {}
+    layers: dict[Name, list[Owner]] = defaultdict(list)
     for each in owners:
         name = _NUMBER.sub(".*", each.name) if each.kind == MODULE else each.name
-        layers.setdefault((each.kind, name, each.place), []).append(each)
+        layers[each.kind, name, each.place].append(each)
     united = [
         Owner(
-            kind,
-            name,
-            site,
-            sum(each.launches for each in parts),
-            sum(each.time for each in parts),
-            sum(each.share for each in parts),
+            *name,
+            launches=sum(each.launches for each in parts),
+            time=sum(each.time for each in parts),
+            share=sum(each.share for each in parts),
         )
-        for (kind, name, site), parts in layers.items()
+        for name, parts in layers.items()
     ]
     return tuple(sorted(united, key=lambda each: (KINDS.index(each.kind), -each.time)))
 
 
-class _LaunchWeights(NamedTuple):
-    """Time of each launch, and how many launches it stands for where only some were observed."""
+class _OwnerTimes:
+    """What launches belong to, with time and number of the launches of each owner.
 
-    time: Array
-    launches: Array
+    Where only some launches were observed, these stand for the others of their kernel. The
+    program's own ranges and Triton's functions are known of all.
+    """
 
-    def weigh(self, kind: str, rows: Array) -> tuple[Array, Array]:
-        """Return times and numbers of launches; those of the program's own ranges are all known."""
-        times, many = self.time[rows], self.launches[rows]
-        return (times, np.ones(len(rows))) if kind in (RANGE, FUNCTION) else (times * many, many)
-
-    @property
-    def whole(self) -> int:
-        return int(self.time.sum()) or 1
-
-
-def _represented_time(numbers: Array, times: Array, observed: Array) -> Array:
-    """For each observed launch the part of its kernel's time that it stands for; others have 0."""
-    every = np.bincount(numbers, times)
-    seen = np.bincount(numbers, times * observed)
-    factor = np.divide(every, seen, out=np.zeros(len(every)), where=seen > 0)
-    represented: Array = factor[numbers] * observed
-    return represented
-
-
-def _owners(
-    trace: Trace, belong: OwnersByLaunch, part: _LaunchWeights, rows: Array, most: int | None = None
-) -> tuple[Owner, ...]:
-    positions = belong.positions[rows]
-    owners: list[Owner] = []
-    for kind, name in _NAMES.items():
-        times, many = part.weigh(kind, rows)
-        time = np.bincount(positions, times, len(belong.kinds))
-        launches = np.bincount(positions, many, len(belong.kinds))
-        sums: dict[Name, list[float]] = {}
-        for position, each in enumerate(belong.kinds):
-            if each == NOTHING or not launches[position] or not (owner_name := name(each)):
-                continue
-            total = sums.setdefault(owner_name, [0.0, 0.0])
-            total[0] += float(launches[position])
-            total[1] += float(time[position])
-        owners += _by_time(_owner(owner_name, total, part) for owner_name, total in sums.items())[
-            :most
+    def __init__(self, trace: Trace, numbers: Array, times: Array) -> None:
+        found = find_owners(trace)
+        every = np.bincount(numbers, times)
+        seen = np.bincount(numbers, times * found.observed)
+        factor = np.divide(every, seen, out=np.zeros(len(every)), where=seen > 0)
+        represented = factor[numbers] * found.observed
+        all_known = times, np.ones(len(times))
+        observed = times * represented, represented
+        self._weights = {
+            kind: all_known if kind in (RANGE, FUNCTION) else observed for kind in KINDS
+        }
+        self._whole = int(times.sum()) or 1
+        self._groups: list[tuple[Array, Sequence[list[Name]]]] = [
+            (found.positions, [list(each.names()) for each in found.kinds]),
+            (
+                trace.kernels["configuration"],
+                [_triton_function(trace, each.name) for each in trace.configurations],
+            ),
         ]
-    return (*owners, *_functions(trace, part, rows))
+
+    def of_launches(self, rows: Array, most: int | None = None) -> tuple[Owner, ...]:
+        """Return the owners of some launches, of each kind those with the ``most`` time."""
+        totals: dict[Name, list[float]] = {}
+        for positions, names in self._groups:
+            sums = {
+                kind: [np.bincount(positions[rows], each[rows], len(names)) for each in weights]
+                for kind, weights in self._weights.items()
+            }
+            for position, names_there in enumerate(names):
+                for name in names_there:
+                    time, launches = (float(each[position]) for each in sums[name[0]])
+                    if launches:
+                        total = totals.setdefault(name, [0.0, 0.0])
+                        total[0] += time
+                        total[1] += launches
+        owners = [
+            Owner(*name, launches=round(launches), time=round(time), share=time / self._whole)
+            for name, (time, launches) in totals.items()
+        ]
+        owners.sort(key=lambda each: -each.time)
+        by_kind = [[each for each in owners if each.kind == kind][:most] for kind in KINDS]
+        return tuple(chain.from_iterable(by_kind))
 
 
-def _owner(name: Name, total: list[float], part: _LaunchWeights) -> Owner:
-    launches, time = total
-    return Owner(*name, launches=round(launches), time=round(time), share=time / part.whole)
-
-
-def _functions(trace: Trace, part: _LaunchWeights, rows: Array) -> list[Owner]:
-    """Triton's functions by name, each with the line that it begins at."""
-    if not trace.functions:
+def _triton_function(trace: Trace, kernel: str) -> list[Name]:
+    """A function of Triton's with the line that it begins at; empty for another kernel."""
+    name = function_name(kernel)
+    if name not in trace.functions:
         return []
-    configurations = trace.kernels["configuration"][rows]
-    times, _ = part.weigh(FUNCTION, rows)
-    sums: dict[str, list[float]] = {}
-    for position in np.unique(configurations).tolist():
-        name = function_name(trace.configurations[position].name)
-        if name in trace.functions:
-            mine = configurations == position
-            total = sums.setdefault(name, [0.0, 0.0])
-            total[0] += float(mine.sum())
-            total[1] += float(times[mine].sum())
-    return _by_time(
-        _owner((FUNCTION, name, "{}:{}".format(*trace.functions[name])), total, part)
-        for name, total in sums.items()
-    )
-
-
-def _by_time(owners: Iterable[Owner]) -> list[Owner]:
-    return sorted(owners, key=lambda each: -each.time)
-
-
-def _name_range(each: LaunchOwners) -> Name | None:
-    return (RANGE, each.range, "") if each.range else None
-
-
-def _name_module(each: LaunchOwners) -> Name | None:
-    if not each.module.name:
-        return None
-    return MODULE, each.module.name + _direction(each), each.module.location
-
-
-def _name_line(each: LaunchOwners) -> Name | None:
-    if not each.line:
-        return None
-    return LINE, re.split(r"[/\\]", each.line)[-1] + _direction(each), each.line
-
-
-def _direction(each: LaunchOwners) -> str:
-    return ", backward" if each.backward else ""
-
-
-def _name_operator(each: LaunchOwners) -> Name | None:
-    return (OPERATOR, each.operator, "") if each.operator else None
-
-
-_NAMES: Final[dict[str, Callable[[LaunchOwners], Name | None]]] = {
-    RANGE: _name_range,
-    MODULE: _name_module,
-    LINE: _name_line,
-    OPERATOR: _name_operator,
-}
+    return [(FUNCTION, name, "{}:{}".format(*trace.functions[name]))]
