@@ -16,7 +16,6 @@ from kernelprof.analysis.metrics.catalogue import (
     metrics_for,
     preset,
 )
-from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.rules import registry
 from kernelprof.errors import UsageError
 from kernelprof.model.diagnosis import MissingMetric
@@ -229,10 +228,8 @@ class NextStep:
         return [
             name
             for name in wanted
-            if name not in FALLBACKS
-            and not facts.settled(name)[row]
-            and metrics[name].ncu_names(capability)
-            and not set(metrics[name].ncu_names(capability)) & facts.capture.unavailable
+            if facts.lacks(name, row)
+            and facts.capture.unavailable.isdisjoint(metrics[name].ncu_names(capability))
         ]
 
     def _described(self, row: int, names: Iterable[str]) -> tuple[MissingMetric, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
+from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, Doubt
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
@@ -88,10 +89,9 @@ class Facts:
     def metric(self, name: str) -> Interval:
         """Return the metric in its canonical unit; where it is missing, all that it could be."""
         self.read[name] = None
-        interval = self._intervals.get(name)
-        if interval is None:
-            interval = self._intervals[name] = self._interval(name)
-        return interval
+        if name not in self._intervals:
+            self._intervals[name] = self._interval(name)
+        return self._intervals[name]
 
     def _interval(self, name: str) -> Interval:
         column = self._column(name)
@@ -119,10 +119,14 @@ class Facts:
 
     def settled(self, name: str) -> BoolArray:
         """Return the launches in which the metric has a value, or is zero for certain."""
-        settled = self._settled.get(name)
-        if settled is None:
-            settled = self._settled[name] = self.has(name) | self._is_known_zero(name)
-        return settled
+        if name not in self._settled:
+            self._settled[name] = self.has(name) | self._is_known_zero(name)
+        return self._settled[name]
+
+    def lacks(self, name: str, row: int) -> bool:
+        """Return whether a launch lacks a metric that its GPU has and that replaces no other."""
+        exists = self.metric_exists(name, self.capture.launches[row].compute_capability)
+        return name not in FALLBACKS and exists and not self.settled(name)[row]
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
         """Return whether the architecture has the metric at all."""
@@ -185,10 +189,9 @@ class Facts:
         return zero | self._ruled_out[rule]
 
     def _column(self, name: str) -> _Column:
-        column = self._columns.get(name)
-        if column is None:
-            column = self._columns[name] = self._coalesce(self._catalogue[name])
-        return column
+        if name not in self._columns:
+            self._columns[name] = self._coalesce(self._catalogue[name])
+        return self._columns[name]
 
     def _coalesce(self, metric: Metric) -> _Column:
         """The first value that a launch has under one of the metric's names, if it can be."""
@@ -210,10 +213,8 @@ class Facts:
                 reported = fill if reported is None else reported | fill
         if values is None:
             return self._missing
-        least, most = (
-            np.fmin.reduce(values, initial=np.inf),
-            np.fmax.reduce(values, initial=-np.inf),
-        )
+        least = np.fmin.reduce(values, initial=np.inf)
+        most = np.fmax.reduce(values, initial=-np.inf)
         for bound in BOUNDS:
             if bound.unit not in (None, metric.unit) or bound.low <= least <= most <= bound.high:
                 continue

@@ -163,7 +163,7 @@ def _kernel(
         name=launch.kernel,
         grid=launch.grid,
         block=launch.block,
-        device=_device(capture, row),
+        device=capture.text[DEVICE_NAME][row] if DEVICE_NAME in capture.text else None,
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
@@ -295,7 +295,8 @@ def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evi
         holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
         metric = shown.metric if isinstance(shown.metric, str) else shown.metric[row]
         formula = shown.formula
-        if not formula and not _is_value_of(context.facts, metric, row, value):
+        of_metric = context.facts.values(metric)[row]
+        if not formula and not np.isclose(of_metric, value, rtol=1e-6, atol=1e-9):
             formula = NARROWED
         ends = (None if formula else context.facts.ends(metric, row)) or (None, None)
         rows.append(
@@ -313,15 +314,6 @@ def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evi
             )
         )
     return tuple(rows)
-
-
-def _is_value_of(facts: Facts, metric: str, row: int, value: float) -> bool:
-    return bool(np.isclose(facts.values(metric)[row], value, rtol=1e-6, atol=1e-9))
-
-
-def _device(capture: Capture, row: int) -> str | None:
-    names = capture.text.get(DEVICE_NAME)
-    return names[row] if names is not None else None
 
 
 def _doubts(outcomes: Outcomes, count: int) -> list[str]:
@@ -350,28 +342,26 @@ def judge_launches(
     for start in range(0, len(capture), BLOCK):
         judged = None  # Its intermediate values are freed before the next ones are computed.
         judged = judge(capture.part(start, start + BLOCK))
-        parts.append(_outcomes(judged))
+        parts.append(
+            (
+                judged.ranking.winner,
+                judged.ranking.decided,
+                judged.ranking.at_limit,
+                _certain_gains(judged),
+                judged.context.facts.values("duration"),
+            )
+        )
         for doubt in judged.context.facts.doubts:
             doubts[doubt.anywhere] += int(doubt.rows.sum())
         if progress is not None:
             progress(len(parts[-1][0]))
-    winner, decided, at_limit, gain, duration = (
-        np.concatenate(columns) for columns in zip(*parts, strict=True)
-    )
-    outcomes = Outcomes(
-        winner,
-        decided,
-        at_limit,
-        gain,
-        duration,
-        dict(sorted(doubts.items(), key=lambda each: (each[0].metric, each[0].reason))),
-    )
+    winner, decided, at_limit, gain, duration = map(np.concatenate, zip(*parts, strict=True))
+    in_order = sorted(doubts.items(), key=lambda each: (each[0].metric, each[0].reason))
+    outcomes = Outcomes(winner, decided, at_limit, gain, duration, dict(in_order))
     return outcomes, judged if len(parts) == 1 else None
 
 
-def _outcomes(
-    judged: Judgement,
-) -> tuple[IntArray, BoolArray, BoolArray, FloatArray, FloatArray]:
+def _certain_gains(judged: Judgement) -> FloatArray:
     ranking = judged.ranking
     columns = np.arange(len(ranking.winner))
     bounds = ranking.low[ranking.winner, columns]
@@ -380,9 +370,7 @@ def _outcomes(
         if promise is not None:
             mine = (ranking.winner == at) & ~ranking.at_limit
             bounds = np.where(mine, np.minimum(bounds, promise.low), bounds)
-    gain = estimate_gains(judged.context.facts, bounds)
-    duration = judged.context.facts.values("duration")
-    return ranking.winner, ranking.decided, ranking.at_limit, gain, duration
+    return estimate_gains(judged.context.facts, bounds)
 
 
 def estimate_gains(facts: Facts, bounds: FloatArray) -> FloatArray:

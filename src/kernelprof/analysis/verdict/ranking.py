@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray, IntArray, Truth
     from kernelprof.analysis.rules import Rule, RuleFinding
@@ -208,12 +208,11 @@ LEADS: Final = (
 )
 
 
-def follow_leads(context: RuleContext, decided: BoolArray) -> Sequence[tuple[Lead, BoolArray]]:
-    """Return the leads, each with the launches that it decides: those that nothing else does."""
+def follow_leads(context: RuleContext, decided: BoolArray) -> Iterator[tuple[Lead, BoolArray]]:
+    """Yield the leads, each with the launches that it decides: those that nothing else does."""
     left = ~decided & ~context.units.shipped.has_explaining_section
-    leads: list[tuple[Lead, BoolArray]] = []
     if not left.any():
-        return leads
+        return
     values = LeadValues(context)
     for lead in LEADS:
         rows = left.copy()
@@ -224,10 +223,8 @@ def follow_leads(context: RuleContext, decided: BoolArray) -> Sequence[tuple[Lea
         if rows.any():
             with np.errstate(invalid="ignore", divide="ignore"):
                 rows &= lead.holds(values, context)
-        if rows.any():
-            leads.append((lead, rows))
+            yield lead, rows
             left &= ~rows
-    return leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,8 +385,8 @@ def _complete(context: RuleContext) -> BoolArray:
         complete &= has(name)
     a_report = ~np.logical_or.reduce([facts.has(name) for name in NEVER_IN_REPORTS])
     everything = np.logical_and.reduce([has(name) for name in sorted(names & NOT_IN_REPORTS)])
-    whole: BoolArray = complete & (a_report | everything)
-    return whole
+    complete &= a_report | everything
+    return complete
 
 
 def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, bool, str]:
@@ -418,8 +415,7 @@ _RULE_OF_UNIT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(NamedTuple):
     """A confidence and the reasons that it is not higher."""
 
     confidence: Confidence
@@ -435,22 +431,10 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
         return Grade(Confidence.LOW, (ranking.reasons[row],))
     facts = context.facts
     reasons: list[str] = []
-    capability = facts.capture.launches[row].compute_capability
-
-    def absent(names: Iterable[str]) -> list[str]:
-        return [
-            name
-            for name in names
-            if name not in FALLBACKS
-            and not facts.settled(name)[row]
-            and facts.metric_exists(name, capability)
-        ]
-
     winner = ranking.winner[row]
     open_ = ranking.high[winner, row] > ranking.low[winner, row] * NARROW
-    required = absent(rule.requires)
-    if required or (open_ and absent(rule.metrics)):
-        missing = len(absent(rule.metrics))
+    required = any(facts.lacks(name, row) for name in rule.requires)
+    if (required or open_) and (missing := sum(facts.lacks(each, row) for each in rule.metrics)):
         reasons.append(f"{missing} of the rule's metrics are not in the capture")
     if required:
         reasons.append("one that the rule is built on is among them")
@@ -461,7 +445,7 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
         reasons.append("the capture has no duration")
     elif duration < SHORT_LAUNCH_NS:
         reasons.append("the launch is shorter than 10 us, where counters are coarse")
-    if chip_of(capability) is None:
+    if chip_of(facts.capture.launches[row].compute_capability) is None:
         reasons.append("the GPU's architecture is not one that the thresholds were tried on")
     doubts = [each for each in facts.doubts if each.rows[row]]
     if any(not each.metrics and each.metric in rule.metrics for each in doubts):
@@ -477,12 +461,8 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
 
 def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
     first = ranking.low[ranking.winner[row], row]
-    others = sorted(
-        (ranking.high[r, row], ranking.rules[r])
-        for r in range(len(ranking.rules))
-        if r != ranking.winner[row]
-    )
-    second, name = others[-1]
+    others = [r for r in range(len(ranking.rules)) if r != ranking.winner[row]]
+    second, name = max((ranking.high[r, row], ranking.rules[r]) for r in others)
     near = ranking.runners_up(row)
     if near:
         return [f"{ranking.rules[near[0]]} is within the uncertainty of the estimate"]
@@ -507,7 +487,10 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
     the measured kernel, of 36 that had lost one before 17.
     """
     slug = judged.rule(row).slug
-    bottlenecks = {_case_bottleneck(each, row) for each in judged.cases}
+    bottlenecks = {
+        None if case.status(row) is Status.INCONCLUSIVE else case.rule(row).slug
+        for case in judged.cases
+    }
     if bottlenecks <= {slug}:
         return graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
@@ -515,7 +498,3 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))
-
-
-def _case_bottleneck(case: Judgement, row: int) -> str | None:
-    return None if case.status(row) is Status.INCONCLUSIVE else case.rule(row).slug
