@@ -23,7 +23,7 @@ from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, 
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.metrics.relations import Relation
@@ -103,6 +103,10 @@ class Facts:
         missing = np.isnan(clipped)
         at_most = np.where(self._is_known_zero(name), 0.0, highest)
         return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
+
+    def sum_of(self, names: Iterable[str]) -> Interval:
+        """Return the sum of metrics."""
+        return sum(map(self.metric, names), start=self.exact(0.0))
 
     def fraction(self, name: str) -> Interval:
         """Return a percentage as a fraction of one."""

@@ -146,11 +146,17 @@ class Interval:
     def or_else(self, other: Interval) -> Interval:
         """Return this where it is exact, ``other`` elsewhere."""
         exact = self.is_exact
-        if exact.all():
-            return self
-        return Interval(
-            np.where(exact, self.low, other.low), np.where(exact, self.high, other.high)
-        )
+        return self if exact.all() else other.replaced(exact, self)
+
+    def or_at_most(self, other: Interval) -> Interval:
+        """Return this where it is exact, elsewhere narrowed to what ``other`` can be at most."""
+        return self if self.is_exact.all() else self.or_else(self.at_most(other.high_only()))
+
+    def replaced(self, rows: BoolArray, value: Operand) -> Interval:
+        """Return this with another value in some launches."""
+        o = _as_interval(value)
+        low = np.where(rows, o.low, self.low)
+        return Interval(low, low if _same(self, o) else np.where(rows, o.high, self.high))
 
     def __gt__(self, other: Operand) -> Truth:
         o = _as_interval(other)

@@ -133,12 +133,8 @@ class TensorPipeline(Quantities):
         apart = facts.by_capability(_has_asynchronous_products)
         perhaps = apart | ~facts.by_capability(_is_known)
         has_counter = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
-        matrix = facts.fraction("matrix_pipe")
-        matrix = matrix.or_else(matrix.at_most(self.tensor))
-        own = Interval(
-            np.where(has_counter, matrix.low, self.tensor.low),
-            np.where(has_counter, matrix.high, self.tensor.high),
-        )
+        matrix = facts.fraction("matrix_pipe").or_at_most(self.tensor)
+        own = self.tensor.replaced(has_counter, matrix)
         if self.units.shipped.is_available:
             # A details page does not tell the instructions apart.
             own = own.low_only()
@@ -156,11 +152,10 @@ class TensorPipeline(Quantities):
         loads = facts.metric("global_load_requests")
         used = facts.metric("global_load_bytes_per_sector") * (1.0 / EVERY.sector_bytes)
         copies = facts.metric("async_copies").at_most(loads)
-        copies = copies.or_else(copies.at_most((loads * (1.0 - used)).high_only()))
+        copies = copies.or_at_most(loads * (1.0 - used))
         bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
         part = ((copies + bulk) / (loads + bulk)).at_most(1.0)
-        none = (copies.high == 0) & (bulk.high == 0)
-        return Interval(np.where(none, 0.0, part.low), np.where(none, 0.0, part.high))
+        return part.replaced((copies.high == 0) & (bulk.high == 0), 0.0)
 
     @quantity
     def by_design(self) -> Truth:
@@ -199,7 +194,7 @@ class TensorPipeline(Quantities):
         pipe = self.units.pipe("tensor_pipe")
         own = self.facts.fraction("tensor_pipe_active")
         most = (pipe / self.units.active_share.at_least(1e-3) * PASSES_DIFFER).at_most(1.0)
-        return own.or_else(own.at_most(most.high_only())).at_least(pipe)
+        return own.or_at_most(most).at_least(pipe)
 
     @quantity
     def room(self) -> Interval:

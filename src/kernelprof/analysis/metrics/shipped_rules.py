@@ -57,14 +57,11 @@ LOCAL_PATTERN = tuple(
 class _Names:
     """Names of what has something to say of each launch, ``;`` between them in its cell."""
 
-    def __init__(self, cells: Sequence[str | None]) -> None:
-        positions: dict[str, int] = {}
+    def __init__(self, cells: Sequence[str | None], count: int) -> None:
+        positions = {"": 0}
         codes = [positions.setdefault(cell or "", len(positions)) for cell in cells]
-        self._codes = np.array(codes, dtype=np.intp)
+        self._codes = np.array(codes or [0] * count, dtype=np.intp)
         self._distinct = [frozenset(cell.split(";")) - {""} for cell in positions]
-
-    def __len__(self) -> int:
-        return len(self._codes)
 
     def where(self, holds: Callable[[frozenset[str]], bool]) -> BoolArray:
         """Return the launches of whose names something holds."""
@@ -77,32 +74,21 @@ class ShippedRules:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         capture = facts.capture
-        sections = capture.text.get(SECTIONS_COLUMN, ())
-        spoken = capture.text.get(SPOKEN_COLUMN, (None,) * len(sections))
-        self._seen = _Names(sections)
-        self._spoken = _Names(spoken)
-
-    @property
-    def is_available(self) -> bool:
+        self.is_available = SECTIONS_COLUMN in capture.text
         """Whether there is anything to learn from the shipped rules at all."""
-        return len(self._seen) > 0
+        self._seen = _Names(capture.text.get(SECTIONS_COLUMN, ()), facts.count)
+        self._spoken = _Names(capture.text.get(SPOKEN_COLUMN, ()), facts.count)
 
     def _ran(self, *names: str) -> BoolArray:
-        if not self.is_available:
-            return np.zeros(self.facts.count, dtype=np.bool_)
         return self._seen.where(lambda seen: seen.issuperset(names))
 
     @cached_property
     def has_explaining_section(self) -> BoolArray:
         """Launches whose details page has a section that says why something is busy or waits."""
-        if not self.is_available:
-            return np.zeros(self.facts.count, dtype=np.bool_)
         return self._seen.where(lambda seen: not seen.isdisjoint(EXPLAINING))
 
     def _without_message(self, *metrics: str) -> BoolArray:
         """Launches of whose sentences none is about these metrics, though there are sentences."""
-        if not self.is_available:
-            return np.zeros(self.facts.count, dtype=np.bool_)
         return self._spoken.where(lambda spoken: bool(spoken) and spoken.isdisjoint(metrics))
 
     def _ran_without_message(self, rule: str) -> BoolArray:
@@ -110,9 +96,8 @@ class ShippedRules:
 
         A rule that never spoke in the whole file may not have been evaluated at all.
         """
-        if not self._reported_somewhere(rule):
-            return np.zeros(self.facts.count, dtype=np.bool_)
-        return self._seen.where(lambda seen: rule not in seen)
+        somewhere = self._reported_somewhere(rule)
+        return self._seen.where(lambda seen: somewhere and rule not in seen)
 
     def _reported_somewhere(self, rule: str) -> bool:
         return rule in self.facts.capture.seen
@@ -162,12 +147,11 @@ class ShippedRules:
     @cached_property
     def shared_pipe_at_most(self) -> FloatArray:
         """Utilization of the pipe that FP64 and tensor cores share, where a sentence names it."""
-        name = self.facts.capture.text.get("kernelprof__reported_highest_pipe", ())
-        highest = self.facts.raw("kernelprof__reported_highest_pipe_pct") * 0.01 + ROUNDING
-        is_shared = np.array([cell == "Shared" for cell in name], dtype=np.bool_)
-        if not is_shared.any():
+        name = self.facts.capture.text.get("kernelprof__reported_highest_pipe")
+        if name is None:
             return np.ones(self.facts.count)
-        return np.where(is_shared, highest, 1.0)
+        highest = self.facts.raw("kernelprof__reported_highest_pipe_pct") * 0.01 + ROUNDING
+        return np.where(np.array([cell == "Shared" for cell in name]), highest, 1.0)
 
     def peak_share(self, precision: str) -> Interval:
         """Return the share of the ``fp32`` or ``fp64`` peak that the launch achieved."""

@@ -154,9 +154,7 @@ class WarpStates(Quantities):
         own = own.or_else(
             facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
         )
-        total = self.facts.exact(0.0)
-        for name in STALLS:
-            total = total + facts.metric(f"stall_{name}")
+        total = facts.sum_of(f"stall_{name}" for name in STALLS)
         return own.or_else(
             Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high))
         )
@@ -178,14 +176,11 @@ class WarpStates(Quantities):
         if not self.shipped.is_available:
             return stall
         most = self.cycles_per_instruction * Interval.exactly(self.shipped.stall_at_most(name))
-        return stall.or_else(stall.at_most(most.high_only()))
+        return stall.or_at_most(most)
 
     def _stalls_of(self, holds: Callable[[str], bool]) -> Interval:
-        waits = self.facts.exact(0.0)
-        for name in STALLS:
-            if holds(name):
-                waits = waits + self._stall(name)
-        return waits
+        stalls = (self._stall(name) for name in STALLS if holds(name))
+        return sum(stalls, start=self.facts.exact(0.0))
 
     def queue_share(self, name: str) -> Interval:
         """Return the share of a warp's time in one queue, from two counters alone."""
@@ -203,7 +198,7 @@ class WarpStates(Quantities):
             # What the other reasons do not take is the most that is left for these.
             others = self._stalls_of(lambda name: name not in names)
             left = (1.0 - others / total).within(0.0, 1.0)
-            share = share.or_else(share.at_most(left.high_only()))
+            share = share.or_at_most(left)
         return share * self.working_share
 
     @quantity
@@ -213,9 +208,8 @@ class WarpStates(Quantities):
         Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
         or could issue does not wait.
         """
-        busy = self.facts.exact(0.0)
-        for name in NOT_HIDDEN_BY_WARPS:
-            busy = busy + self._stall(name)
+        stalls = (self._stall(name) for name in NOT_HIDDEN_BY_WARPS)
+        busy = sum(stalls, start=self.facts.exact(0.0))
         total = self.cycles_per_instruction.at_least(1e-6)
         share = (1.0 - busy / total).within(0.0, 1.0)
         if not share.is_exact.all():
@@ -235,19 +229,19 @@ class UnitUtilization(Quantities):
 
     # --- units ---------------------------------------------------------------------------------
 
+    def _part(self, name: str, whole: str) -> Interval:
+        """A unit that is at most as busy as the whole that it is a part of."""
+        return self.facts.fraction(name).or_at_most(self.facts.fraction(whole))
+
     def _inside_sm(self, name: str) -> Interval:
         """Issue slots and pipes are at most as busy as the busiest of them."""
-        facts = self.facts
-        own = facts.fraction(name)
-        busiest = facts.fraction("instruction_throughput")
-        busiest = busiest.or_else(busiest.at_most(facts.fraction("sm_throughput")))
-        return own.or_else(own.at_most(busiest))
+        own = self.facts.fraction(name)
+        return own.or_at_most(self._part("instruction_throughput", "sm_throughput"))
 
     @quantity
     def issue(self) -> Interval:
         """Share of issue slots used."""
-        slots = self._inside_sm("issue_slots")
-        return slots.or_else(slots.at_most(self.facts.fraction("issue_slots_active")))
+        return self._inside_sm("issue_slots").or_at_most(self.facts.fraction("issue_slots_active"))
 
     def pipe(self, name: str) -> Interval:
         """Return the utilization of an arithmetic pipe, by its metric's canonical name."""
@@ -260,18 +254,17 @@ class UnitUtilization(Quantities):
 
     def _compute_pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)
-        own = own.or_else(own.at_most(Interval.exactly(self.shipped.pipe_at_most(name))))
+        own = own.or_at_most(Interval.exactly(self.shipped.pipe_at_most(name)))
         if name in PIPES_A_SLOT:
-            slots = self._issue_without_fp64.high_only() * PIPES_A_SLOT[name]
-            own = own.or_else(own.at_most(slots))
+            own = own.or_at_most(self._issue_without_fp64 * PIPES_A_SLOT[name])
         if name == "tensor_pipe":
             own = own.at_least(self._tcgen05)
             # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
             both = Interval.exactly(self.shipped.shared_pipe_at_most)
-            own = own.or_else(own.at_most((both - self.pipe("fp64_pipe")).high_only()))
+            own = own.or_at_most(both - self.pipe("fp64_pipe"))
         if name == "fma_heavy_pipe":
             # Half of the FMA pipe: twice as busy as the whole at most.
-            own = own.or_else(own.at_most(self.pipe("fma_pipe").high_only() * 2.0))
+            own = own.or_at_most(self.pipe("fma_pipe") * 2.0)
         if name == "fp64_pipe":
             own = own.or_else(own.at_least(self.shipped.peak_share("fp64").low_only()))
         if name == "xu_pipe" and self.shipped.is_available:
@@ -321,12 +314,11 @@ class UnitUtilization(Quantities):
             1e-6
         )
         alone = (others < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
-        return _set_where(own, whole, alone)
+        return own.replaced(alone.sure, whole)
 
     @quantity
     def dram(self) -> Interval:
-        own = self.facts.fraction("dram_throughput")
-        return own.or_else(own.at_most(self.facts.fraction("memory_throughput")))
+        return self._part("dram_throughput", "memory_throughput")
 
     @quantity
     def _memory_parts(self) -> tuple[Interval, Interval]:
@@ -353,8 +345,8 @@ class UnitUtilization(Quantities):
         l1_is_whole = (whole > l2) & (whole > self.dram)
         l2_is_whole = (whole > l1) & (whole > self.dram)
         return (
-            l1.or_else(_set_where(l1, whole, l1_is_whole)),
-            l2.or_else(_set_where(l2, whole, l2_is_whole)),
+            l1.or_else(l1.replaced(l1_is_whole.sure, whole)),
+            l2.or_else(l2.replaced(l2_is_whole.sure, whole)),
         )
 
     @property
@@ -392,17 +384,13 @@ class UnitUtilization(Quantities):
 
         It counts their arrivals. Its other work (constants, indirect branches) has no rule.
         """
-        own = self.facts.fraction("adu_pipe")
-        own = own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
-        return own.where(self._queues("barrier"), 0.0)
+        return self._part("adu_pipe", "sm_throughput").where(self._queues("barrier"), 0.0)
 
     @quantity
     def constant_cache(self) -> Interval:
         """Utilization of the cache of indexed constants, whose requests all pass the ADU pipe."""
         own = self.facts.fraction("constant_cache")
-        adu = self.facts.fraction("adu_pipe")
-        adu = adu.or_else(adu.at_most(self.facts.fraction("sm_throughput")))
-        return own.or_else(own.at_most((adu * CONSTANTS_PER_ADU).high_only()))
+        return own.or_at_most(self._part("adu_pipe", "sm_throughput") * CONSTANTS_PER_ADU)
 
     @quantity
     def constant_queue(self) -> Interval:
@@ -497,9 +485,7 @@ class UnitUtilization(Quantities):
     def arithmetic_share(self) -> Interval:
         """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
         facts = self.facts
-        rate = facts.exact(0.0)
-        for name in FLOATING_POINT_RATES:
-            rate = rate + facts.metric(name)
+        rate = facts.sum_of(FLOATING_POINT_RATES)
         slots = facts.metric("sm_count") * EVERY.schedulers * facts.fraction("issue_slots")
         threads = facts.metric("threads_per_instruction").at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
@@ -509,9 +495,10 @@ class UnitUtilization(Quantities):
             (peak / self.issue.at_least(1e-6)).at_most(1.0).low,
             (peak * 2.0 / self.issue.at_least(1e-6)).at_most(1.0).high,
         )
-        pipes = facts.exact(0.0)
-        for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe"):
-            pipes = pipes + self.pipe(name)
+        pipes = sum(
+            (self.pipe(name) for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")),
+            start=facts.exact(0.0),
+        )
         most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
         return share.or_else(share.at_most(most.high_only()).within_bounds(reported))
 
@@ -534,9 +521,3 @@ class UnitUtilization(Quantities):
 def _has_fp64_at_half_rate(capability: Capability | None) -> bool:
     model = architecture(capability)
     return model is not None and model.fp64_lanes == THREADS_ISSUED / 2
-
-
-def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:
-    return Interval(
-        np.where(condition.sure, value.low, own.low), np.where(condition.sure, value.high, own.high)
-    )

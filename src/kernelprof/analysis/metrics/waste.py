@@ -48,19 +48,13 @@ class Waste(Quantities):
     @quantity
     def bulk_sectors(self) -> Interval:
         """Sectors of bulk copies (TMA): past the load/store path, and all of them needed."""
-        sectors = self.facts.exact(0.0)
-        for name in BULK_COPIES:
-            sectors = sectors + self.facts.metric(name)
-        return sectors
+        return self.facts.sum_of(BULK_COPIES)
 
     @quantity
     def _part_of_accesses(self) -> Interval:
         """Share of global sectors that loads, stores and atomics move, the others being bulk's."""
         accesses, bulk = self.facts.metric("global_sectors"), self.bulk_sectors
-        part = _share(accesses, bulk)
-        return Interval(
-            np.where(bulk.high == 0, 1.0, part.low), np.where(bulk.high == 0, 1.0, part.high)
-        )
+        return _share(accesses, bulk).replaced(bulk.high == 0, 1.0)
 
     @quantity
     def excess_sectors(self) -> Interval:
@@ -68,7 +62,7 @@ class Waste(Quantities):
         facts = self.facts
         actual = facts.metric("global_sectors")
         share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
-        share = _zero_where(share, actual.high == 0)
+        share = share.replaced(actual.high == 0, 0.0)
         most = np.minimum(self._excess_at_most(), self.shipped.excess_at_most)
         share = share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
         return share * self._part_of_accesses
@@ -104,9 +98,13 @@ class Waste(Quantities):
         """
         facts = self.facts
         moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
-        moved = moved.or_else(facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9))
+        moved = moved.or_else(self._bytes_by_bandwidth)
         fewest = self._fewest_sectors * SECTOR_BYTES
         return (fewest / moved.at_least(1.0)).at_most(1.0)
+
+    @property
+    def _bytes_by_bandwidth(self) -> Interval:
+        return self.facts.metric("dram_bandwidth") * (self.facts.metric("duration") * 1e-9)
 
     @quantity
     def global_part_of_l2(self) -> Interval:
@@ -115,14 +113,13 @@ class Waste(Quantities):
         sectors = facts.metric("l2_sectors_from_l1")
         part = (self._fewest_sectors / sectors.at_least(1.0)).at_most(1.0)
         # What device memory moved came by way of L2.
-        return part.or_else(part.at_most(self.global_part_of_dram.high_only()))
+        return part.or_at_most(self.global_part_of_dram)
 
     @quantity
     def _fewest_sectors(self) -> Interval:
         """Global sectors that the same bytes take at best; no more than there were."""
         fewest = self.facts.metric("global_sectors_ideal")
-        fewest = fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
-        return fewest + self.bulk_sectors
+        return fewest.or_at_most(self.facts.metric("global_sectors")) + self.bulk_sectors
 
     @quantity
     def useful_dram_share(self) -> Interval:
@@ -146,7 +143,7 @@ class Waste(Quantities):
         misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
         by_hits = (useful / misses).at_most(1.0)
         # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.
-        return by_count.or_else(by_count.at_most(by_hits.high_only())).at_least(useful)
+        return by_count.or_at_most(by_hits).at_least(useful)
 
     @quantity
     def bank_conflicts(self) -> Interval:
@@ -154,11 +151,11 @@ class Waste(Quantities):
         facts = self.facts
         actual = facts.metric("shared_wavefronts")
         share = (1.0 - facts.metric("shared_wavefronts_ideal") / actual).within(0.0, 1.0)
-        share = _zero_where(share, actual.high == 0)
-        share = _zero_where(share, self.no_shared_memory)
+        share = share.replaced(actual.high == 0, 0.0)
+        share = share.replaced(self.no_shared_memory, 0.0)
         wavefronts = facts.metric("shared_wavefronts_measured")
         measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
-        measured = _zero_where(measured, wavefronts.high == 0)
+        measured = measured.replaced(wavefronts.high == 0, 0.0)
         lower = (measured - MEASURED_CONFLICT_SLACK).low
         return share.or_else(
             share.within(
@@ -176,16 +173,15 @@ class Waste(Quantities):
     def shared_part_of_l1(self) -> Interval:
         """Share of the L1 data stage's wavefronts that come from shared memory."""
         facts = self.facts
-        stage = facts.metric("l1_wavefronts")
-        stage = stage.or_else(stage.at_most(facts.metric("l1_throughput")))
+        stage = facts.metric("l1_wavefronts").or_at_most(facts.metric("l1_throughput"))
         part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
-        part = _zero_where(part, stage.high == 0)
+        part = part.replaced(stage.high == 0, 0.0)
         if self.shipped.is_available:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
             # that warps do not wait for the MIO queue, and where loads do hit in L1.
             quiet = self.shipped.stall_at_most("mio_throttle") < 1.0
             quiet = quiet & (facts.fraction("l1_hit_rate") >= 0.5).sure
-            part = part.or_else(_zero_where(part, self.no_shared_memory & quiet))
+            part = part.or_else(part.replaced(self.no_shared_memory & quiet, 0.0))
         part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
         return part.or_else(part.within(self._shared_at_least(), 1.0))
 
@@ -217,7 +213,7 @@ class Waste(Quantities):
         loads_and_stores = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
         local = local.or_else(loads_and_stores)
         others = facts.metric("global_sectors") + self.bulk_sectors
-        part = _zero_where(_share(local, others), local.high == 0)
+        part = _share(local, others).replaced(local.high == 0, 0.0)
         return part.or_else(
             part.within(self._local_at_least(), Interval.exactly(self.shipped.local_at_most))
         )
@@ -227,9 +223,9 @@ class Waste(Quantities):
         facts = self.facts
         if not self.shipped.is_available:
             return facts.exact(0.0)
-        moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
+        moved = self._bytes_by_bandwidth.at_least(1.0)
         of_global = (facts.metric("global_sectors") + self.bulk_sectors) * SECTOR_BYTES
-        least = (1.0 - of_global / moved.at_least(1.0)).low
+        least = (1.0 - of_global / moved).low
         return Interval.exactly(np.where(self.shipped.mentions_local_memory, least, 0.0))
 
     @quantity
@@ -242,7 +238,7 @@ class Waste(Quantities):
             + facts.metric("global_reduction_requests")
             + bulk
         )
-        return _zero_where(_share(atomics, self.plain_requests), atomics.high == 0)
+        return _share(atomics, self.plain_requests).replaced(atomics.high == 0, 0.0)
 
     @quantity
     def plain_requests(self) -> Interval:
@@ -289,11 +285,11 @@ class Waste(Quantities):
         facts = self.facts
         shared = facts.metric("shared_wavefronts_share")
         part = (facts.metric("shared_atomic_wavefronts_share") / shared).at_most(1.0)
-        part = _zero_where(part, shared.high == 0)
-        part = _zero_where(part, self.no_shared_memory)
+        part = part.replaced(shared.high == 0, 0.0)
+        part = part.replaced(self.no_shared_memory, 0.0)
         plain = facts.metric("shared_load_wavefronts") + facts.metric("shared_store_wavefronts")
         unexplained = 1.0 - plain / facts.metric("shared_wavefronts")
-        return part.or_else(part.at_most(unexplained.high_only()))
+        return part.or_at_most(unexplained)
 
     @quantity
     def idle_threads(self) -> Interval:
@@ -302,8 +298,7 @@ class Waste(Quantities):
         A block of fewer threads than a warp never has more of them at work.
         """
         threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
-        threads = threads.or_else(threads.at_most(self.facts.metric("block_size").high_only()))
-        return 1.0 - threads * (1 / WARP_SIZE)
+        return 1.0 - threads.or_at_most(self.facts.metric("block_size")) * (1 / WARP_SIZE)
 
 
 def _share(part: Interval, others: Interval) -> Interval:
@@ -317,7 +312,3 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = part / whole
     return np.where(np.isinf(part), 1.0, np.nan_to_num(ratio, nan=0.0))
-
-
-def _zero_where(value: Interval, rows: BoolArray) -> Interval:
-    return Interval(np.where(rows, 0.0, value.low), np.where(rows, 0.0, value.high))
