@@ -18,8 +18,10 @@ from kernelprof.model.numbers import number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval
-    from kernelprof.analysis.rules import RuleContext
+    from kernelprof.analysis.metrics.pipelines import TensorPipeline
+    from kernelprof.analysis.metrics.units import UnitUtilization
     from kernelprof.model.capture import Launch
     from kernelprof.model.library_kernel import Library
 
@@ -27,18 +29,19 @@ if TYPE_CHECKING:
 class Seen:
     """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
 
-    def __init__(self, context: RuleContext, row: int) -> None:
-        self._context = context
+    def __init__(
+        self, facts: Facts, units: UnitUtilization, pipeline: TensorPipeline, row: int
+    ) -> None:
+        self._facts, self._units, self.pipeline = facts, units, pipeline
         self.row = row
-        self.launch: Launch = context.facts.capture.launches[row]
-        self.pipeline = context.pipeline
+        self.launch: Launch = facts.capture.launches[row]
 
     def __getitem__(self, metric: str) -> float:
-        return float(self._context.facts.values(metric)[self.row])
+        return float(self._facts.values(metric)[self.row])
 
     def raw(self, ncu_name: str) -> float:
         """Return a column that has no canonical name."""
-        return float(self._context.facts.raw(ncu_name)[self.row])
+        return float(self._facts.raw(ncu_name)[self.row])
 
     @cached_property
     def library(self) -> Library | None:
@@ -47,12 +50,12 @@ class Seen:
     @property
     def arithmetic(self) -> tuple[float, float]:
         """The least and the most that floating-point work can be of all instructions, 0 to 1."""
-        share = self._context.units.arithmetic_share
+        share = self._units.arithmetic_share
         return float(share.low[self.row]), float(share.high[self.row])
 
     def stall(self, *names: str) -> float:
         """Return the share of a warp's time that it waits for these reasons."""
-        return self.exact(self._context.units.warps.stall_share(*names))
+        return self.exact(self._units.warps.stall_share(*names))
 
     def exact(self, interval: Interval) -> float:
         """Return the number that a quantity is in this launch."""
@@ -68,7 +71,7 @@ class Seen:
     @property
     def copied(self) -> float:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
-        return self.exact(self._context.facts.metric("tma_load_sectors"))
+        return self.exact(self._facts.metric("tma_load_sectors"))
 
     def sectors(self, kind: str) -> float:
         """Return the sectors of a request of global loads (``load``) or stores (``store``)."""

@@ -89,7 +89,7 @@ class RuleContext:
 
     def seen(self, row: int) -> Seen:
         """Return one launch, for the conditions of advice."""
-        return Seen(self, row)
+        return Seen(self.facts, self.units, self.pipeline, row)
 
 
 @dataclass(frozen=True, slots=True)
