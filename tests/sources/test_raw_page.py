@@ -17,6 +17,7 @@ from kernelprof.sources.ncu.cells import scale_of
 CAPTURES = Path(__file__).parents[1] / "captures"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 DURATION = "gpu__time_duration.sum"
+CLOCK = "dram__cycles_elapsed.avg.per_second"
 BASE = "gemm_series.full.raw.base-units.csv"
 PAIRS = [
     pytest.param("gemm_series.full.raw.csv", BASE, marks=pytest.mark.slow("another such pair")),
@@ -36,21 +37,18 @@ def eight() -> Capture:
     return read_capture(CAPTURES / "gemm_series.eight-metrics.raw.csv")
 
 
-def test_values_are_exact(base: Capture) -> None:
-    assert len(base) == 26
-    assert base.page == "raw"
-    assert base.columns[SECTORS].values[0] == 4_563_402_752
-    assert base.columns[SECTORS].unit == "sector"
-    assert base.columns[DURATION].values[0] == 17_649_888
-    assert base.columns[DURATION].unit == "ns"
-
-
-def test_scaled_units_are_normalized_and_remembered() -> None:
-    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
-    duration = capture.columns[DURATION]
-    assert (duration.values[0], duration.unit, duration.original_unit) == (17_649_888, "ns", "ms")
-    clock = capture.columns["dram__cycles_elapsed.avg.per_second"]
-    assert (clock.unit, clock.original_unit) == ("hz", "Ghz")
+def test_values_are_exact_and_units_are_remembered(base: Capture) -> None:
+    assert (len(base), base.page) == (26, "raw")
+    assert (base.application, base.clock_control) == ("gemm_series", None)
+    scaled = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    for capture, name, value, unit, original in (
+        (base, SECTORS, 4_563_402_752, "sector", "sector"),
+        (base, DURATION, 17_649_888, "ns", "ns"),
+        (scaled, DURATION, 17_649_888, "ns", "ms"),
+        (scaled, CLOCK, 3_199_492_000, "hz", "Ghz"),
+    ):
+        column = capture.columns[name]
+        assert (column.values[0], column.unit, column.original_unit) == (value, unit, original)
 
 
 @pytest.mark.parametrize(("scaled", "base"), PAIRS)
@@ -116,11 +114,6 @@ def test_lines_around_the_table(eight: Capture) -> None:
     assert eight.application == "./gemm_series"
     assert eight.clock_control == "none"
     assert eight.warnings == ()
-
-
-def test_without_notes_the_process_name_is_the_application(base: Capture) -> None:
-    assert base.application == "gemm_series"
-    assert base.clock_control is None
 
 
 def test_program_output_in_the_stream() -> None:

@@ -118,8 +118,8 @@ def export_lines(
 def _print_page(
     ncu: str, report: Path, page: Path, interrupts: Interrupts, what: str
 ) -> tuple[tuple[SampledLine, ...], tuple[SampledCode, ...]]:
-    from kernelprof.sources.ncu.instructions import read_instructions
-    from kernelprof.sources.ncu_report import LARGEST_PAGE, read_source_page
+    from kernelprof.sources.ncu.instructions import read_instructions, read_source_lines
+    from kernelprof.sources.ncu_report import LARGEST_PAGE
 
     command = source_page_command(ncu, str(report), what)
     ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent)
@@ -127,7 +127,7 @@ def _print_page(
         if ended.code != 0:
             words = " ".join(lines.read(1000).split())
             raise _no_lines(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
-        sampled_lines = read_source_page(lines)
+        sampled_lines = read_source_lines(lines)
         if page.stat().st_size > LARGEST_PAGE:
             return sampled_lines, ()
         lines.seek(0)

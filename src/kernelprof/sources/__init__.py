@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.sources.source import (
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
     from kernelprof.model.capture import Capture
+    from kernelprof.sources.details_page import DetailsPage
     from kernelprof.sources.ncu.columns import TableColumns
     from kernelprof.sources.ncu.tables import CsvTable, Scan
+    from kernelprof.sources.raw_page import RawPage
 
 _LINE: Final = re.compile(r"==(?P<kind>[A-Z]+)==\s*(?P<text>.*)", re.DOTALL)
 _CONNECTED: Final = re.compile(r"Connected to process (?P<pid>\d+) \((?P<path>.*)\)")
@@ -45,32 +47,30 @@ _MOST_COMPLAINTS: Final = 40
 _FAILURE: Final = "Nsight Compute reported an error: "
 _CUT_GZIP: Final = "The gzip file is cut off: what it held up to there was read."
 
-_PAGES: Final = {
-    "raw": ("raw_page", "RawPage", "the raw page as CSV"),
-    "details": ("details_page", "DetailsPage", "the details page as CSV"),
-}
-"""Tables in a text: the file, the class that reads them, and what they are; the first counts."""
+_TABLES: Final = {"raw": "the raw page as CSV", "details": "the details page as CSV"}
+"""Pages that are tables in a text; of two in one text the first here is read."""
 
 
-def _load_lazily(module: str, name: str) -> Callable[..., Any]:
-    """A function or class of a file of this folder, which is loaded when it is first called."""
+def _read_report(target: Input, only: Container[str] | None) -> Capture:
+    from kernelprof.sources.ncu_report import read
 
-    def load(*given: Any) -> Any:
-        return getattr(import_module(f"{__name__}.{module}"), name)(*given)
+    return read(target, only)
 
-    return load
+
+def _read_directory(target: Input, only: Container[str] | None) -> Capture:
+    from kernelprof.sources.capture_directory import read
+
+    return read(target, only)
 
 
 _SHIPPED: Final = {
-    "ncu_report": Source(
-        "report", "a .ncu-rep report", 3, is_report, _load_lazily("ncu_report", "read")
-    ),
+    "ncu_report": Source("report", "a .ncu-rep report", 3, is_report, _read_report),
     "capture_directory": Source(
         "directory",
         "a directory that `kernelprof profile` wrote",
         4,
         lambda target: target.is_directory,
-        _load_lazily("capture_directory", "read"),
+        _read_directory,
     ),
 }
 """The sources that most captures come from, by file: only the one that is needed is loaded."""
@@ -79,7 +79,7 @@ _SHIPPED: Final = {
 @cache
 def registry() -> tuple[Source, ...]:
     """What is no text, in its order; any other file here with a ``SOURCE`` is found by that."""
-    not_sources = {"source", "text_page", *(file for file, *_ in _PAGES.values()), *_SHIPPED}
+    not_sources = {"source", "text_page", "raw_page", "details_page", *_SHIPPED}
     others = {each.name for each in iter_modules(__path__)} - not_sources
     sources = [getattr(import_module(f"{__name__}.{name}"), "SOURCE", None) for name in others]
     added = [source for source in sources if source is not None]
@@ -132,8 +132,8 @@ def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
-    pages = [*(title for _, _, title in _PAGES.values()), "the text page"]
-    *titles, last = [*pages, *(source.title for source in registry())]
+    sources = (source.title for source in registry())
+    *titles, last = [*_TABLES.values(), "the text page", *sources]
     export = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
     return InputError(
         f"{error.what}; expected {', '.join(titles)} or {last}",
@@ -147,18 +147,16 @@ def _read_tables(data: Input, only: Container[str] | None) -> Capture:
     # Needs numpy, which commands that read no capture do without.
     from kernelprof.sources.ncu.tables import Scanner
 
-    readers: dict[str, Any] = {}
+    readers: dict[str, RawPage | DetailsPage] = {}
 
-    def reader(table: CsvTable) -> Any:
+    def reader(table: CsvTable) -> RawPage | DetailsPage:
         name = "details" if table.header.is_details else "raw"
         if name not in readers:
-            file, kind, _ = _PAGES[name]
-            readers[name] = _load_lazily(file, kind)(only)
+            readers[name] = _page(name, only)
         return readers[name]
 
     def parse(table: CsvTable, block: bytes) -> Callable[[], TableColumns | None] | None:
-        begun: Callable[[], TableColumns | None] | None = reader(table).parse(table, block)
-        return begun
+        return reader(table).parse(table, block)
 
     blocks_of_text: list[bytes] = []
 
@@ -177,8 +175,7 @@ def _read_tables(data: Input, only: Container[str] | None) -> Capture:
         reader(table).add(table)
         reader(table).check(data.size)
     scan = scanner.scan
-    there = [name for name in _PAGES if name in readers and len(readers[name])]
-    capture: Capture
+    there = [name for name in _TABLES if name in readers and len(readers[name])]
     if there:
         capture = readers[there[0]].capture(data.origin, scan)
     else:
@@ -201,6 +198,16 @@ def _read_tables(data: Input, only: Container[str] | None) -> Capture:
         damage=(*damage, *filter(is_failure, log.complaints)),
         unavailable=capture.unavailable | (log.unavailable - set(capture.columns)),
     )
+
+
+def _page(name: str, only: Container[str] | None) -> RawPage | DetailsPage:
+    if name == "details":
+        from kernelprof.sources.details_page import DetailsPage
+
+        return DetailsPage()
+    from kernelprof.sources.raw_page import RawPage
+
+    return RawPage(only)
 
 
 def _read_text(text: bytes, data: Input, scan: Scan) -> Capture:

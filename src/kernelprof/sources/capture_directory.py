@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
     from kernelprof.model.sampled import SampledCode
-    from kernelprof.model.survey import Survey
     from kernelprof.sources.source import Input
 
     Parsed = TypeVar("Parsed")
@@ -124,7 +123,6 @@ def _launched(capture: Capture) -> set[tuple[object, ...]]:
 
 
 def _read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
-    """A file of a capture directory, if it has the hash that the manifest holds."""
     path = directory / name
     if Path(name).name != name:
         raise _damaged("its manifest names a file outside the directory", path)
@@ -156,7 +154,6 @@ def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) 
 
 
 def _damaged(what: str, path: Path) -> InputError:
-    """The error for a capture directory that is not as it was written."""
     return InputError(
         f"the capture is damaged: {what}",
         where=str(path),
@@ -165,7 +162,6 @@ def _damaged(what: str, path: Path) -> InputError:
 
 
 def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
-    """Lines out of their file; :class:`ValueError` where it is none."""
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
@@ -202,29 +198,12 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] |
 
 
 def _read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
-    """The instructions of all runs of a capture directory; none where it has none.
-
-    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
-    """
     stored = (
         _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
         for run in manifest.runs
         if run.code is not None
     )
     return with_source(together(chain.from_iterable(stored)), directory, manifest.source)
-
-
-def _read_survey(directory: Path, manifest: Manifest) -> Survey | None:
-    """The survey of the program of a capture directory; ``None`` where it has none.
-
-    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
-    """
-    from kernelprof.model.survey import from_bytes as survey_from_bytes
-
-    if manifest.survey is None:
-        return None
-    digest = manifest.survey_sha256
-    return _read(directory, manifest.survey, digest, _MOST_SURVEY_BYTES, survey_from_bytes)
 
 
 def _read(
@@ -248,13 +227,22 @@ def with_source(
 
 
 def contents(target: str) -> Contents:
-    """What a capture directory holds beside the counters; nothing for any other capture."""
+    """What a capture directory holds beside the counters; nothing for any other capture.
+
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
+    """
     folder = Path(target)
     if not is_capture(folder):
         return Contents(folder)
     manifest = read_manifest(folder)
     counters = contents_of(folder, manifest, read_lines(folder, manifest))
-    return replace(counters, survey=_read_survey(folder, manifest))
+    if manifest.survey is None:
+        return counters
+    from kernelprof.model.survey import from_bytes as survey_from_bytes
+
+    digest = manifest.survey_sha256
+    survey = _read(folder, manifest.survey, digest, _MOST_SURVEY_BYTES, survey_from_bytes)
+    return replace(counters, survey=survey)
 
 
 def contents_of(

@@ -16,7 +16,7 @@ from kernelprof.sources.ncu.rule_messages import read_message
 from kernelprof.sources.source import MOST_KINDS, NoCaptureError, too_many
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.cells import Header
@@ -191,7 +191,7 @@ class LabelledMetrics:
 class DetailsPage(LabelledMetrics):
     """Reads the rows of details pages."""
 
-    def __init__(self, _only: Container[str] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self._header: Header | None = None
         self._pick: itemgetter[Any] = itemgetter(0)

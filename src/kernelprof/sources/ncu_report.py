@@ -1,9 +1,4 @@
-"""Reports (.ncu-rep): through ``ncu --import``, else through NVIDIA's own package ncu-report.
-
-The source page of a report has a table for each kernel and file, with the instructions below each
-line; ``ncu --import REPORT --page source --csv --print-source cuda,sass`` prints it. A kernel that
-was compiled without ``-lineinfo`` has no table, only a warning.
-"""
+"""Reports (.ncu-rep): through ``ncu --import``, else through NVIDIA's own package ncu-report."""
 
 from __future__ import annotations
 
@@ -19,17 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
-from kernelprof.model.capture import SampledLine, summed
 from kernelprof.model.sampled import STALLS, Counts, SampledCode, together
 from kernelprof.model.waiting import SourceLocation
-from kernelprof.sources.ncu.cells import split_cells
 from kernelprof.sources.ncu.instructions import (
     COUNTERS,
-    SAMPLES,
     STALL_METRIC,
     ReadLaunch,
     read_instructions,
-    whole,
 )
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
@@ -51,9 +42,6 @@ _IDENTITY: Final = (
 )  # fmt: skip
 _SIDES: Final = "launch__{0}_dim_x launch__{0}_dim_y launch__{0}_dim_z"
 _VERSION: Final = "device__attribute_compute_capability"
-_FILE: Final = "File Path"
-_FUNCTION: Final = "Function Name"
-_LINE: Final = "Line No"
 
 
 def read(target: Input, _only: Container[str] | None) -> Capture:
@@ -237,37 +225,6 @@ def _cell(package: Any, metric: Any) -> str:
         return str(metric.as_string())
     value = float(metric.as_double())
     return repr(value) if math.isfinite(value) else ""
-
-
-def read_source_page(page: Iterable[str]) -> tuple[SampledLine, ...]:
-    """The source lines of a page with their samples, from its lines of text; a pure function.
-
-    Empty where no kernel has line information, or where no samples were collected.
-    """
-    return summed(_source_rows(page))
-
-
-def _source_rows(page: Iterable[str]) -> Iterator[SampledLine]:
-    file = function = ""
-    column: int | None = None
-    for text in page:
-        # Instructions, nine rows in ten, have no line number; what ncu says itself has no quote.
-        if text.startswith('"",') or not text.startswith('"'):
-            continue
-        # Each row by itself, so that no quote can swallow the next ones.
-        cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
-        if cells[0] == _FILE:
-            file, column = cells[-1], None
-        elif cells[0] == _FUNCTION:
-            function, column = cells[-1], None
-        elif cells[0] == _LINE:
-            # Counted from the end: source code is before, with any quotes.
-            places = (cells.index(name) - len(cells) for name in SAMPLES if name in cells)
-            column = next(places, None)
-        elif column is not None and -column <= len(cells):
-            line, samples = whole(cells[0]), whole(cells[column])
-            if line is not None and samples is not None:
-                yield SampledLine(file, function, line, samples)
 
 
 _INSTRUCTION_BYTES: Final = 16

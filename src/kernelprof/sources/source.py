@@ -160,8 +160,7 @@ class Input:
             self.size += len(chunk)
             cut = chunk.rfind(b"\n") + 1
             size = (0 if cut else size) + len(chunk) - cut
-            if size > LARGEST_TEXT:
-                raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
+            _check_line(size)
             if not cut:
                 unfinished.append(chunk)
                 continue
@@ -198,8 +197,7 @@ class Input:
             size += len(chunk)
             if b"\n" in chunk:
                 break
-            if size > LARGEST_TEXT:
-                raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
+            _check_line(size)
         yield to_utf8(b"".join(whole))
         yield from chunks
 
@@ -246,6 +244,11 @@ class Input:
                 packed += len(more)
                 data += more
         self.complete = True
+
+
+def _check_line(size: int) -> None:
+    if size > LARGEST_TEXT:
+        raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
 
 
 def unpacked(data: bytes, most: int) -> bytes:

@@ -151,19 +151,10 @@ def _is_label(label: str, unit: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Row:
-    launch: int
-    section: str
-    label: str = ""
-    unit: str = ""
-    value: str = ""
-    message: str = ""
-
-
-@dataclass(slots=True)
 class _TextPageParser:
     launches: list[dict[str, str]] = field(default_factory=list)
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[tuple[int, str, str, str, str, str]] = field(default_factory=list)
+    """The launch of each row, its section, label, unit and value, and what a rule says there."""
     process: dict[str, str] = field(default_factory=dict)
     section: str = ""
     columns: list[tuple[int, int]] = field(default_factory=list)
@@ -277,7 +268,7 @@ class _TextPageParser:
                 return  # a line of the program
         label, unit, value = cells[0], cells[1] if len(cells) > 2 else "", cells[-1]
         self.has_rows = True
-        self.rows.append(_Row(len(self.launches) - 1, self.section, label, unit, value))
+        self.rows.append((len(self.launches) - 1, self.section, label, unit, value, ""))
 
     def _continues(self, line: str, text: str) -> bool:
         """Whether a line goes on with a message: it stands further right, as ``ncu`` indents it."""
@@ -286,24 +277,22 @@ class _TextPageParser:
     def _end_message(self) -> None:
         if self.message:
             text = " ".join(self.message)
-            self.rows.append(_Row(len(self.launches) - 1, self.section, message=text))
+            self.rows.append((len(self.launches) - 1, self.section, "", "", "", text))
             self.message = []
 
     def capture(self, origin: str, scan: Scan) -> Capture | None:
         """Everything that was added, under the names of the raw page."""
         self._end_message()
-        there = {row.launch for row in self.rows if row.label}
-        if not there:
+        with_metrics = {launch for launch, _, label, *_ in self.rows if label}
+        if not with_metrics:
             return None
-        european = any(_DECIMAL_COMMA.fullmatch(row.value) for row in self.rows)
+        european = any(_DECIMAL_COMMA.fullmatch(value) for *_, value, _ in self.rows)
         page = LabelledMetrics(_IDENTITY, "," if european else ".")
-        for row in self.rows:
-            if row.launch not in there:
-                continue
-            each = self.launches[row.launch]
-            rule = recognise_message(row.message) if row.message else ""
-            identity = tuple(each.get(name, "") for name in _IDENTITY)
-            page.add_row(identity, (row.section, row.label, row.unit, row.value, rule, row.message))
+        for launch, *metric, message in self.rows:
+            if launch in with_metrics:
+                identity = tuple(self.launches[launch].get(name, "") for name in _IDENTITY)
+                rule = recognise_message(message) if message else ""
+                page.add_row(identity, (*metric, rule, message))
         capture = page.capture(origin, scan, silence_means_nothing=True)
         if all(np.isnan(column.values).all() for column in capture.columns.values()):
             return None

@@ -19,7 +19,7 @@ from kernelprof.report.documents.source import hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
-from kernelprof.sources.ncu_report import read_source_page
+from kernelprof.sources.ncu.instructions import read_source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def tile_hot(captures: Path) -> dict[str, dict[int, float]]:
     """Shares of the lines of the ladder's third rung, by kernel, as they were measured."""
     page = captures / "source_page" / "shared_tile.samples.csv.gz"
     with gzip.open(page, "rt", encoding="utf-8") as lines:
-        return shares(read_source_page(lines), TILE)
+        return shares(read_source_lines(lines), TILE)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.capture import SampledLine, summed
 from kernelprof.model.sampled import (
     STALLS,
     Counts,
@@ -85,36 +86,31 @@ class _Columns:
     @classmethod
     def from_header(cls, cells: Sequence[str]) -> _Columns:
         """The columns under a header."""
-        width = len(cells)
-
-        def column_of(*names: str) -> int | None:
-            return next((cells.index(name) - width for name in names if name in cells), None)
-
         states = {
-            state: column_of(f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
+            state: _column_of(cells, f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
             for state in STALLS
         }
-        counters = {name: column_of(*columns) for name, columns in COUNTERS.items()}
+        counters = {name: _column_of(cells, *columns) for name, columns in COUNTERS.items()}
         return cls(
-            width,
-            cells.index(_ADDRESS) - width,
-            column_of(*SAMPLES),
+            len(cells),
+            cells.index(_ADDRESS) - len(cells),
+            _column_of(cells, *SAMPLES),
             {name: at for name, at in states.items() if at is not None},
             {name: at for name, at in counters.items() if at is not None},
         )
 
     def counts(self, cells: Sequence[str]) -> Counts:
         """What stands in the row of an instruction."""
-        states = {name: whole(cells[at]) for name, at in self.states.items()}
+        states = {name: _count(cells[at]) for name, at in self.states.items()}
         stalls = {name: samples for name, samples in states.items() if samples}
-        samples = whole(cells[self.samples]) if self.samples is not None else None
+        samples = _count(cells[self.samples]) if self.samples is not None else None
         if (
             self.states
             and samples is not None
             and (unexplained := samples - sum(stalls.values())) > 0
         ):
             stalls[_WITHOUT_COLUMN] = stalls.get(_WITHOUT_COLUMN, 0) + unexplained
-        counters = {name: whole(cells[at]) for name, at in self.counters.items()}
+        counters = {name: _count(cells[at]) for name, at in self.counters.items()}
         return Counts(sum(stalls.values()) if samples is None else samples, stalls, **counters)
 
 
@@ -170,13 +166,49 @@ def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
     return together(code for each in _launches(page) if (code := each.code()) is not None)
 
 
+def read_source_lines(page: Iterable[str]) -> tuple[SampledLine, ...]:
+    """The source lines of a page with their samples, from its lines of text; a pure function.
+
+    Empty where no kernel has line information, or where no samples were collected.
+    """
+    return summed(_source_lines(page))
+
+
+def _source_lines(page: Iterable[str]) -> Iterator[SampledLine]:
+    file = function = ""
+    column: int | None = None
+    # Instructions, nine rows in ten, have no line number.
+    for cells, _ in _rows(text for text in page if not text.startswith('"",')):
+        if cells[0] == _FILE:
+            file, column = cells[-1], None
+        elif cells[0] == _FUNCTION:
+            function, column = cells[-1], None
+        elif cells[0] == _LINE:
+            column = _column_of(cells, *SAMPLES)
+        elif column is not None and -column <= len(cells):
+            line, samples = _count(cells[0]), _count(cells[column])
+            if line is not None and samples is not None:
+                yield SampledLine(file, function, line, samples)
+
+
+def _rows(page: Iterable[str]) -> Iterator[tuple[list[str], str]]:
+    """The cells of each row, and its text; what ncu says itself has no quote.
+
+    Each row by itself, so that no quote can swallow the next ones.
+    """
+    for text in page:
+        if text.startswith('"'):
+            yield split_cells(text.rstrip("\r\n").encode(), ",") or [""], text
+
+
+def _column_of(header: Sequence[str], *names: str) -> int | None:
+    """Where the first of some columns stands, counted from the end of a row."""
+    return next((header.index(name) - len(header) for name in names if name in header), None)
+
+
 def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
     reader = _Reader()
-    for text in page:
-        if not text.startswith('"'):  # what ncu says itself has no quote
-            continue
-        # Each row by itself, so that no quote can swallow the next ones.
-        cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
+    for cells, text in _rows(page):
         if cells[0] in (_FUNCTION, _KERNEL):
             name = cells[1] if len(cells) > 1 else ""
             if (ended := reader.begin(name, alone=cells[0] == _KERNEL)) is not None:
@@ -222,7 +254,7 @@ class _Reader:
             launch.rows.setdefault(at, (printed, columns.counts(cells)))
             if self._location is not None:
                 launch.places.setdefault(at, []).append(self._location)
-        elif (number := whole(cells[0])) is not None and self.file:
+        elif (number := _count(cells[0])) is not None and self.file:
             self._location = SourceLocation(self.file, number)
             # Quotes of the source are printed as they are.
             code = text.rstrip("\r\n").partition('","')[2].rsplit('","', columns.width - 2)[0]
@@ -237,7 +269,7 @@ def _address(cells: Sequence[str], columns: _Columns) -> int | None:
         return None
 
 
-def whole(cell: str) -> int | None:
+def _count(cell: str) -> int | None:
     """A count in a cell; ``None`` where there is none."""
     value = parse_number(cell)
     if value is None or math.isnan(value) or not 0 <= value <= 2**53:

@@ -64,16 +64,14 @@ def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
     What named groups found, as ``ncu`` abbreviates it, goes into the braces of the names.
     """
     for wording, *metrics in wordings:
-        match = _search(wording, text)
-        if match is None:
-            continue
-        words = {name: each.lower() for name, each in match.groupdict().items()}
-        short = {name: _SHORT.get(word, word) for name, word in words.items()}
-        named_groups = set(match.re.groupindex.values())
-        numbers = [each for at, each in enumerate(match.groups(), 1) if at not in named_groups]
-        for (name, unit), number in zip(metrics, numbers, strict=True):
-            if number is not None:
-                yield ReportedNumber(name.format(**short), _value(number), unit)
+        for match in re.finditer(wording, text, re.IGNORECASE | re.DOTALL):
+            words = {name: each.lower() for name, each in match.groupdict().items()}
+            short = {name: _SHORT.get(word, word) for name, word in words.items()}
+            named_groups = set(match.re.groupindex.values())
+            numbers = [each for at, each in enumerate(match.groups(), 1) if at not in named_groups]
+            for (name, unit), number in zip(metrics, numbers, strict=True):
+                if number is not None:
+                    yield ReportedNumber(name.format(**short), _value(number), unit)
 
 
 _SHORT: Final = {"load": "ld", "store": "st"}
@@ -112,6 +110,12 @@ _WORDINGS: Final[dict[str, tuple[Wording, ...]]] = {
             rf"executes {_N} fused and {_N} non-fused (?P<kind>FP\d+) instructions",
             (f"{PREFIX}{{kind}}_fused_inst", "inst"),
             (f"{PREFIX}{{kind}}_nonfused_inst", "inst"),
+        ),
+    ),
+    "SOLFPRoofline": (
+        (
+            rf"{_N}% of (?:this device's|its) (?P<kind>FP(?:16|32|64)) peak",
+            (f"{PREFIX}{{kind}}_peak_pct", "%"),
         ),
     ),
     "LaunchConfiguration": (
@@ -269,18 +273,6 @@ def _pipes(text: str) -> Message:
     return Message(tuple(numbers), tuple(texts))
 
 
-def _roofline(text: str) -> Message:
-    percentages = re.findall(
-        rf"{_N}% of (?:this device's|its) (FP\d+|\w+) peak", text, re.IGNORECASE
-    )
-    numbers = tuple(
-        ReportedNumber(f"{PREFIX}{kind.lower()}_peak_pct", _value(percent), "%")
-        for percent, kind in percentages
-        if kind.lower() in {"fp16", "fp32", "fp64"}
-    )
-    return Message(numbers)
-
-
 def _imbalance(text: str) -> Message:
     """``max`` is "above the average" by a share of the maximum, ``min`` by one of the average."""
     match = _search(
@@ -317,7 +309,6 @@ _READERS: Final[dict[str, Callable[[str], Message]]] = {
         _excess, kind="wavefronts", name="memory_l1_wavefronts_shared"
     ),
     "HighPipeUtilization": _pipes,
-    "SOLFPRoofline": _roofline,
     "WorkloadImbalance": _imbalance,
     "TheoreticalOccupancy": _occupancy,
     "AchievedOccupancy": _occupancy,
