@@ -70,23 +70,13 @@ def test_the_first_ladder_has_been_climbed() -> None:
 
 
 @each_ladder
-def test_every_kernel_is_listed_once_in_ascending_order(of: Ladder) -> None:
+def test_every_kernel_is_listed_once_after_another_with_a_title_of_its_own(of: Ladder) -> None:
     files = [rung.file for rung in of.rungs]
     assert sorted(path.name for path in of.rungs[0].path.parent.glob("*.cu")) == files
     assert [file[:2] for file in files] == [f"{number:02}" for number in range(1, len(files) + 1)]
-
-
-@each_ladder
-def test_titles_differ(of: Ladder) -> None:
-    titles = [rung.title for rung in of.rungs]
-    assert len(set(titles)) == len(titles)
+    assert [rung.file for rung in of.rungs if rung.after is None] == files[:1]
+    assert len({rung.title for rung in of.rungs}) == len(files)
     assert len({each.title for each in LADDERS}) == len(LADDERS)
-
-
-@each_ladder
-def test_all_but_the_first_come_after_another(of: Ladder) -> None:
-    first = of.rungs[0].file
-    assert [rung.file for rung in of.rungs if rung.after is None] == [first]
 
 
 @each_rung
@@ -95,13 +85,8 @@ def test_the_file_says_what_the_registry_says(rung: Rung) -> None:
     before = f" Before: {rung.before}" if rung.before is not None else ""
     assert first == rung.title
     assert rest.startswith(f"Changes: {rung.changes}{before} Sizes: ")
-
-
-@each_rung
-def test_a_profile_is_said_of_the_verdict_that_was_expected(rung: Rung) -> None:
-    before = {each.file: each.expected for each in OF[rung.ladder].rungs}
-    expected = before.get(rung.after or "")
-    if expected is not None:
+    earlier = {each.file: each.expected for each in OF[rung.ladder].rungs}
+    if (expected := earlier.get(rung.after or "")) is not None:
         assert rung.before is not None
         assert rung.before.startswith(expected)
 
@@ -116,8 +101,9 @@ def test_the_specification_launches_what_the_file_holds(rung: Rung) -> None:
 
 
 @each_rung
-def test_a_rung_computes_the_product_of_its_ceiling(rung: Rung) -> None:
+def test_a_rung_computes_the_product_of_its_ceiling_at_the_last_size(rung: Rung) -> None:
     spec, of = load_spec(rung.path), OF[rung.ladder]
+    assert spec.sizes == dict.fromkeys("MNK", of.sizes[-1])
     assert spec.reference == {"nn": "gemm", "nt": "gemm_nt"}[of.product.layout]
     arrays = {each.name: each for each in spec.arguments if each.shape is not None}
     assert {"A", "B", "C"} <= set(arrays)
@@ -130,36 +116,22 @@ def test_a_rung_computes_the_product_of_its_ceiling(rung: Rung) -> None:
     assert shapes["B"].shape == {"nn": (1024, 512), "nt": (512, 1024)}[of.product.layout]
     assert shapes["C"].shape == (256, 512)
 
-
-@each_rung
-def test_a_file_is_launched_at_the_last_size_of_its_ladder(rung: Rung) -> None:
-    sizes = load_spec(rung.path).sizes
-    assert sizes == dict.fromkeys("MNK", OF[rung.ladder].sizes[-1])
-
-
-@each_rung
-def test_the_flops_and_bytes_are_those_of_a_product(rung: Rung) -> None:
-    width = element_bytes(OF[rung.ladder].product.precision)
-    at = load_spec(rung.path).resolve()
+    width = element_bytes(of.product.precision)
+    at = spec.resolve()
     m, n, k = (at.sizes[name] for name in "MNK")
     assert at.flops == 2.0 * m * n * k
     assert at.min_bytes == width * (m * k + k * n + m * n)
 
 
 @each_rung
-def test_variants_sweep_defines_of_the_file(rung: Rung) -> None:
-    defines = load_spec(rung.path).compile.defines
+def test_variants_sweep_defines_of_the_file_at_both_sets_of_sizes(rung: Rung) -> None:
+    spec = load_spec(rung.path)
+    defines = spec.compile.defines
     whole = [{**defines, **variant} for variant in rung.variants]
     for variant, every in zip(rung.variants, whole, strict=True):
         assert set(variant) <= set(defines)
         assert every != dict(defines)
         assert whole.count(every) == 1
-
-
-@each_rung
-def test_a_variant_can_be_launched_at_both_sets_of_sizes(rung: Rung) -> None:
-    spec = load_spec(rung.path)
-    for variant in rung.variants:
         changed = spec.changed(defines=variant)
         changed.resolve()
         changed.resolve(changed.check_sizes)

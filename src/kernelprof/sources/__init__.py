@@ -132,11 +132,10 @@ def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
-    sources = (source.title for source in registry())
-    *titles, last = [*_TABLES.values(), "the text page", *sources]
+    titles = [*_TABLES.values(), "the text page", *(source.title for source in registry())]
     export = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
     return InputError(
-        f"{error.what}; expected {', '.join(titles)} or {last}",
+        f"{error.what}; expected {', '.join(titles[:-1])} or {titles[-1]}",
         where=where,
         hint=f"{error.hint} {export}" if error.hint else export,
     )
