@@ -134,22 +134,25 @@ def test_ladders_are_found_by_their_folders() -> None:
     assert caught.value.hint == "the ladders are sgemm, bf16"
 
 
-@pytest.mark.parametrize("wanted", ["3", "03", "03_shared_tile", "x/y/03_shared_tile.cu"])
-def test_a_rung_of_the_first_ladder_by_number_or_file(wanted: str, both: list[Ladder]) -> None:
-    of, (found,) = choose(both, [wanted])
-    assert (of.name, found.file) == ("sgemm", "03_shared_tile.cu")
-
-
-@pytest.mark.parametrize("wanted", ["tiny/2", "tiny/02_b", "tiny/02_b.cu", "cuda/ladder/tiny/02_b"])
-def test_a_rung_of_another_ladder_has_its_name_before_it(wanted: str, both: list[Ladder]) -> None:
-    of, (found,) = choose(both, [wanted])
-    assert (of.name, found.file) == ("tiny", "02_b.cu")
+@pytest.mark.parametrize(
+    ("ladder_name", "file", "names"),
+    [
+        ("sgemm", "03_shared_tile.cu", ["3", "03", "03_shared_tile", "x/y/03_shared_tile.cu"]),
+        ("tiny", "02_b.cu", ["tiny/2", "tiny/02_b", "tiny/02_b.cu", "cuda/ladder/tiny/02_b"]),
+    ],
+)
+def test_a_rung_by_number_or_file_and_its_ladder_unless_that_is_the_first(
+    ladder_name: str, file: str, names: list[str], both: list[Ladder]
+) -> None:
+    for wanted in names:
+        chosen, (rung,) = choose(both, [wanted])
+        assert (chosen.name, rung.file) == (ladder_name, file)
 
 
 def test_a_file_is_known_by_where_it_lies(both, folder, monkeypatch) -> None:
     monkeypatch.chdir(folder)
-    of, (found,) = choose(both, ["02_b.cu"])
-    assert (of.name, found.file) == ("tiny", "02_b.cu")
+    chosen, (rung,) = choose(both, ["02_b.cu"])
+    assert (chosen.name, rung.file) == ("tiny", "02_b.cu")
 
 
 def test_rungs_come_in_the_order_of_the_ladder_and_once(both: list[Ladder]) -> None:
@@ -165,31 +168,35 @@ def test_a_rung_is_named_by_itself_and_not_by_its_ladder(both: list[Ladder]) -> 
     assert singly_chosen_files(both, ["3", "03_shared_tile.cu"]) == {"03_shared_tile.cu"}
 
 
-@pytest.mark.parametrize("mixed", [["3", "tiny/1"], ["tiny", "sgemm"], ["tiny", "2"]])
-def test_rungs_of_two_ladders_are_refused(mixed: list[str], both: list[Ladder]) -> None:
-    with pytest.raises(UsageError, match=r"of different ladders: .* and ") as caught:
-        choose(both, mixed)
-    assert "one ladder at a time" in str(caught.value.hint)
-    assert str(caught.value.hint).endswith("a rung of tiny has that name before it, as in tiny/1")
-
-
-@pytest.mark.parametrize("wanted", ["hgemm/3", "cuda/ladder/hgemm/3"])
-def test_a_number_of_a_ladder_that_does_not_exist(wanted: str, both: list[Ladder]) -> None:
-    with pytest.raises(UsageError, match="there is no ladder 'hgemm'") as caught:
-        choose(both, [wanted])
-    assert caught.value.hint == "the ladders are sgemm, tiny"
-
-
-@pytest.mark.parametrize("wanted", ["tiny/", "cuda/ladder/tiny", "cuda/ladder/tiny/"])
-def test_a_folder_is_no_name_of_a_ladder(wanted: str, both: list[Ladder]) -> None:
-    with pytest.raises(UsageError, match="neither a ladder nor a rung") as caught:
-        choose(both, [wanted])
-    assert caught.value.hint == "a ladder goes by its name alone: tiny"
-
-
-@pytest.mark.parametrize("wanted", ["0", "99", "naive", "01_naive.cu.orig", "tiny/3", "hgemm/1x"])
-def test_a_rung_that_does_not_exist(wanted: str, both: list[Ladder]) -> None:
-    with pytest.raises(UsageError, match="has no rung") as caught:
-        choose(both, [wanted])
-    assert "from 1 to " in str(caught.value.hint)
-    assert "ladder list" in str(caught.value.hint)
+@pytest.mark.parametrize(
+    ("names", "what", "hints"),
+    [
+        *(
+            (
+                mixed,
+                r"of different ladders: .* and ",
+                ("one ladder at a time", "a rung of tiny has that name before it, as in tiny/1"),
+            )
+            for mixed in (["3", "tiny/1"], ["tiny", "sgemm"], ["tiny", "2"])
+        ),
+        *(
+            ([wanted], "there is no ladder 'hgemm'", ("the ladders are sgemm, tiny",))
+            for wanted in ("hgemm/3", "cuda/ladder/hgemm/3")
+        ),
+        *(
+            ([wanted], "neither a ladder nor a rung", ("a ladder goes by its name alone: tiny",))
+            for wanted in ("tiny/", "cuda/ladder/tiny", "cuda/ladder/tiny/")
+        ),
+        *(
+            ([wanted], "has no rung", ("from 1 to ", "ladder list"))
+            for wanted in ("0", "99", "naive", "01_naive.cu.orig", "tiny/3", "hgemm/1x")
+        ),
+    ],
+)
+def test_what_is_no_rung_of_one_ladder_is_refused(
+    names: list[str], what: str, hints: tuple[str, ...], both: list[Ladder]
+) -> None:
+    with pytest.raises(UsageError, match=what) as caught:
+        choose(both, names)
+    for hint in hints:
+        assert hint in str(caught.value.hint)

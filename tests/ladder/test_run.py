@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -22,9 +23,11 @@ from kernelprof.ladder.ceiling import CeilingError
 from kernelprof.ladder.registry import ladder, read_ladder
 from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_lines, read_manifest
 
 RUN = ["ladder", "run"]
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "tests" / "captures" / "source_page" / "shared_tile.samples.csv.gz"
 
 
 def _names(folder: Path) -> list[str]:
@@ -150,6 +153,28 @@ def test_a_capture_directory_can_travel(machine, workshop) -> None:
     assert found["correctness"]["passed"] is True
     (kernel,) = diagnose(read_capture(folder)).kernels
     assert kernel.verdict.bottleneck == "shared-memory-throughput"
+
+
+def test_samples_by_source_line_travel_with_a_capture(machine, workshop, monkeypatch) -> None:
+    del workshop
+    page = f'zcat {PAGE} | sed "s#/project#{ROOT}#"'
+    usual = f'exec {os.environ["KERNELPROF_NCU"]} "$@"'
+    ncu = machine.parent / "other-ncu"
+    ncu.write_text(
+        f'#!/bin/sh\ncase "$*" in *--page\\ source*) {page}; exit ;; esac\n{usual}\n',
+        encoding="utf-8",
+    )
+    ncu.chmod(0o755)
+    monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
+    assert main(["ladder", "run", "--rung", "3", "--captures", "caps"]) == 0
+    folder = machine / "caps" / "03_shared_tile"
+    assert _names(folder) == ["code.json.gz", "lines.csv.gz", "manifest.json", "raw.csv.gz"]
+    manifest = read_manifest(folder)
+    assert manifest.runs[0].lines == "lines.csv.gz"
+    lines = read_lines(folder, manifest)
+    assert lines is not None
+    assert {each.file for each in lines} == {"cuda/ladder/03_shared_tile.cu"}
+    assert {each.line: each.samples for each in lines}[88] == 1_386_212
 
 
 def test_without_the_profiler_and_at_another_size(machine, workshop, capsys, monkeypatch) -> None:

@@ -51,26 +51,24 @@ _TABLES: Final = {"raw": "the raw page as CSV", "details": "the details page as 
 """Pages that are tables in a text; of two in one text the first here is read."""
 
 
-def _read_report(target: Input, only: Container[str] | None) -> Capture:
-    from kernelprof.sources.ncu_report import read
+def _read_by(module: str) -> Callable[[Input, Container[str] | None], Capture]:
+    """The function ``read`` of a file of this folder, which is loaded when it is first called."""
 
-    return read(target, only)
+    def read(target: Input, only: Container[str] | None) -> Capture:
+        capture: Capture = import_module(f"{__name__}.{module}").read(target, only)
+        return capture
 
-
-def _read_directory(target: Input, only: Container[str] | None) -> Capture:
-    from kernelprof.sources.capture_directory import read
-
-    return read(target, only)
+    return read
 
 
 _SHIPPED: Final = {
-    "ncu_report": Source("report", "a .ncu-rep report", 3, is_report, _read_report),
+    "ncu_report": Source("report", "a .ncu-rep report", 3, is_report, _read_by("ncu_report")),
     "capture_directory": Source(
         "directory",
         "a directory that `kernelprof profile` wrote",
         4,
         lambda target: target.is_directory,
-        _read_directory,
+        _read_by("capture_directory"),
     ),
 }
 """The sources that most captures come from, by file: only the one that is needed is loaded."""
