@@ -17,6 +17,8 @@ from tests.fuzz import mutations
 from tests.support.captures import source_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.fuzz.mutations import Draw
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +56,48 @@ max_slowdown = "5 %"
 """
 
 
+READING = (
+    "diagnose {target} --format {form}",
+    "diagnose {target} --format {form} --top 0",
+    "report {target} -o out.html",
+    "compare {target} {old} --format json",
+    "compare {raw} {target}",
+    "baseline save {target} -o b.json",
+    "gate {old} {target} --sarif s --junit j",
+)
+"""What is done with a capture; other kinds have commands of their own."""
+COMMANDS = {
+    "source page": (*READING, "diagnose {raw} {target} --merge --format json"),
+    "directory": (*READING, "history . --no-cache --format json"),
+    "folder": (
+        "diagnose f --format json",
+        "report f -o out.html",
+        "history f --no-cache",
+        "history f --no-cache --format csv --html h.html",
+    ),
+    "specification": ("diagnose k.cu", "profile k.cu -o out", "init k.cu --force"),
+    "policy": ("gate {old} {new} --policy p.toml",),
+    "baseline": (
+        "baseline show b.json",
+        "baseline update b.json {new}",
+        "baseline accept b.json {new} --reason x",
+        "gate b.json {new} --markdown m.md",
+        "baseline calibrate b.json {new} {other}",
+        "compare b.json {new} --html c.html",
+        "history . --no-cache --html h.html",
+    ),
+    "predictions": (
+        "gate b.json c.json --format json",
+        "gate b.json c.json --sarif s --junit j --markdown m",
+        "gate b.json c.json --html g.html",
+        "baseline show b.json",
+        "baseline update b.json c.json",
+    ),
+    "diagnosis": ("compare d.json {new}", "gate {new} d.json", "gate d.json {new}"),
+    "ladder": ("ladder report l.json", "ladder report l.json --html l.html"),
+}
+
+
 @dataclass
 class Example:
     """Files by their paths in a folder of its own, and the command that reads them there."""
@@ -67,9 +111,15 @@ class Example:
 def examples(draw: Draw) -> Example:
     """One of all kinds."""
     kind = draw(st.sampled_from(list(_KINDS)))
-    example = Example(kind)
-    _KINDS[kind](draw, example)
-    return example
+    files = _KINDS[kind](draw)
+    words = draw(st.sampled_from(COMMANDS.get(kind, READING))).split()
+    places = {
+        "target": next(iter(files)).partition("/")[0],
+        "form": draw(st.sampled_from(("text", "json", "markdown", "sarif"))),
+        "raw": CAPTURES / TEXTS[0],
+        **{name: CHANGES / str(at) for at, name in enumerate(("old", "new", "other"), start=1)},
+    }
+    return Example(kind, files, tuple(word.format_map(places) for word in words))
 
 
 @cache
@@ -104,23 +154,6 @@ def _predicted() -> Any:
     return json.loads(to_text(save(EXAMPLE, predict=True)))
 
 
-def _reading(draw: Draw, target: str) -> tuple[str, ...]:
-    form = draw(st.sampled_from(("text", "json", "markdown", "sarif")))
-    return draw(
-        st.sampled_from(
-            (
-                ("diagnose", target, "--format", form),
-                ("diagnose", target, "--format", form, "--top", "0"),
-                ("report", target, "-o", "out.html"),
-                ("compare", target, str(CHANGES / "1"), "--format", "json"),
-                ("compare", str(CAPTURES / TEXTS[0]), target),
-                ("baseline", "save", target, "-o", "b.json"),
-                ("gate", str(CHANGES / "1"), target, "--sarif", "s", "--junit", "j"),
-            )
-        )
-    )
-
-
 def _text(draw: Draw) -> bytes:
     if draw(st.integers(0, 3)) == 0:
         cell = st.sampled_from((*GRAMMAR, *mutations.TOKENS))
@@ -131,77 +164,62 @@ def _text(draw: Draw) -> bytes:
     return mutations.of_bytes(draw, data, _real(draw(st.sampled_from(TEXTS))))
 
 
-def _capture(draw: Draw, example: Example) -> None:
+def _capture(draw: Draw) -> dict[str, bytes]:
     names = ("x.csv", "x.txt", "x", "x.csv.gz", "x.md", "x.ipynb", "x.log")
     name = draw(st.sampled_from(names))
-    example.files[name] = _text(draw)
+    data = _text(draw)
     if name == "x.ipynb" and draw(st.booleans()):
-        text = example.files[name].decode("utf-8", "replace").splitlines(keepends=True)
+        text = data.decode("utf-8", "replace").splitlines(keepends=True)
         notebook = {"cells": [{"outputs": [{"text": text}]}]}
-        example.files[name] = mutations.of_json(draw, notebook).encode()
-    example.command = _reading(draw, name)
+        data = mutations.of_json(draw, notebook).encode()
+    return {name: data}
 
 
-def _report(draw: Draw, example: Example) -> None:
+def _report(draw: Draw) -> dict[str, bytes]:
     """Where NVIDIA's own reader is installed, a damaged one goes through that."""
     report = _real(draw(st.sampled_from(REPORTS)))
-    example.files["x.ncu-rep"] = mutations.of_bytes(draw, report, _real(TEXTS[0]))
-    example.command = _reading(draw, "x.ncu-rep")
+    return {"x.ncu-rep": mutations.of_bytes(draw, report, _real(TEXTS[0]))}
 
 
-def _source_page(draw: Draw, example: Example) -> None:
+def _source_page(draw: Draw) -> dict[str, bytes]:
     page = gzip.decompress(_real(SOURCE_PAGE))
-    example.files["x.csv"] = mutations.of_bytes(draw, page, _real(TEXTS[0]))
-    together = ("diagnose", str(CAPTURES / TEXTS[0]), "x.csv", "--merge", "--format", "json")
-    example.command = draw(st.sampled_from((_reading(draw, "x.csv"), together)))
+    return {"x.csv": mutations.of_bytes(draw, page, _real(TEXTS[0]))}
 
 
-def _directory(draw: Draw, example: Example, place: str = "c") -> None:
+def _directory(draw: Draw, place: str = "c") -> dict[str, bytes]:
     """A capture directory, its hashes right again so that more than they are looked at."""
-    found = {each.name: each.read_bytes() for each in sorted(DIRECTORY.iterdir())}
-    found["source.cu"] = source_of(CHANGES / "1")
-    manifest = json.loads(found["manifest.json"])
-    found["code.json.gz"] = _real(CODE)
-    digest = hashlib.sha256(found["code.json.gz"]).hexdigest()
+    contents = {each.name: each.read_bytes() for each in sorted(DIRECTORY.iterdir())}
+    contents["source.cu"] = source_of(CHANGES / "1")
+    manifest = json.loads(contents["manifest.json"])
+    contents["code.json.gz"] = _real(CODE)
+    digest = hashlib.sha256(contents["code.json.gz"]).hexdigest()
     manifest["runs"][0] |= {"code": "code.json.gz", "code_sha256": digest}
-    found["manifest.json"] = json.dumps(manifest).encode()
+    contents["manifest.json"] = json.dumps(manifest).encode()
     packed = ("raw.csv.gz", "lines.csv.gz", "code.json.gz")
     part = draw(st.sampled_from(("manifest.json", "source.cu", *packed)))
     if part.endswith(".gz"):
-        text = mutations.of_bytes(draw, gzip.decompress(found[part]), _real(TEXTS[0]))
-        found[part] = gzip.compress(text, 1, mtime=0)
+        text = mutations.of_bytes(draw, gzip.decompress(contents[part]), _real(TEXTS[0]))
+        contents[part] = gzip.compress(text, 1, mtime=0)
         if draw(st.integers(0, 5)) == 0:
-            found[part] = mutations.of_bytes(draw, found[part], text)
+            contents[part] = mutations.of_bytes(draw, contents[part], text)
         run = manifest["runs"][0]
-        run[f"{part.partition('.')[0]}_sha256"] = hashlib.sha256(found[part]).hexdigest()
-        found["manifest.json"] = json.dumps(manifest).encode()
+        run[f"{part.partition('.')[0]}_sha256"] = hashlib.sha256(contents[part]).hexdigest()
+        contents["manifest.json"] = json.dumps(manifest).encode()
     elif part == "manifest.json":
-        found[part] = mutations.of_json(draw, manifest).encode("utf-8", "surrogatepass")
+        contents[part] = mutations.of_json(draw, manifest).encode("utf-8", "surrogatepass")
     else:
-        found[part] = mutations.of_bytes(draw, found[part], _real(TEXTS[0]))
-    example.files |= {f"{place}/{name}": data for name, data in found.items()}
-    history = ("history", ".", "--no-cache", "--format", "json")
-    example.command = draw(st.sampled_from((_reading(draw, place), history)))
+        contents[part] = mutations.of_bytes(draw, contents[part], _real(TEXTS[0]))
+    return {f"{place}/{name}": data for name, data in contents.items()}
 
 
-def _folder(draw: Draw, example: Example) -> None:
-    _directory(draw, example, "f/c")
+def _folder(draw: Draw) -> dict[str, bytes]:
+    files = _directory(draw, "f/c")
     for at in range(draw(st.integers(0, 3))):
-        example.files[f"f/{at}.csv"] = _text(draw)
-    example.files["f/b.json"] = mutations.of_json(draw, _baseline()).encode()
-    example.command = draw(
-        st.sampled_from(
-            (
-                ("diagnose", "f", "--format", "json"),
-                ("report", "f", "-o", "out.html"),
-                ("history", "f", "--no-cache"),
-                ("history", "f", "--no-cache", "--format", "csv", "--html", "h.html"),
-            )
-        )
-    )
+        files[f"f/{at}.csv"] = _text(draw)
+    return {**files, **_json_of("f/b.json", draw, _baseline())}
 
 
-def _specification(draw: Draw, example: Example) -> None:
+def _specification(draw: Draw) -> dict[str, bytes]:
     rung = draw(st.sampled_from(("03_shared_tile.cu", "bf16/10_cluster_multicast.cu")))
     source = (ROOT / "cuda" / "ladder" / rung).read_text()
     head, _, rest = source.partition("// /// kernelprof\n")
@@ -210,81 +228,36 @@ def _specification(draw: Draw, example: Example) -> None:
     toml = mutations.of_toml(draw, toml)
     way = draw(st.integers(0, 3))
     if way == 0:
-        example.files["k.toml"] = toml.encode("utf-8", "replace")
-        example.files["k.cu"] = body.encode()
-    elif way == 1:
-        data = mutations.of_bytes(draw, source.encode(), _real(TEXTS[0]))
-        example.files["k.cu"] = data
-    else:
-        lines = "".join(f"// {line}\n" for line in toml.split("\n"))
-        whole = f"{head}// /// kernelprof\n{lines}// ///\n{body}"
-        example.files["k.cu"] = whole.encode("utf-8", "replace")
-    commands = (("diagnose", "k.cu"), ("profile", "k.cu", "-o", "out"), ("init", "k.cu", "--force"))
-    example.command = draw(st.sampled_from(commands))
+        return {"k.toml": toml.encode("utf-8", "replace"), "k.cu": body.encode()}
+    if way == 1:
+        return {"k.cu": mutations.of_bytes(draw, source.encode(), _real(TEXTS[0]))}
+    lines = "".join(f"// {line}\n" for line in toml.split("\n"))
+    whole = f"{head}// /// kernelprof\n{lines}// ///\n{body}"
+    return {"k.cu": whole.encode("utf-8", "replace")}
 
 
-def _policy(draw: Draw, example: Example) -> None:
+def _policy(draw: Draw) -> dict[str, bytes]:
     text = mutations.of_toml(draw, POLICY).encode("utf-8", "replace")
     if draw(st.integers(0, 3)) == 0:
         text = mutations.of_bytes(draw, text, _real(TEXTS[0]))
-    example.files["p.toml"] = text
-    example.command = ("gate", str(CHANGES / "1"), str(CHANGES / "2"), "--policy", "p.toml")
+    return {"p.toml": text}
 
 
-def _of_baseline(draw: Draw, example: Example) -> None:
-    example.files["b.json"] = mutations.of_json(draw, _baseline()).encode()
-    candidate = str(CHANGES / "2")
-    example.command = draw(
-        st.sampled_from(
-            (
-                ("baseline", "show", "b.json"),
-                ("baseline", "update", "b.json", candidate),
-                ("baseline", "accept", "b.json", candidate, "--reason", "x"),
-                ("gate", "b.json", candidate, "--markdown", "m.md"),
-                ("baseline", "calibrate", "b.json", candidate, str(CHANGES / "3")),
-                ("compare", "b.json", candidate, "--html", "c.html"),
-                ("history", ".", "--no-cache", "--html", "h.html"),
-            )
-        )
-    )
+def _json_of(name: str, draw: Draw, document: Any) -> dict[str, bytes]:
+    return {name: mutations.of_json(draw, document).encode()}
 
 
-def _of_predictions(draw: Draw, example: Example) -> None:
+def _predictions(draw: Draw) -> dict[str, bytes]:
     changed = draw(st.sampled_from(("b.json", "c.json")))
-    for name in ("b.json", "c.json"):
-        example.files[name] = json.dumps(_predicted()).encode()
-    example.files[changed] = mutations.of_json(draw, _predicted()).encode()
-    gate = ("gate", "b.json", "c.json")
-    outputs = ("--sarif", "s", "--junit", "j", "--markdown", "m")
-    example.command = draw(
-        st.sampled_from(
-            (
-                (*gate, "--format", "json"),
-                (*gate, *outputs),
-                (*gate, "--html", "g.html"),
-                ("baseline", "show", "b.json"),
-                ("baseline", "update", "b.json", "c.json"),
-            )
-        )
-    )
+    both = dict.fromkeys(("b.json", "c.json"), json.dumps(_predicted()).encode())
+    return {**both, **_json_of(changed, draw, _predicted())}
 
 
-def _of_diagnosis(draw: Draw, example: Example) -> None:
-    made = _made("diagnose", str(CHANGES / "1"), "--format", "json")
-    example.files["d.json"] = mutations.of_json(draw, made).encode()
-    other = str(CHANGES / "2")
-    commands = (("compare", "d.json", other), ("gate", other, "d.json"), ("gate", "d.json", other))
-    example.command = draw(st.sampled_from(commands))
+def _diagnosis(draw: Draw) -> dict[str, bytes]:
+    return _json_of("d.json", draw, _made("diagnose", str(CHANGES / "1"), "--format", "json"))
 
 
-def _of_ladder(draw: Draw, example: Example) -> None:
-    document = json.loads(LADDER.read_text(encoding="utf-8"))
-    example.files["l.json"] = mutations.of_json(draw, document).encode()
-    page = draw(st.sampled_from(((), ("--html", "l.html"))))
-    example.command = ("ladder", "report", "l.json", *page)
-
-
-_KINDS = {
+_KINDS: dict[str, Callable[[Draw], dict[str, bytes]]] = {
     "capture": _capture,
     "report": _report,
     "source page": _source_page,
@@ -292,8 +265,8 @@ _KINDS = {
     "folder": _folder,
     "specification": _specification,
     "policy": _policy,
-    "baseline": _of_baseline,
-    "predictions": _of_predictions,
-    "diagnosis": _of_diagnosis,
-    "ladder": _of_ladder,
+    "baseline": lambda draw: _json_of("b.json", draw, _baseline()),
+    "predictions": _predictions,
+    "diagnosis": _diagnosis,
+    "ladder": lambda draw: _json_of("l.json", draw, json.loads(LADDER.read_text("utf-8"))),
 }
