@@ -37,7 +37,7 @@ def initialised(source: Path, kernel: str, arch: str) -> dict[str, Any]:
     """What ``kernelprof init --kernel`` writes into a source, and what ``--predict`` says then."""
     begun = time.process_time()
     try:
-        made = reference.init(source, kernel=kernel)
+        made = reference.propose_specification(source, kernel=kernel).draft()
     except KernelprofError as error:
         return {"stage": "initialising", "error": type(error).__name__, "what": error.what}
     source.write_text(made.text, encoding="utf-8")

@@ -21,7 +21,7 @@ class Wishes(TypedDict, total=False):
 
 
 class Declared:
-    size: options.SizeOption = None
+    size: Annotated[list[str] | None, typer.Option("--size")] = None
     keep: Annotated[Path | None, typer.Option("--keep")] = None
     force: Annotated[bool, typer.Option("--force")] = False
 

@@ -25,9 +25,6 @@ _PROGRAM = "kernelprof.program"
 ClockControl = Literal["base", "boost", "none"]
 """What ``ncu`` does to the GPU's clocks."""
 
-OutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
-]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for a browser.")
 ]
@@ -37,16 +34,6 @@ PngOption = Annotated[
         "--png",
         metavar="FILE",
         help="Also write the top of the report as a picture, with a Chromium that is installed.",
-    ),
-]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="No color.")]
-TokensOption = Annotated[
-    int | None,
-    typer.Option(
-        "--tokens",
-        metavar="N",
-        min=200,
-        help="How many tokens of four bytes `--format brief` may have; without it 800.",
     ),
 ]
 KernelOption = Annotated[
@@ -59,87 +46,12 @@ LaunchCountOption = Annotated[
     int | None,
     typer.Option("--launch-count", min=1, help="Measure this many launches of a program."),
 ]
-NvtxOption = Annotated[
-    list[str] | None,
-    typer.Option("--nvtx-include", metavar="RANGE", help="Only launches in this NVTX range."),
-]
-ClockOption = Annotated[
-    ClockControl,
-    typer.Option(
-        "--clock-control",
-        help="What ncu does to the GPU's clocks: nothing, or lock them for repeatable times.",
-    ),
-]
-TimeLimitOption = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
-    ),
-]
-BudgetOption = Annotated[
-    float,
-    typer.Option(
-        "--budget",
-        metavar="S",
-        min=1.0,
-        help="Measure a surveyed program within about S seconds: the costliest kernels come first.",
-    ),
-]
-BuildOption = Annotated[
-    str | None,
-    typer.Option("--build", metavar="COMMAND", help='Build the program before: "make app".'),
-]
-FlagsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--flags",
-        metavar="OPTIONS",
-        help='Options of nvcc for a .cu file with its own main: "-I include -lcublas".',
-    ),
-]
-SizeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="NAME=VALUE", help="Another value for one of a .cu file's sizes."
-    ),
-]
-DefineOption = Annotated[
-    list[str] | None,
-    typer.Option("--define", metavar="NAME=VALUE", help="Another value for one of its defines."),
-]
 AgainstOption = Annotated[
     Path | None,
     typer.Option(
         "--against",
         metavar="OLD.cu",
         help="Another version of the kernel: its results are what the kernel's have to be.",
-    ),
-]
-SanitizeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sanitize",
-        metavar="TOOL",
-        help="Run a .cu file's kernel under this tool of compute-sanitizer before it is measured: "
-        "memcheck, racecheck, initcheck, synccheck.",
-    ),
-]
-
-
-KernelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kernel",
-        metavar="REGEX",
-        help="Only kernels whose name matches this regular expression; can be given more often.",
-    ),
-]
-RenameOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rename",
-        metavar="OLD=NEW",
-        help="A kernel has another name after the change; can be given more often.",
     ),
 ]
 
@@ -171,15 +83,66 @@ class MeasurementFlags:
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False
     launch_skip: LaunchSkipOption = None
     launch_count: LaunchCountOption = None
-    nvtx_include: NvtxOption = None
-    clock_control: ClockOption = "none"
-    time_limit: TimeLimitOption = None
-    budget: BudgetOption = 120.0
-    build: BuildOption = None
-    flags: FlagsOption = None
-    size: SizeOption = None
-    define: DefineOption = None
-    sanitize: SanitizeOption = None
+    nvtx_include: Annotated[
+        list[str] | None,
+        typer.Option("--nvtx-include", metavar="RANGE", help="Only launches in this NVTX range."),
+    ] = None
+    clock_control: Annotated[
+        ClockControl,
+        typer.Option(
+            "--clock-control",
+            help="What ncu does to the GPU's clocks: nothing, or lock them for repeatable times.",
+        ),
+    ] = "none"
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
+        ),
+    ] = None
+    budget: Annotated[
+        float,
+        typer.Option(
+            "--budget",
+            metavar="S",
+            min=1.0,
+            help="Measure a surveyed program within about S seconds: the costliest kernels come "
+            "first.",
+        ),
+    ] = 120.0
+    build: Annotated[
+        str | None,
+        typer.Option("--build", metavar="COMMAND", help='Build the program before: "make app".'),
+    ] = None
+    flags: Annotated[
+        str | None,
+        typer.Option(
+            "--flags",
+            metavar="OPTIONS",
+            help='Options of nvcc for a .cu file with its own main: "-I include -lcublas".',
+        ),
+    ] = None
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--size", metavar="NAME=VALUE", help="Another value for one of a .cu file's sizes."
+        ),
+    ] = None
+    define: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--define", metavar="NAME=VALUE", help="Another value for one of its defines."
+        ),
+    ] = None
+    sanitize: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sanitize",
+            metavar="TOOL",
+            help="Run a .cu file's kernel under this tool of compute-sanitizer before it is "
+            "measured: memcheck, racecheck, initcheck, synccheck.",
+        ),
+    ] = None
     against: AgainstOption = None
 
 
@@ -220,8 +183,23 @@ class GateFlags:
             help="Judge by the proposed two, and say what they change.",
         ),
     ] = False
-    kernels: KernelsOption = None
-    rename: RenameOption = None
+    kernels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            metavar="REGEX",
+            help="Only kernels whose name matches this regular expression; can be given more "
+            "often.",
+        ),
+    ] = None
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename",
+            metavar="OLD=NEW",
+            help="A kernel has another name after the change; can be given more often.",
+        ),
+    ] = None
     predict: PredictOption = False
     arch: ArchOption = None
     against: AgainstOption = None

@@ -217,8 +217,18 @@ class Output:
             "missing. Markdown, JSON and the page always have it.",
         ),
     ] = False
-    tokens: options.TokensOption = None
-    file: options.OutputOption = None
+    tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--tokens",
+            metavar="N",
+            min=200,
+            help="How many tokens of four bytes `--format brief` may have; without it 800.",
+        ),
+    ] = None
+    file: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
+    ] = None
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
     ] = None
@@ -231,7 +241,7 @@ class Output:
     ] = None
     html: options.HtmlOption = None
     png: options.PngOption = None
-    no_color: options.NoColorOption = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="No color.")] = False
 
     def check(self, *others: Path | None) -> None:
         """Refuse files that cannot be written, these and ``others``."""
@@ -306,7 +316,7 @@ def typed(*words: str) -> str:
     return shlex.join(["kernelprof", *map(shown_origin, words)])
 
 
-def remark(lines: Iterable[str]) -> None:
+def remark(*lines: str) -> None:
     """Lines on stderr beside a result: no warnings, just what was done for it."""
     sys.stderr.writelines(f"kernelprof: {_safe(line)}\n" for line in lines)
 

@@ -48,9 +48,14 @@ def read(
     targets = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not targets:
         raise UsageError("there is nothing to read", hint="name a capture")
+    refuse_stdin_twice(targets)
+    return united([_read(os.fspath(each), metrics, meter) for each in targets], merge=merge)
+
+
+def refuse_stdin_twice(targets: Sequence[PathLike]) -> None:
+    """Refuse captures of which more than one is standard input."""
     if [os.fspath(each) for each in targets].count(STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
-    return united([_read(os.fspath(each), metrics, meter) for each in targets], merge=merge)
 
 
 def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:

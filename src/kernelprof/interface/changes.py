@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from kernelprof.errors import UsageError
 from kernelprof.interface.captures import each_capture, read
-from kernelprof.interface.requests import GateOptions, is_source
+from kernelprof.interface.requests import ComparisonOptions, GateOptions, is_source
 from kernelprof.results import Capture, PathLike, Side, as_result
 
 if TYPE_CHECKING:
@@ -30,17 +29,14 @@ def compare(
     before: PathLike | Capture,
     after: PathLike | Capture,
     *,
-    size: Sequence[str] | None = None,
-    define: Sequence[str] | None = None,
-    rename: Sequence[str] = (),
     progress: Progress | None = None,
     remark: Say = lambda _: None,
+    **options: Unpack[ComparisonOptions],
 ) -> Comparison:
     """What one change did to time, exact counters and verdicts.
 
     Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
-    ``rename`` has ``OLD=NEW`` for each kernel that got another name.
     """
     from kernelprof.comparison import pairs, sides
     from kernelprof.comparison.compare import compare as compared
@@ -49,7 +45,7 @@ def compare(
 
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
     both = len(paths) == 2 and sides.are_sources(*paths)
-    wanted = parse_overrides(size, define, None, has_source=both)
+    wanted = parse_overrides(options.get("size"), options.get("define"), None, has_source=both)
     if both:
         from kernelprof.report.measurement import summary
 
@@ -61,7 +57,8 @@ def compare(
         snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
     else:
         snapshots = (side(before), side(after))
-    return as_result(Comparison, compared(*snapshots, pairs.parse_renames(rename, *snapshots)))
+    renames = pairs.parse_renames(options.get("rename", ()), *snapshots)
+    return as_result(Comparison, compared(*snapshots, renames))
 
 
 def side(targets: Side) -> Snapshot:
@@ -126,15 +123,7 @@ def gate(
     def read_side(target: Side) -> Snapshot:
         return first if first is not None and target is baseline else side(target)
 
-    proposed = ProposedFiles(
-        read_side,
-        options.get("proposed_baseline"),
-        options.get("proposed_policy"),
-        accepted=options.get("accept_proposed", False),
-    )
-    trusted = proposed.trusted(baseline)
-    findings = proposed.findings(trusted, rules)
-    before, rules = proposed.chosen(trusted, rules)
+    before, rules, findings = _with_proposed(baseline, rules, read_side, options)
     after = after or predictor.candidate(before, candidate) or side(candidate)
     others: Sequence[KernelSnapshot] = ()
     if first is None:
@@ -148,67 +137,52 @@ def gate(
     return as_result(GateResult, with_proposed(result, rules, findings))
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedFiles:
-    """What a change under review would put in place of baseline and policy, ``None`` for neither.
+def _with_proposed(
+    baseline: Side, rules: Policy, read_side: Callable[[Side], Snapshot], options: GateOptions
+) -> tuple[Snapshot, Policy, tuple[GateFinding, ...]]:
+    """Return what judges, and how what a change under review would put in its place differs.
 
-    ``read_side`` reads a side of a comparison; ``accepted`` says that the two are to judge.
+    That are the given two, unless the proposed ones are accepted; a side without kernels where
+    there is no baseline yet. Raises :class:`UsageError` where nothing is proposed to be accepted.
     """
+    from kernelprof.comparison.gate.proposed import (
+        Missing,
+        attempt,
+        baseline_findings,
+        policy_findings,
+    )
+    from kernelprof.model.snapshot import Snapshot
 
-    read_side: Callable[[Side], Snapshot]
-    baseline: PathLike | None
-    policy: PathLike | None
-    accepted: bool = False
-
-    def trusted(self, baseline: Side) -> Snapshot:
-        """The side that is not the change's; one without kernels where there is none yet."""
-        if self.baseline is None or not isinstance(baseline, str | os.PathLike):
-            return self.read_side(baseline)
-        from kernelprof.model.snapshot import Snapshot
-
-        first = _is_there(self.baseline) and not _is_there(baseline)
-        return Snapshot(os.fspath(baseline)) if first else self.read_side(baseline)
-
-    def findings(self, trusted: Snapshot, rules: Policy) -> tuple[GateFinding, ...]:
-        """What differs from the trusted two. Raises :class:`UsageError` if nothing is proposed."""
-        from kernelprof.comparison.gate.proposed import (
-            Missing,
-            attempt,
-            baseline_findings,
-            policy_findings,
+    file, policy_file = options.get("proposed_baseline"), options.get("proposed_policy")
+    accepted = options.get("accept_proposed", False)
+    path = baseline if isinstance(baseline, str | os.PathLike) else None
+    if path is not None and file is not None and _is_there(file) and not _is_there(path):
+        trusted = Snapshot(os.fspath(path))
+    else:
+        trusted = read_side(baseline)
+    if accepted and file is None and policy_file is None:
+        raise UsageError(
+            "there is nothing to accept",
+            hint="name what the change proposes: --proposed-baseline, --proposed-policy",
         )
-
-        if self.accepted and self.baseline is None and self.policy is None:
-            raise UsageError(
-                "there is nothing to accept",
-                hint="name what the change proposes: --proposed-baseline, --proposed-policy",
-            )
-        findings: list[GateFinding] = []
-        if (policy := self.policy) is not None:
-            proposed = attempt(lambda: _policy(policy))
-            findings += policy_findings(rules, proposed, accepted=self.accepted)
-        if (baseline := self.baseline) is not None:
-            held = attempt(lambda: self.read_side(baseline)) if _is_there(baseline) else Missing()
-            findings += baseline_findings(trusted, held, accepted=self.accepted)
-        return tuple(findings)
-
-    def chosen(self, trusted: Snapshot, rules: Policy) -> tuple[Snapshot, Policy]:
-        """What judges: the trusted two, unless the proposed ones are accepted."""
-        from kernelprof.comparison.gate.proposed import Missing
-
-        if not self.accepted:
-            return trusted, rules
-        baseline = trusted if self.baseline is None else self.read_side(self.baseline)
-        if self.policy is None:
-            return baseline, rules
-        policy = _policy(self.policy)
-        if isinstance(policy, Missing):
-            raise UsageError(
-                "the policy that is accepted does not exist",
-                where=os.fspath(self.policy),
-                hint="to judge without one, leave out --policy and --proposed-policy",
-            )
-        return baseline, policy
+    findings: list[GateFinding] = []
+    if policy_file is not None:
+        proposed = attempt(lambda: _policy(policy_file))
+        findings += policy_findings(rules, proposed, accepted=accepted)
+    if file is not None:
+        held = attempt(lambda: read_side(file)) if _is_there(file) else Missing()
+        findings += baseline_findings(trusted, held, accepted=accepted)
+    if not accepted:
+        return trusted, rules, tuple(findings)
+    before = trusted if file is None else read_side(file)
+    policy = rules if policy_file is None else _policy(policy_file)
+    if isinstance(policy, Missing):
+        raise UsageError(
+            "the policy that is accepted does not exist",
+            where=os.fspath(policy_file or ""),
+            hint="to judge without one, leave out --policy and --proposed-policy",
+        )
+    return before, policy, tuple(findings)
 
 
 def _is_there(path: PathLike) -> bool:

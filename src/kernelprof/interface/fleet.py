@@ -160,10 +160,10 @@ def _both(target: str, store: str | None) -> tuple[FleetPlan | None, FleetStore]
     return plan, _store(plan, store)
 
 
-def _store(plan: FleetPlan, named: str | None) -> FleetStore:
+def _store(plan: FleetPlan, other: str | None) -> FleetStore:
     from kernelprof.fleet.store import FleetStore
 
-    where = named or plan.store
+    where = other or plan.store
     if where is None:
         raise UsageError(
             "the plan names no store",

@@ -94,10 +94,10 @@ def _infer(inference: _Inference) -> InferredSpecification:
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _infer_once(inference: _Inference, digests: tuple[str, ...]) -> InferredSpecification:  # noqa: ARG001
-    from kernelprof.interface.reference import proposed
+    from kernelprof.interface.reference import propose_specification
     from kernelprof.launch.specification.overrides import InferredSpecification
 
-    proposal = proposed(
+    proposal = propose_specification(
         inference.source,
         kernel=inference.kernel,
         against=inference.against,

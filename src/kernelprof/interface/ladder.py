@@ -49,7 +49,7 @@ def climb(
     size: int | None,
     captures: Path | None,
     profile: bool,
-    known: Climb | None,
+    earlier: Climb | None,
     display: Callable[[], Progress],
     step: Callable[[str], None],
     warn: Callable[[str], None],
@@ -58,9 +58,9 @@ def climb(
     """Check, time and profile rungs of a ladder on this machine's GPU, one after the other.
 
     ``names`` are those of :func:`kernelprof.ladder.registry.choose`; rungs that are named are
-    measured even where ``known`` results are complete. ``command`` is what was typed. ``step`` gets
-    a line after each rung, ``save`` the results so far. A rung that fails is among the results with
-    its error.
+    measured even where ``earlier`` results are complete. ``command`` is what was typed. ``step``
+    gets a line after each rung, ``save`` the results so far. A rung that fails is among the results
+    with its error.
     """
     from kernelprof.ladder.climb import Callbacks, ClimbPlan
     from kernelprof.ladder.climb import climb as run
@@ -78,7 +78,7 @@ def climb(
         profile=profile,
         display=display,
     )
-    return run(plan, Callbacks(lambda *done: step(_line(*done)), warn, save), known)
+    return run(plan, Callbacks(lambda *done: step(_line(*done)), warn, save), earlier)
 
 
 def _line(position: int, total: int, rung: Climbed, seconds: float) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.rules import Rule
     from kernelprof.collect.doctor import MachineCheck
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.inference.proposal import SpecificationDraft, SpecificationProposal
+    from kernelprof.launch.inference.proposal import SpecificationProposal
     from kernelprof.results import PathLike
 
 
@@ -70,24 +70,7 @@ def required_checks(requirements: Iterable[str]) -> set[str]:
     return {"captures", *(name for each in requirements for name in needs(each))}
 
 
-def init(
-    source: PathLike,
-    *,
-    kernel: str | None = None,
-    force: bool = False,
-    against: PathLike | None = None,
-    progress: Progress | None = None,
-) -> SpecificationDraft:
-    """A launch specification for a kernel, guessed from its source; nothing is written.
-
-    Where the packages are installed that predict kernels, small cases of it are run: they find the
-    lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
-    another version of the kernel, whose results are the reference.
-    """
-    return proposed(source, kernel=kernel, force=force, against=against, progress=progress).draft()
-
-
-def proposed(
+def propose_specification(
     source: PathLike,
     *,
     kernel: str | None = None,
@@ -95,7 +78,12 @@ def proposed(
     against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> SpecificationProposal:
-    """What :func:`init` writes, as it was guessed."""
+    """A launch specification for a kernel, guessed from its source; nothing is written.
+
+    Where the packages are installed that predict kernels, small cases of it are run: they find the
+    lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
+    another version of the kernel, whose results are the reference.
+    """
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.inference.proposal import propose
     from kernelprof.prediction.toolchain import is_installed

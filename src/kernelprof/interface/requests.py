@@ -79,6 +79,18 @@ class PredictionOptions(TypedDict, total=False):
     progress: Progress | None
 
 
+class ComparisonOptions(TypedDict, total=False):
+    """How two versions are built and paired.
+
+    ``size`` and ``define`` (``NAME=VALUE`` each) are for two sources; ``rename`` has ``OLD=NEW``
+    for each kernel that got another name.
+    """
+
+    size: Sequence[str] | None
+    define: Sequence[str] | None
+    rename: Sequence[str]
+
+
 class BaselineOptions(TypedDict, total=False):
     """Which kernels go into a baseline, and under which policy.
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli import options  # noqa: TC001 (typer reads the types)
+from kernelprof.cli.options import Expand, GateFlags, MeasurementFlags
 from kernelprof.cli.output import Output, fields, remark
 from kernelprof.cli.progress import progress_line
+from kernelprof.interface.requests import ComparisonOptions  # noqa: TC001 (typer reads the types)
 
 ORDER = 40
 
@@ -32,9 +33,8 @@ def compare(
             *("tokens", "file", "html", "png", "no_color"),
         ),
     ],
-    size: options.SizeOption = None,
-    define: options.DefineOption = None,
-    rename: options.RenameOption = None,
+    changes: Annotated[ComparisonOptions, Expand(MeasurementFlags, "size", "define")],
+    renamed: Annotated[ComparisonOptions, Expand(GateFlags, "rename")],
 ) -> None:
     """Compare two captures by time, exact counters and verdict together.
 
@@ -43,15 +43,9 @@ def compare(
     from kernelprof.interface.changes import compare
 
     to.check()
-    comparison = compare(
-        before,
-        after,
-        size=size,
-        define=define,
-        rename=rename or (),
-        progress=progress_line(),
-        remark=lambda line: remark([line]),
-    )
-    given = {"--size": size, "--define": define, "--rename": rename}
-    words = [f"{option}={each}" for option, values in given.items() for each in values or ()]
+    changes |= renamed
+    comparison = compare(before, after, progress=progress_line(), remark=remark, **changes)
+    words = [f"--size={each}" for each in changes.get("size") or ()]
+    words += [f"--define={each}" for each in changes.get("define") or ()]
+    words += [f"--rename={each}" for each in changes.get("rename") or ()]
     to.write(comparison, "compare", before, after, *words)

@@ -122,17 +122,13 @@ def _diagnose_captures(
 
         if merge:
             read = captures.each_capture(
-                targets, lambda each: captures.read(each, meter=meter), _note
+                targets, lambda each: captures.read(each, meter=meter), output.remark
             )
             together = captures.united(read, merge=True)
             diagnoses = [together.diagnose(preset=preset, meter=meter)]
         else:
-            diagnoses = captures.each_capture(targets, one, _note)
+            diagnoses = captures.each_capture(targets, one, output.remark)
     return diagnoses if kernel is None else only(diagnoses, kernel)
-
-
-def _note(line: str) -> None:
-    output.remark([line])
 
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
@@ -154,10 +150,9 @@ def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> boo
             hint="name a capture: kernelprof diagnose capture.csv\n"
             "or a program: kernelprof diagnose -- ./app args...",
         )
-    from kernelprof.interface.captures import STDIN
+    from kernelprof.interface.captures import refuse_stdin_twice
 
-    if targets.count(STDIN) > 1:
-        raise UsageError("standard input can be read once", hint="give - once")
+    refuse_stdin_twice(targets)
     return bool(sources)
 
 
@@ -178,7 +173,7 @@ def _warn_about_unused(ctx: typer.Context) -> None:
 
 def _comment(diagnoses: Sequence[Diagnosis], *, quiet: bool) -> None:
     for each in diagnoses:
-        output.remark(each.capture.remarks)
+        output.remark(*each.capture.remarks)
         if quiet:
             continue
         if each.capture.recorded:

@@ -93,7 +93,7 @@ def run(
                 tell=lambda done, total, what: progress.say(f"{done} of {total}: {what}"),
             )
     except Interrupted as stop:
-        remark([f"interrupted: {stop.what}"])
+        remark(f"interrupted: {stop.what}")
         raise
     to.write(result)
     if result.exit_code:

@@ -69,8 +69,8 @@ def history(
             cache=not no_cache,
             progress=progress.say,
             warn=warn,
-            note=lambda line: remark([line]),
+            note=remark,
         )
     if to.output_format == "csv":
-        remark(rows.notes)
+        remark(*rows.notes)
     to.write(rows)

@@ -36,9 +36,9 @@ def init(
 
     if source.suffix not in {".cu", ".cuh"}:
         raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
-    made = reference.init(
+    made = reference.propose_specification(
         source, kernel=kernel, force=force, against=against, progress=progress_line()
-    )
+    ).draft()
     if not source.stat().st_mode & 0o222 or not os.access(source, os.W_OK):
         raise InputError(
             "the file is read-only",
@@ -46,7 +46,7 @@ def init(
             hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
         )
     output.write_file(made.text, source)
-    output.remark(made.remarks)
+    output.remark(*made.remarks)
     output.write_text(_summary(source, made.kernel, made.unfilled))
 
 

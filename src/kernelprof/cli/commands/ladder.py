@@ -121,11 +121,11 @@ def run(
         size=size,
         captures=captures,
         profile=not no_profile,
-        known=ladder.read_results(results_file)
+        earlier=ladder.read_results(results_file)
         if resume and results_file is not None and results_file.is_file()
         else None,
         display=progress_line,
-        step=lambda line: output.remark([line]),
+        step=output.remark,
         warn=output.warn,
         save=save,
     )

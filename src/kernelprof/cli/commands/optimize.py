@@ -98,7 +98,7 @@ def optimize(
         source,
         command,
         progress=progress_line(),
-        remark=lambda line: remark([line]),
+        remark=remark,
         interrupted=lambda tried: write(tried, applies=False),
         **limits,
     )

@@ -9,7 +9,6 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import reading
-from kernelprof.errors import UsageError
 
 ORDER = 30
 
@@ -33,17 +32,21 @@ def report(
 
     Of several captures, or of a folder of them, it shows one after the other.
     """
-    from kernelprof.interface.captures import STDIN, diagnose_for_page, each_capture, expand_folders
+    from kernelprof.interface.captures import (
+        diagnose_for_page,
+        each_capture,
+        expand_folders,
+        refuse_stdin_twice,
+    )
     from kernelprof.model.numbers import count
 
     output.check_places(html=file, png=png)
-    if captures.count(STDIN) > 1:
-        raise UsageError("standard input can be read once", hint="give - once")
+    refuse_stdin_twice(captures)
     with reading(expand_folders(captures)) as meter:
         diagnoses = each_capture(
             captures,
             lambda each: diagnose_for_page(each, meter=meter),
-            lambda line: output.remark([line]),
+            output.remark,
         )
     output.write_page(diagnoses, file)
     if png is not None:
