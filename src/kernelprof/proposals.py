@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
 from kernelprof.launch import processes
-from kernelprof.launch.build.options import divide_options, split_options
 from kernelprof.launch.source import (
     MAX_BYTES,
     cut_block,
@@ -184,13 +183,7 @@ def _list_inputs(path: Path, spec: LaunchSpec) -> Iterator[Path]:
     if files.is_plain(specification := sidecar(path)):
         yield specification
     folder = path.parent
-    options = divide_options(split_options(spec.compile.flags))
-    included, _ = local_includes(
-        path,
-        [folder / each for each in options.folders],
-        [folder / each for each in options.system],
-        options.before,
-    )
+    included, _ = local_includes(path, spec.compile.flags)
     yield from included.values()
     functions = [spec.reference]
     for argument in spec.arguments:

@@ -19,7 +19,7 @@ from kernelprof.launch.signature import includes
 from kernelprof.model.specification import is_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from kernelprof.launch.specification.spec import LaunchSpec
@@ -199,53 +199,41 @@ def changed_meanwhile(where: str) -> InputError:
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
     """Return the digests of a kernel's files and its specification."""
-    options = divide_options(split_options(spec.compile.flags))
-    folders = [source.parent / each for each in options.folders]
-    system = [source.parent / each for each in options.system]
     return LaunchHashes(
         source=file_hash(source),
-        includes=(
-            *include_hashes(source, folders, system, options.before),
-            *data_hashes(source, spec),
-        ),
+        includes=(*include_hashes(source, spec.compile.flags), *data_hashes(source, spec)),
         specification=_json_digest(spec.document()),
         compile=_json_digest(list(spec.compile.arguments())),
     )
 
 
-def include_hashes(
-    source: Path,
-    folders: Sequence[Path] = (),
-    system: Sequence[Path] = (),
-    before: Sequence[str] = (),
-) -> tuple[tuple[str, str], ...]:
+def include_hashes(source: Path, flags: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
     """Return digests of the user's included files, by path from the source's folder.
 
-    ``folders``, ``system`` and ``before`` are those of ``-I``, ``-isystem`` and ``-include``.
-    An include whose name is a macro has an empty digest.
+    ``flags`` are those of ``nvcc``. An include whose name is a macro has an empty digest.
     """
-    included, unknown = local_includes(source, folders, system, before)
+    included, unknown = local_includes(source, flags)
     hashes = tuple((name, file_hash(file)) for name, file in sorted(included.items()))
     return (*hashes, *((f"#include {name}", "") for name in sorted(unknown)))
 
 
 def local_includes(
-    source: Path,
-    folders: Sequence[Path] = (),
-    system: Sequence[Path] = (),
-    before: Sequence[str] = (),
+    source: Path, flags: Iterable[str] = ()
 ) -> tuple[dict[str, Path], frozenset[str]]:
     """Return the included files that are not the toolkit's, and includes by macro.
 
-    They are searched as by ``nvcc``: quoted ones beside the including file and the source, all
-    in ``folders``, beside the source, and in ``system``.
+    They are searched as by ``nvcc`` with these flags: quoted ones beside the including file and the
+    source, all in the folders of ``-I``, beside the source, and in those of ``-isystem``.
     """
     home = source.parent.resolve()
+    options = divide_options(split_options(flags))
+    folders = [source.parent / each for each in options.folders]
+    system = [source.parent / each for each in options.system]
     included_files: dict[str, Path] = {}
     unknown: set[str] = set()
     pending = [source.resolve()]
     seen = {source.resolve()}
-    first = [f'"{name}"' for name in before]
+    first = [f'"{name}"' for name in options.before]
     while pending:
         file = pending.pop()
         for name in filter(None, (*first, *includes(read_source(file)))):

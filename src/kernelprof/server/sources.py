@@ -65,17 +65,11 @@ def check(source: Path, folders: Folders) -> LaunchSpec:
     for argument in spec.arguments:
         if argument.file is not None:
             folders.check(folder / argument.file)
-    options = divide_options(split_options(spec.compile.flags))
-    included, _ = local_includes(
-        source,
-        [source.parent / each for each in options.folders],
-        [source.parent / each for each in options.system],
-        options.before,
-    )
+    included, _ = local_includes(source, spec.compile.flags)
     for each in (source, *included.values()):
         folders.check(each)
         _refuse_unknown(each)
-    for name in options.before:
+    for name in divide_options(split_options(spec.compile.flags)).before:
         _refuse_elsewhere(name, source)
     return spec
 
