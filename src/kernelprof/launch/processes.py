@@ -37,8 +37,7 @@ LAST_WORDS_S = 30.0
 _PROFILERS = ("ncu", "nv-nsight-cu")
 """Names of processes that belong to the profiler and not to the program."""
 _INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
-_KEPT_BYTES = 1 << 16
-_CHUNK = 1 << 16
+_CHUNK = _RETAINED_BYTES = 1 << 16
 
 
 class Interrupts:
@@ -121,18 +120,7 @@ def run(
         contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output,
         contextlib.nullcontext(subprocess.DEVNULL) if given is None else given.open("rb") as stdin,
     ):
-        try:
-            process = subprocess.Popen(
-                list(command),
-                stdin=stdin,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise not_started(command[0], error) from error
+        process = _start(command, stdin, output, folder, environment)
     drain = None if process.stdout is None else _Drain(process.stdout, keep_all=keep_all)
     try:
         while process.poll() is None:
@@ -163,27 +151,39 @@ def run(
     return ProcessResult(process.returncode, printed, time.monotonic() - start, cut)
 
 
-def not_started(program: str, error: OSError) -> MissingToolError:
-    """Return the error for a program that is missing or not executable."""
-    return MissingToolError(
-        f"{program} cannot be started: {error.strerror or error}",
-        where=program,
-        hint="'kernelprof doctor' says what is missing and how to get it",
-    )
+def _start(
+    command: Sequence[str],
+    stdin: int | IO[bytes],
+    stdout: int | IO[bytes],
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise MissingToolError(
+            f"{command[0]} cannot be started: {error.strerror or error}",
+            where=command[0],
+            hint="'kernelprof doctor' says what is missing and how to get it",
+        ) from error
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
     """End a process and its descendants: SIGTERM, then SIGKILL."""
     family = _Family(process.pid)
     family.signal(signal.SIGTERM)
-    deadline = time.monotonic() + grace
-    while time.monotonic() < deadline:
-        if process.poll() is not None and family.is_gone():
-            return
-        time.sleep(POLL_S)
-    deadline = time.monotonic() + grace
-    while time.monotonic() < deadline:
-        family.signal(signal.SIGKILL)
+    start = time.monotonic()
+    while (waited := time.monotonic() - start) < 2 * grace:
+        if waited >= grace:
+            family.signal(signal.SIGKILL)
         if process.poll() is not None and family.is_gone():
             return
         time.sleep(POLL_S)
@@ -196,8 +196,7 @@ def end_children(leader: int, spared: Sequence[str] = (), grace: float = GRACE_S
     deadline = time.monotonic() + grace
     while members := family.others(spared):
         for pid in members:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+            _signal(os.kill, pid, number)
         if time.monotonic() > deadline:
             if number == signal.SIGKILL:
                 return
@@ -218,11 +217,9 @@ class _Family:
     def signal(self, number: int) -> None:
         """Signal all members, which are collected before the first one can end."""
         members = self._look()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._leader, number)
+        _signal(os.killpg, self._leader, number)
         for pid, _ in members:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+            _signal(os.kill, pid, number)
 
     def others(self, spared: Sequence[str]) -> list[int]:
         """Return living members other than the leader and those of spared names."""
@@ -258,18 +255,21 @@ class _Family:
         # another process's by now is no sign of the family.
         leaders = {each[0] for each in self._seen if members.get(each[0], each) == each}
         leaders.add(self._leader)
-        members_found = {pid for pid in leaders if pid in members}
-        grown = True
+        family: set[int] = set()
+        grown = {pid for pid in leaders if pid in members}
         while grown:
-            leaders |= members_found
-            more = {
-                p for p in members if parents[p] in members_found or sessions[p] in leaders
-            } - members_found
-            members_found |= more
-            grown = bool(more)
-        alive = {members[pid] for pid in members_found}
+            family |= grown
+            leaders |= grown
+            joins = {p for p in members if parents[p] in family or sessions[p] in leaders}
+            grown = joins - family
+        alive = {members[pid] for pid in family}
         self._seen |= alive
         return alive
+
+
+def _signal(send: Callable[[int, int], None], target: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        send(target, number)
 
 
 def _name(pid: int) -> str:
@@ -297,13 +297,12 @@ class _Drain:
         while chunk := os.read(self._pipe.fileno(), _CHUNK):
             self._parts.append(chunk)
             self._size += len(chunk)
-            while not self._keep_all and self._size - len(self._parts[0]) > _KEPT_BYTES:
+            while not self._keep_all and self._size - len(self._parts[0]) > _RETAINED_BYTES:
                 self._size -= len(self._parts.popleft())
         self._pipe.close()
 
 
 RESPONSE_KEY: Final = "kernelprof-answer"
-_RETAINED_BYTES: Final = 1 << 16
 
 
 class WorkerEndedError(Exception):
@@ -327,17 +326,8 @@ class RequestWorker:
         self._printed = bytearray()
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._command = command
-        try:
-            self._process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise not_started(command[0], error) from error
+        pipe = subprocess.PIPE
+        self._process = _start(command, pipe, pipe, environment=environment)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
