@@ -132,6 +132,10 @@ def names_in(text: str) -> set[str]:
     return set() if amount is None else amount.names
 
 
+def _made(terms: Mapping[Product, int]) -> SizeExpr:
+    return SizeExpr(tuple(sorted((product, times) for product, times in terms.items() if times)))
+
+
 def number(value: int) -> SizeExpr:
     """Return a constant."""
     return _made({(): value})
@@ -140,6 +144,10 @@ def number(value: int) -> SizeExpr:
 def size(name: str) -> SizeExpr:
     """Return a size, or an opaque expression."""
     return SizeExpr((((name,), 1),))
+
+
+ONE: Final = number(1)
+ZERO: Final = number(0)
 
 
 def quotient(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:
@@ -169,9 +177,9 @@ def divide(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:  # noqa: PLR0911
     if one.constant is not None and other.constant is not None:
         return number(one.constant // other.constant)
     # The largest index of something divided: (M * K - 1) / K is M - 1.
-    if (above := quotient(one + number(1), other)) is not None:
-        return above - number(1)
-    raised = one - other + number(1)
+    if (above := quotient(one + ONE, other)) is not None:
+        return above - ONE
+    raised = one - other + ONE
     lowered = dict(one.terms).get((), 0)
     if other.constant is not None and lowered == other.constant - 1:
         return ceil_div(raised, other)
@@ -199,7 +207,7 @@ def remainder(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:
     if one.constant is not None and other.constant is not None:
         return number(one.constant % other.constant)
     if quotient(one, other) is not None:
-        return number(0)
+        return ZERO
     return size(f"{_factor(one.text)} % {_factor(other.text)}")
 
 
@@ -220,10 +228,6 @@ def _chosen(function: str, one: SizeExpr, other: SizeExpr) -> SizeExpr:
         pick = min if function == "min" else max
         return number(pick(one.constant, other.constant))
     return size(f"{function}({one.text}, {other.text})")
-
-
-def _made(terms: Mapping[Product, int]) -> SizeExpr:
-    return SizeExpr(tuple(sorted((product, times) for product, times in terms.items() if times)))
 
 
 def _factor(text: str) -> str:

@@ -4,24 +4,156 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
+from kernelprof.launch.inference.amounts import ONE
 from kernelprof.launch.inference.host import TILE_NAME
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
-from kernelprof.launch.inference.usage import AXES
+from kernelprof.launch.inference.symbols import innermost
 from kernelprof.launch.specification.spec import MAX_THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tree_sitter import Node
+
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import Guesses, LaunchEvidence
     from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.reach import Reach
-    from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature
+
+
+AXES: Final = "xyz"
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one kernel's body shows; axes are those of ``blockIdx`` and ``threadIdx``."""
+
+    axes: set[str] = field(default_factory=set)
+    axes_of_blocks: set[str] = field(default_factory=set)
+    axes_of_threads: set[str] = field(default_factory=set)
+    shared_by_thread: dict[str, int] = field(default_factory=dict)
+    """Elements of shared memory that ``threadIdx`` alone indexes, by its axis."""
+    dynamic_shared_type: tuple[str, str] | None = None
+    """The name and type of dynamic shared memory, as declared."""
+    strides: dict[str, str] = field(default_factory=dict)
+    """The factor of ``blockIdx``, by axis: ``blockDim.x``, ``TILE``, ``16``."""
+    indices: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a thread's global index, and its axis."""
+    thread_names: dict[str, str] = field(default_factory=dict)
+    """Variables that hold ``threadIdx``, and its axis."""
+    uses_block_dim: bool = False
+
+
+def find_usage(kernel: Node, constants: Mapping[str, int] | None = None) -> Usage:
+    """Collect the usage in a kernel's definition; ``constants`` are named numbers."""
+    usage = Usage()
+    body = syntax.child(kernel, "body")
+    if body is None:
+        return usage
+    lengths = _find_shared_lengths(body, constants or {})
+    for node in syntax.walk(body):
+        match node.type:
+            case "field_expression":
+                variable, axis = _builtin_name(node)
+                if variable in {"blockIdx", "threadIdx"} and axis in AXES:
+                    of_blocks = variable == "blockIdx"
+                    usage.axes.add(axis)
+                    (usage.axes_of_blocks if of_blocks else usage.axes_of_threads).add(axis)
+                usage.uses_block_dim |= variable == "blockDim"
+            case "init_declarator":
+                _note_index(node, usage)
+            case "declaration" if _is_dynamic_shared(node):
+                name = syntax.text(innermost(syntax.child(node, "declarator")))
+                usage.dynamic_shared_type = (name, syntax.child_text(node, "type"))
+            case "subscript_expression":
+                _note_shared_index(node, lengths, usage)
+    return usage
+
+
+def _builtin_name(node: Node | None) -> tuple[str, str]:
+    if node is None or node.type != "field_expression":
+        return "", ""
+    return syntax.child_text(node, "argument"), syntax.child_text(node, "field")
+
+
+def _note_index(node: Node, usage: Usage) -> None:
+    """``int row = blockIdx.y * blockDim.y + threadIdx.y``: row is an index along y."""
+    name, value = syntax.child(node, "declarator"), syntax.child(node, "value")
+    variable, axis_of_name = _builtin_name(value)
+    if variable == "threadIdx":
+        usage.thread_names[syntax.text(name)] = axis_of_name
+    axis = _global_index_axis(value, usage)
+    if name is not None and name.type == "identifier" and axis:
+        usage.indices[syntax.text(name)] = axis
+
+
+def _global_index_axis(value: Node | None, usage: Usage) -> str | None:
+    axes = set()
+    for node in [] if value is None else syntax.walk(value):
+        variable, axis = _builtin_name(node)
+        if variable not in {"blockIdx", "threadIdx"}:
+            continue
+        axes.add(axis)
+        product = node.parent
+        if variable == "blockIdx" and syntax.child_text(product, "operator") == "*":
+            left, right = syntax.child(product, "left"), syntax.child(product, "right")
+            other = right if syntax.same(left, node) else left
+            usage.strides.setdefault(axis, syntax.text(other))
+    axis = next(iter(axes), "")
+    return axis if len(axes) == 1 and axis in usage.strides else None
+
+
+def _find_shared_lengths(body: Node, constants: Mapping[str, int]) -> dict[str, list[int]]:
+    lengths = {}
+    for node in syntax.walk(body):
+        words = {syntax.text(word) for word in node.children}
+        if node.type != "declaration" or "__shared__" not in words:
+            continue
+        for declarator in node.children_by_field_name("declarator"):
+            extents: list[int] = []
+            inner: Node | None = declarator
+            while inner is not None and inner.type == "array_declarator":
+                written = syntax.child_text(inner, "size")
+                number = int(written) if written.isdecimal() else 0
+                extents.insert(0, constants.get(written, number))
+                inner = syntax.child(inner, "declarator")
+            if extents:
+                lengths[syntax.text(inner)] = extents
+    return lengths
+
+
+def _note_shared_index(node: Node, lengths: Mapping[str, list[int]], usage: Usage) -> None:
+    """``tile[threadIdx.y][threadIdx.x]``, also by way of ``int t = threadIdx.x``."""
+    indices: list[Node | None] = []
+    base: Node | None = node
+    while base is not None and base.type == "subscript_expression":
+        listed = syntax.child(base, "indices")
+        indices.insert(0, None if listed is None else next(iter(listed.named_children), None))
+        base = syntax.child(base, "argument")
+    for index, extent in zip(indices, lengths.get(syntax.text(base), []), strict=False):
+        variable, axis = _builtin_name(index)
+        if index is not None and index.type == "identifier":
+            variable, axis = "threadIdx", usage.thread_names.get(syntax.text(index), "")
+        if variable == "threadIdx" and axis in AXES and extent:
+            usage.shared_by_thread[axis] = min(usage.shared_by_thread.get(axis, extent), extent)
+
+
+def _is_dynamic_shared(node: Node) -> bool:
+    words = {syntax.text(word) for word in node.children}
+    declarator = syntax.child(node, "declarator")
+    return (
+        {"extern", "__shared__"} <= words
+        and declarator is not None
+        and declarator.type == "array_declarator"
+        and syntax.child(declarator, "size") is None
+    )
 
 
 def infer_configuration(evidence: LaunchEvidence, guesses: Guesses) -> None:
@@ -104,7 +236,6 @@ def _shared_bytes_of_launch(
 
 
 _BLOCKS: Final = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
-_ONE: Final = amounts.number(1)
 _TILE: Final = 16
 _THREADS: Final = re.compile("threads|block_?(size|dim)", re.IGNORECASE)
 
@@ -114,7 +245,7 @@ def infer_block(
 ) -> None:
     """Infer the block from strides of ``blockIdx`` and from launch bounds."""
     if not usage.axes:
-        guesses.block = [amounts.number(1)]
+        guesses.block = [ONE]
         guesses.why["block"] = "the kernel looks at no index of a thread"
         return
     template_threads = [
@@ -134,9 +265,7 @@ def infer_block(
     why: list[str] = []
     for axis in AXES[: 1 + max(map(AXES.index, axes))]:
         # Threads that no index tells apart would all do the same.
-        along = (
-            _threads_along(axis, next(default), usage, constants) if axis in axes else (_ONE, "")
-        )
+        along = _threads_along(axis, next(default), usage, constants) if axis in axes else (ONE, "")
         if along is None:
             threads = []
             break
@@ -201,17 +330,17 @@ def infer_grid(
             grid.append(amounts.ceil_div(amounts.size(along[axis]), threads))
             why.append(f"a matrix product, {along[axis]} along {axis}")
         elif axis not in usage.axes_of_blocks:
-            grid.append(amounts.number(1))
+            grid.append(ONE)
             if axis == "x" and not axes:
                 why.append("the kernel looks at no blockIdx")
         elif spare:
             name = spare.pop(0)
             stride = usage.strides.get(axis, "")
-            threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else _ONE
+            threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else ONE
             threads = amounts.number(int(stride)) if stride.isdecimal() else threads
             grid.append(amounts.ceil_div(amounts.size(name), threads))
             whose = "a block for each"
-            if threads != _ONE:
+            if threads != ONE:
                 many = f"a block for each {threads.text}"
                 whose = "a thread for each" if axis in usage.axes_of_threads else many
             why.append(f"nothing else is done with {name}: {whose}")
@@ -230,8 +359,7 @@ def name_dimensions(prefix: str, extents: list[SizeExpr] | None) -> dict[str, Si
     """Return the extents by name: ``block__x``, ``block__y``, ``block__z``."""
     if extents is None:
         return {}
-    one = amounts.number(1)
-    whole = [*extents, one, one][:3]
+    whole = [*extents, ONE, ONE][:3]
     return {f"{prefix}__{axis}": each for axis, each in zip(AXES, whole, strict=True)}
 
 

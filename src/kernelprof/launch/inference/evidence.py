@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.configuration import Usage
     from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.reach import Reach
     from kernelprof.launch.inference.symbols import Element
-    from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.amounts import apply_operator, parse_number
+from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
 from kernelprof.launch.inference.symbols import (
     Frame,
     arguments,
@@ -205,7 +205,7 @@ class HostValues:
         element = frame.source.types.with_template(frame.template).element(declared or written)
         if element is None:
             return None
-        length: SizeExpr | None = amounts.number(1)
+        length: SizeExpr | None = ONE
         if declared is not None and (extent := _array_length(written, frame)) is not None:
             length = self.evaluate(extent, frame)
             if extent.type == "initializer_list":
@@ -246,8 +246,7 @@ class HostValues:
         name, structure = syntax.child_text(node, "field"), syntax.child_text(node, "argument")
         if name in "xyz" and "dim3" in (frame.declared(structure) or ""):
             extents = self._dim3_variable(structure, node, frame)
-            one = amounts.number(1)
-            return None if extents is None else (*extents, one, one)["xyz".index(name)]
+            return None if extents is None else (*extents, ONE, ONE)["xyz".index(name)]
         if name in self._members:
             return None
         self._members.add(name)
@@ -301,20 +300,19 @@ class HostValues:
             if argument is None or frame.caller is None:
                 return None
             return self.dimensions(argument, frame.caller)
-        one = amounts.number(1)
-        initial: tuple[SizeExpr, ...] | None = (one,)
+        initial: tuple[SizeExpr, ...] | None = (ONE,)
         values = frame.values(name, at.start_byte)
         if values:
             initial = self.dimensions(values[0], frame)
         elif (call := _constructor_call(name, frame)) is not None:
             initial = self._evaluate_all(arguments(call), frame.elsewhere())
-        extents: list[SizeExpr | None] = [*(initial or (None,)), one, one][:3]
+        extents: list[SizeExpr | None] = [*(initial or (None,)), ONE, ONE][:3]
         for index, axis in enumerate("xyz"):
             members = frame.values(f"{name}.{axis}", at.start_byte)
             member = next((m for m in members if not _INPUT.search(syntax.text(m))), None)
             if member is not None:
                 extents[index] = self.evaluate(member, frame)
-        while len(extents) > 1 and extents[-1] == one:
+        while len(extents) > 1 and extents[-1] == ONE:
             extents.pop()
         return _all_known(extents)
 
@@ -599,7 +597,7 @@ def _read_launch(
     values = HostValues()
     grid = values.dimensions(configuration[0], frame) if configuration else None
     block = values.dimensions(configuration[1], frame) if len(configuration) > 1 else None
-    shared: SizeExpr | None = amounts.number(0)
+    shared: SizeExpr | None = ZERO
     if len(configuration) > 2:
         shared = values.evaluate(configuration[2], frame)
     parameters = tuple((p.name, p.written) for p in kernel.parameters)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.configuration import Usage
     from kernelprof.launch.inference.evidence import Guesses
-    from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature
 
 

@@ -1,6 +1,6 @@
 """A first launch specification: what can be inferred from the source, and blanks for the rest.
 
-``host`` reads the host code of the file, ``reach`` and ``usage`` the kernel's body. From this
+``host`` reads the host code of the file, ``reach`` the kernel's body. From this
 ``Evidence``, ``configuration``, ``parameters`` and ``extents`` infer the launch, parameters and
 arrays; ``operations`` recognises operations. :func:`guess` has their order.
 Nothing is inferred without evidence: a wrong guess costs more than a question.
@@ -19,6 +19,7 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts, extents
 from kernelprof.launch.inference.amounts import parse_number
 from kernelprof.launch.inference.configuration import (
+    find_usage,
     infer_configuration,
     infer_shared_bytes,
     name_dimensions,
@@ -38,8 +39,15 @@ from kernelprof.launch.inference.parameters import (
     infer_windows,
 )
 from kernelprof.launch.inference.reach import Reach
-from kernelprof.launch.inference.symbols import Element, SourceSymbols, Types, active_nodes, bare
-from kernelprof.launch.inference.usage import find_constants, find_usage, undefined_macros
+from kernelprof.launch.inference.symbols import (
+    Element,
+    SourceSymbols,
+    Types,
+    active_nodes,
+    bare,
+    find_constants,
+    undefined_macros,
+)
 from kernelprof.launch.signature import choose, declared_kernels, includes, quoted_includes
 from kernelprof.launch.source import (
     block_lines,
@@ -62,9 +70,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kernelprof.launch.inference.amounts import SizeExpr
+    from kernelprof.launch.inference.configuration import Usage
     from kernelprof.launch.inference.evidence import GuessedMember
     from kernelprof.launch.inference.host import HostLaunch
-    from kernelprof.launch.inference.usage import Usage
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import SpecBlock
 
@@ -420,14 +428,14 @@ def _note_arrays(kernel: KernelSignature, types: Types, guesses: Guesses) -> Non
 
 
 def _mark_outputs(evidence: LaunchEvidence, guesses: Guesses) -> None:
-    kernel, used, reach = evidence.kernel, evidence.used, evidence.reach
+    kernel, reach = evidence.kernel, evidence.reach
     for parameter in kernel.parameters:
         if parameter.name not in guesses.arrays or parameter.const:
             continue
         reached = reach.arrays[parameter.name]
-        read = reached.read or parameter.name in used.read
-        written = reached.written or parameter.name in used.written
-        guesses.arrays[parameter.name].output = written or not read
+        guesses.arrays[parameter.name].output = (
+            reached.written or reached.addressed or not reached.read
+        )
     for name, array in guesses.arrays.items():
         if array.alias and not array.const:
             array.output = reach.arrays[name].written or not reach.arrays[name].read

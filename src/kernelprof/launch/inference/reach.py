@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.amounts import apply_operator, parse_number
+from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
 from kernelprof.launch.inference.symbols import (
     arguments,
     called_name,
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.symbols import Element, FunctionSymbol, Types
-
-
-ONE: Final = amounts.number(1)
-ZERO: Final = amounts.number(0)
 
 
 @dataclass(frozen=True)
@@ -147,13 +143,11 @@ def _blocks(operator: str, a: Range, b: Range) -> Mapping[str, SizeExpr]:
     return {}
 
 
-def smallest_known(tops: Sequence[SizeExpr]) -> SizeExpr | None:
-    """The smallest of some amounts, as far as they can be compared; ``None`` of none."""
-    least = None
-    for each in tops:
-        if least is None or least.never_below(each):
-            least = each
-    return least
+def _smaller_known(one: Range, two: Range) -> SizeExpr | None:
+    """The smaller of two largest values, the first if they cannot be compared."""
+    if one.high is None or two.high is None:
+        return one.high or two.high
+    return two.high if one.high.never_below(two.high) else one.high
 
 
 _DEEPEST: Final = 4
@@ -171,6 +165,8 @@ class ArrayAccesses:
     read: bool = False
     written: bool = False
     atomic: bool = False
+    addressed: bool = False
+    """Whether the address of an element is taken."""
     scattered: bool = False
     """Whether it is written where a loaded value says."""
 
@@ -352,15 +348,12 @@ class Reach:
             self._access(target, read=operator != "=", written=True)
         return given
 
-    def _call(self, node: Node) -> Range:  # noqa: PLR0911
+    def _call(self, node: Node) -> Range:
         name, given = called_name(node), arguments(node)
         function = syntax.child(node, "function")
         if name in {"min", "max"} and len(given) == 2:
             one, two = (self.value(each) for each in given)
-            if name == "max":
-                return join(one, two)
-            tops = [each for each in (one.high, two.high) if each is not None]
-            return Range(smallest_known(tops), ZERO)
+            return join(one, two) if name == "max" else Range(_smaller_known(one, two), ZERO)
         if name in {"static_cast", "int", "unsigned", "size_t"} and len(given) == 1:
             return self.value(given[0])
         atomic = name.startswith("atomic")
@@ -487,7 +480,10 @@ class Reach:
                 if inner_node is None or inner_node.type != "subscript_expression":
                     return None
                 base = self._pointer(syntax.child(inner_node, "argument"))
-                return None if base is None else base.moved(self._index(inner_node))
+                if base is None:
+                    return None
+                self.arrays[base.array].addressed = True
+                return base.moved(self._index(inner_node))
         return None
 
     def _cast(self, pointer: _Pointer | None, written: str) -> _Pointer | None:

@@ -19,7 +19,7 @@ from kernelprof.launch.signature import plain_type, template_arguments
 from kernelprof.launch.specification.elements import element_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -603,3 +603,45 @@ def _condition(node: Node, defined: set[str] | frozenset[str]) -> bool | None:
         names = [syntax.text(n) for n in condition.named_children]
         return bool(names) and names[0] in defined
     return syntax.text(condition) != "0"
+
+
+_MACRO: Final = re.compile(r"[A-Z][A-Z0-9_]*")
+_HEADERS: Final = re.compile(
+    r"NULL$|NAN$|INFINITY$|EOF$|U?INT\d*_|U?CHAR_|U?SHRT_|U?LONG_|U?LLONG_|SIZE_MAX|FLT_|DBL_|HUGE_"
+    r"|M_|CUDART_|CUDA_|CU_|WARP_SZ|RAND_MAX"
+)
+
+
+def find_constants(nodes: Iterable[Node]) -> dict[str, int]:
+    """Return named numbers of files: ``#define TILE 16``, ``constexpr int TILE = 16``."""
+    constants = {}
+    for node in nodes:
+        if node.type == "preproc_def":
+            name = syntax.child_text(node, "name")
+        elif node.type == "init_declarator" and is_constant(node.parent):
+            name = syntax.child_text(node, "declarator")
+        else:
+            continue
+        digits = syntax.child_text(node, "value").strip("{}() ").rstrip("uUlL")
+        if digits.isdecimal():
+            constants[name] = int(digits)
+    return constants
+
+
+def undefined_macros(root: Node, kernel: Node, parameters: Collection[str]) -> list[str]:
+    """Return names in capitals that the kernel uses and no file declares, in order.
+
+    Names that headers of CUDA and C define are left out by their usual forms.
+    """
+    declared = {*parameters}
+    for node in syntax.walk(root):
+        if node.type == "type_parameter_declaration":
+            declared |= {syntax.text(word) for word in node.children}
+        declared.add(syntax.child_text(node, "name"))
+        declared.add(syntax.text(innermost(syntax.child(node, "declarator"))))
+    capitals = [
+        syntax.text(node)
+        for node in syntax.walk(kernel)
+        if node.type in {"identifier", "type_identifier"} and _MACRO.fullmatch(syntax.text(node))
+    ]
+    return [n for n in dict.fromkeys(capitals) if n not in declared and not _HEADERS.match(n)]
