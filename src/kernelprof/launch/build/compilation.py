@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.launch.build.cubin import CompileError
@@ -363,14 +363,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
 
 def write_built(file: Path, key: str, built: Built) -> None:
     """Write a kernel: its properties in a line of JSON, then the cubin."""
-    head = {
-        "key": key,
-        "entry": built.entry,
-        "options": built.options,
-        "arch": built.arch,
-        "warnings": [asdict(each) for each in built.warnings],
-        "spills": built.spills,
-    }
+    head = {"key": key, **asdict(replace(built, cubin=b""))}
+    del head["cubin"]
     file.write_bytes(json.dumps(head).encode() + b"\n" + built.cubin)
 
 
@@ -383,13 +377,9 @@ def read_built(file: Path, key: str) -> Built | None:
         head = json.loads(line)
     except ValueError:
         return None
-    if head["key"] != key:
+    if head.pop("key") != key:
         return None
-    return Built(
-        cubin=cubin,
-        entry=head["entry"],
-        options=tuple(head["options"]),
-        arch=head["arch"],
-        warnings=tuple(CompilerWarning(**each) for each in head["warnings"]),
-        spills=None if head["spills"] is None else Spills(*head["spills"]),
-    )
+    head["options"] = tuple(head["options"])
+    head["warnings"] = tuple(CompilerWarning(**each) for each in head["warnings"])
+    head["spills"] = None if head["spills"] is None else Spills(*head["spills"])
+    return Built(cubin=cubin, **head)

@@ -194,11 +194,8 @@ def divide_options(options: Iterable[str]) -> DividedOptions:
     Each has one value (:func:`split_options`). Raises :class:`InputError` for one that is not
     allowed.
     """
-    plain: list[str] = []
-    macros: list[str] = []
-    folders: list[str] = []
-    system: list[str] = []
-    before: list[str] = []
+    divided: tuple[list[str], ...] = ([], [], [], [], [])
+    plain, macros, folders, system, before = divided
     for option in options:
         name, join_values, value = _split(option)
         if name in _MACROS and re.fullmatch(_VALUES[name][0], value):
@@ -212,7 +209,7 @@ def divide_options(options: Iterable[str]) -> DividedOptions:
             before.append(value)
         else:
             plain.append(f"-{name}{value}" if name in _LETTERS else option)
-    return DividedOptions(tuple(plain), tuple(macros), tuple(folders), tuple(system), tuple(before))
+    return DividedOptions(*map(tuple, divided))
 
 
 def _split_list(name: str, value: str) -> list[str]:

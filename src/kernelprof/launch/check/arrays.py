@@ -56,6 +56,8 @@ _SMALL: Final = {
     "float8_e5m2": "float8_e5m2",
 }
 """Types that NumPy does not have, as ``ml_dtypes`` calls them."""
+_LARGEST: Final = {"float8_e4m3": 0x7E, "float8_e5m2": 0x7B}
+"""Codes of the largest numbers of 8-bit types: 448 and 57,344."""
 
 
 def storage_type(type_name: str) -> np.dtype[Any]:
@@ -65,8 +67,9 @@ def storage_type(type_name: str) -> np.dtype[Any]:
     return np.dtype(type_name)
 
 
-def _ml_dtypes() -> Any:
-    return library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
+def _small_type(type_name: str) -> Any:
+    types = library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
+    return np.dtype(getattr(types, _SMALL[type_name]))
 
 
 def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
@@ -106,9 +109,8 @@ def encode(values: Array, type_name: str) -> Array:
         return np.ascontiguousarray(values.astype(np.bool_).astype(np.uint8))
     if type_name not in _SMALL:
         return np.ascontiguousarray(values.astype(storage_type(type_name)))
-    small = getattr(_ml_dtypes(), _SMALL[type_name])
     numbers = _saturated(np.ascontiguousarray(_to_odd(values)), type_name)
-    stored: Array = numbers.astype(small).view(storage_type(type_name))
+    stored: Array = numbers.astype(_small_type(type_name)).view(storage_type(type_name))
     return stored
 
 
@@ -132,17 +134,14 @@ def _to_odd(values: Array) -> Array:
 def _saturated(values: Array, type_name: str) -> Array:
     if not type_name.startswith("float8"):
         return values
-    library = _ml_dtypes()
-    largest = float(library.finfo(getattr(library, _SMALL[type_name])).max)
+    largest = decode(np.array([_LARGEST[type_name]], np.uint8), type_name)[0]
     return np.clip(values, -largest, largest)
 
 
 def decode(stored: Array, type_name: str) -> Array:
     """Convert stored elements to float64, or to int64 or uint64 for integers."""
     if type_name in _SMALL:
-        small = getattr(_ml_dtypes(), _SMALL[type_name])
-        numbers: Array = stored.view(small).astype(np.float64)
-        return numbers
+        return np.asarray(stored.view(_small_type(type_name)), np.float64)
     if is_floating(type_name):
         return stored.astype(np.float64)
     return stored.astype(np.uint64 if type_name.startswith("uint") else np.int64)
@@ -163,17 +162,12 @@ def reference_case(launch: ResolvedLaunch, stored: Mapping[str, Array]) -> Case:
                     scalars[f"{name}_{member.name}"] = _rounded(member.type, member.numbers[0])
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
-            values[name] = _decoded(each, stored)
+            if each.argument.fill is None:  # the same everywhere, and perhaps not stored
+                poison = poisoned(each.argument.element, (1,))
+                values[name] = np.broadcast_to(decode(poison, each.argument.element), each.shape)
+            else:
+                values[name] = decode(stored[name], each.argument.element)
     return Case(inputs, outputs, scalars, launch.sizes)
-
-
-def _decoded(array: ResolvedArray, stored: Mapping[str, Array]) -> Array:
-    argument = array.argument
-    if argument.fill is None:
-        return np.broadcast_to(
-            decode(poisoned(argument.element, (1,)), argument.element), array.shape
-        )
-    return decode(stored[argument.name], argument.element)
 
 
 def _rounded(type_name: str, value: Number) -> float:

@@ -21,7 +21,7 @@ from kernelprof.model.numbers import count
 from kernelprof.model.specification import TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from kernelprof.launch.specification.expressions import Number
     from kernelprof.launch.specification.tables import Argument, Define, Member
@@ -106,43 +106,6 @@ class ResolvedLaunch:
         return tuple(each for each in self.arguments if each.argument.passed)
 
 
-def resolve(table: SpecTable, sizes: Mapping[str, int]) -> ResolvedLaunch:
-    """Evaluate all expressions at the given sizes; :class:`SpecError` where one fails."""
-    numbers = {k: v for k, v in table.compile.defines.items() if not isinstance(v, str)}
-    names: dict[str, Number] = {**numbers, **sizes}
-    grid = _dim3(table.grid, names, MAX_GRID, "blocks of the grid")
-    block = _dim3(table.block, names, MAX_BLOCK, "threads of a block")
-    if math.prod(block) > MAX_THREADS:
-        raise SpecError(
-            f"a block of {_shown(block)} has {math.prod(block)} threads; "
-            f"every GPU allows {MAX_THREADS} at most",
-            where=table.block[0].where,
-            hint="make the block smaller",
-        )
-    arrays = {
-        argument.name: ResolvedArray(
-            argument,
-            index,
-            tuple(whole(e, names, 1) for e in argument.shape),
-            None if argument.limit is None else whole(argument.limit, names, 1),
-        )
-        for index, argument in enumerate(table.arguments)
-        if argument.shape is not None
-    }
-    return ResolvedLaunch(
-        grid=grid,
-        block=block,
-        shared_bytes=whole(table.launch.shared_bytes, names, 0),
-        sizes=dict(sizes),
-        arguments=tuple(
-            _argument(each, index, arrays, names) for index, each in enumerate(table.arguments)
-        ),
-        flops=_amount(table.flops, names),
-        min_bytes=_amount(table.min_bytes, names),
-        cluster=_cluster(table.launch.cluster, grid, names),
-    )
-
-
 def _argument(
     argument: Argument,
     index: int,
@@ -152,11 +115,7 @@ def _argument(
     if argument.value is not None:
         return ResolvedScalar(argument, index, _scalar(argument.element, argument.value, names))
     if argument.members is not None:
-
-        def number(type_name: str, expression: Expression) -> Number:
-            return _scalar(type_name, expression, names)
-
-        return ResolvedStructure(argument, index, layout(argument.members, number, argument.name))
+        return ResolvedStructure(argument, index, _layout(argument.members, names, argument.name))
     if argument.tensor_map is None:
         return arrays[argument.name]
     array = arrays[argument.tensor_map.of]
@@ -253,20 +212,15 @@ class StructLayout:
     size: int
 
 
-def layout(
-    members: Sequence[Member], number: Callable[[str, Expression], Number], where: str
-) -> StructLayout:
-    """Place members as C does.
-
-    ``number`` evaluates an expression for a type. Raises :class:`SpecError` for too many bytes.
-    """
+def _layout(members: Sequence[Member], names: Mapping[str, Number], where: str) -> StructLayout:
+    """Place members as C does; :class:`SpecError` for too many bytes."""
     at, most, members_placed = 0, 1, []
     for each in members:
         one = POINTER_BYTES if each.type is None else element_bytes(each.type)
         align = each.align or one
         most = max(most, align)
         at = -(-at // align) * align
-        numbers = tuple(number(each.type or "", value) for value in each.numbers)
+        numbers = tuple(_scalar(each.type or "", value, names) for value in each.numbers)
         members_placed.append(PlacedMember(each.name, at, each.type, numbers, each.of))
         at += one * max(1, len(numbers))
     size = -(-at // most) * most
@@ -331,8 +285,44 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         )
 
     def resolve(self, sizes: Mapping[str, int] | None = None) -> ResolvedLaunch:
-        """Work out all expressions at the given sizes, else at ``[sizes]``."""
-        return resolve(self, self.sizes if sizes is None else sizes)
+        """Evaluate all expressions at the given sizes, else at ``[sizes]``.
+
+        Raises :class:`SpecError` where one fails.
+        """
+        sizes = self.sizes if sizes is None else sizes
+        numbers = {k: v for k, v in self.compile.defines.items() if not isinstance(v, str)}
+        names: dict[str, Number] = {**numbers, **sizes}
+        grid = _dim3(self.grid, names, MAX_GRID, "blocks of the grid")
+        block = _dim3(self.block, names, MAX_BLOCK, "threads of a block")
+        if math.prod(block) > MAX_THREADS:
+            raise SpecError(
+                f"a block of {_shown(block)} has {math.prod(block)} threads; "
+                f"every GPU allows {MAX_THREADS} at most",
+                where=self.block[0].where,
+                hint="make the block smaller",
+            )
+        arrays = {
+            argument.name: ResolvedArray(
+                argument,
+                index,
+                tuple(whole(e, names, 1) for e in argument.shape),
+                None if argument.limit is None else whole(argument.limit, names, 1),
+            )
+            for index, argument in enumerate(self.arguments)
+            if argument.shape is not None
+        }
+        return ResolvedLaunch(
+            grid=grid,
+            block=block,
+            shared_bytes=whole(self.launch.shared_bytes, names, 0),
+            sizes=dict(sizes),
+            arguments=tuple(
+                _argument(each, index, arrays, names) for index, each in enumerate(self.arguments)
+            ),
+            flops=_amount(self.flops, names),
+            min_bytes=_amount(self.min_bytes, names),
+            cluster=_cluster(self.launch.cluster, grid, names),
+        )
 
     def document(self) -> dict[str, Any]:
         """Return the specification with all defaults; reading it gives an equal specification."""

@@ -230,16 +230,13 @@ def schema() -> str:
     for definition in definitions.values():
         for key, described in definition["properties"].items():
             definition["properties"][key] = _without_null(described)
-    keys = ("shape", "fill", "limit", "seed", "output", "passed")
-    of_an_array = [{"required": [key]} for key in keys]
-    typed, scalar, mapped, parts = (
-        {"required": [key]} for key in ("type", "value", "tensor_map", "members")
-    )
+    array = _required("shape", "fill", "limit", "seed", "output", "passed")
+    typed, scalar, mapped, parts = _required("type", "value", "tensor_map", "members")
     definitions["Argument"]["oneOf"] = [
         {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped, parts]}},
-        {"required": ["type", "value"], "not": {"anyOf": [*of_an_array, mapped, parts]}},
-        {"required": ["tensor_map"], "not": {"anyOf": [*of_an_array, typed, scalar, parts]}},
-        {"required": ["members"], "not": {"anyOf": [*of_an_array, typed, scalar, mapped]}},
+        {"required": ["type", "value"], "not": {"anyOf": [*array, mapped, parts]}},
+        {"required": ["tensor_map"], "not": {"anyOf": [*array, typed, scalar, parts]}},
+        {"required": ["members"], "not": {"anyOf": [*array, typed, scalar, mapped]}},
     ]
     definitions["Member"]["oneOf"] = [
         {"required": ["type", "value"], "not": {"anyOf": _required("values", "of")}},

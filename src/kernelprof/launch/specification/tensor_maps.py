@@ -25,7 +25,7 @@ from kernelprof.model.numbers import count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.launch.specification.expressions import Expression, Number
+    from kernelprof.launch.specification.expressions import Number
 
 
 _MOST_DIMENSION = 2**32
@@ -36,6 +36,20 @@ _BOX_BYTES = 16
 _SPANS: Final = {"32B": 32, "64B": 64, "128B": 128}
 """Bytes within which a swizzle permutes: a row of the box has to fit."""
 _Extents = Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=5)]
+
+
+@dataclass(frozen=True, slots=True)
+class MapLayout:
+    """The arguments of ``cuTensorMapEncodeTiled`` beside the address."""
+
+    type: str
+    dims: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    """Of every dimension but the fastest."""
+    box: tuple[int, ...]
+    swizzle: str = "none"
+    l2_promotion: str = "128B"
+    fill: str = "zeros"
 
 
 class TensorMap(StrictTable, frozen=True, kw_only=True):
@@ -82,69 +96,50 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
         Raises :class:`SpecError` where the driver would refuse it or where it exceeds the
         array.
         """
-        return _resolved(self, type_name, shape, names)
-
-
-@dataclass(frozen=True, slots=True)
-class MapLayout:
-    """The arguments of ``cuTensorMapEncodeTiled`` beside the address."""
-
-    type: str
-    dims: tuple[int, ...]
-    strides_bytes: tuple[int, ...]
-    """Of every dimension but the fastest."""
-    box: tuple[int, ...]
-    swizzle: str = "none"
-    l2_promotion: str = "128B"
-    fill: str = "zeros"
-
-
-def _resolved(
-    table: TensorMap, type_name: str, shape: Sequence[int], names: Mapping[str, Number]
-) -> MapLayout:
-    size = element_bytes(type_name)
-    dims = tuple(reversed(shape))
-    if table.dims is not None:
-        dims = tuple(whole(e, names, 1, _MOST_DIMENSION) for e in table.dims)
-    where = table.box[0].where
-    if len(dims) > 5:
-        raise SpecError(
-            f"{table.of} has {len(dims)} dimensions, and a tensor map 5 at most",
-            where=where,
-            hint="give the dimensions that the map has: dims = [...], strides = [...]",
+        size = element_bytes(type_name)
+        dims = tuple(reversed(shape))
+        if self.dims is not None:
+            dims = tuple(whole(e, names, 1, _MOST_DIMENSION) for e in self.dims)
+        where = self.box[0].where
+        if len(dims) > 5:
+            raise SpecError(
+                f"{self.of} has {len(dims)} dimensions, and a tensor map 5 at most",
+                where=where,
+                hint="give the dimensions that the map has: dims = [...], strides = [...]",
+            )
+        if len(self.box) != len(dims):
+            raise SpecError(
+                f"the box has {count(len(self.box), 'dimension')}, and the tensor map {len(dims)}: "
+                f"{_listed(dims)}",
+                where=where,
+                hint="the fastest dimension stands first, as in dims",
+            )
+        strides = _strides(self, dims, names)
+        _refuse_strides(self, dims, strides, size)
+        strided = zip(dims[1:], strides, strict=True)
+        reached = dims[0] + sum((extent - 1) * stride for extent, stride in strided)
+        if reached > math.prod(shape):
+            raise SpecError(
+                f"the tensor map reaches over {reached} elements, "
+                f"and {self.of} has {math.prod(shape)}",
+                where=(self.strides or self.dims or self.box)[0].where,
+                hint="dims and strides count elements, the fastest dimension first",
+            )
+        if self.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
+            raise SpecError(
+                f"{self.of} is {type_name}, for which a tensor map has no NaN to fill with",
+                where=where,
+                hint='fill = "zeros"',
+            )
+        return MapLayout(
+            type=type_name,
+            dims=dims,
+            strides_bytes=tuple(stride * size for stride in strides),
+            box=_box(self, names, size),
+            swizzle=self.swizzle,
+            l2_promotion=self.l2_promotion,
+            fill=self.fill,
         )
-    if len(table.box) != len(dims):
-        raise SpecError(
-            f"the box has {count(len(table.box), 'dimension')}, and the tensor map {len(dims)}: "
-            f"{_listed(dims)}",
-            where=where,
-            hint="the fastest dimension stands first, as in dims",
-        )
-    strides = _strides(table, dims, names)
-    _refuse_strides(table, dims, strides, size)
-    reached = dims[0] + sum((n - 1) * stride for n, stride in zip(dims[1:], strides, strict=True))
-    if reached > math.prod(shape):
-        raise SpecError(
-            f"the tensor map reaches over {reached} elements, "
-            f"and {table.of} has {math.prod(shape)}",
-            where=_where(table.strides or table.dims or table.box),
-            hint="dims and strides count elements, the fastest dimension first",
-        )
-    if table.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
-        raise SpecError(
-            f"{table.of} is {type_name}, for which a tensor map has no NaN to fill with",
-            where=where,
-            hint='fill = "zeros"',
-        )
-    return MapLayout(
-        type=type_name,
-        dims=dims,
-        strides_bytes=tuple(stride * size for stride in strides),
-        box=_box(table, names, size),
-        swizzle=table.swizzle,
-        l2_promotion=table.l2_promotion,
-        fill=table.fill,
-    )
 
 
 def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number]) -> tuple[int, ...]:
@@ -153,7 +148,7 @@ def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number])
     if len(table.strides) != len(dims) - 1:
         raise SpecError(
             f"{count(len(table.strides), 'stride')} for {count(len(dims), 'dimension')}",
-            where=_where(table.strides or table.box),
+            where=(table.strides or table.box)[0].where,
             hint="every dimension but the first, whose elements are neighbours, has one",
         )
     return tuple(whole(e, names, 1) for e in table.strides)
@@ -163,7 +158,7 @@ def _refuse_strides(
     table: TensorMap, dims: Sequence[int], strides: Sequence[int], size: int
 ) -> None:
     for index, stride in enumerate(strides):
-        where = _where(table.box if table.strides is None else table.strides[index:])
+        where = table.box[0].where if table.strides is None else table.strides[index].where
         if stride * size % _STRIDE_BYTES:
             raise SpecError(
                 f"rows of {table.of} lie {stride * size} bytes apart in dimension {index + 1} of "
@@ -182,7 +177,7 @@ def _refuse_strides(
     if any(each > _MOST_DIMENSION for each in dims):
         raise SpecError(
             f"a dimension of the tensor map has more than 2**32 elements: {_listed(dims)}",
-            where=_where(table.dims or table.box),
+            where=(table.dims or table.box)[0].where,
         )
 
 
@@ -206,10 +201,6 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
             "dimension for what is beyond: dims = [...], strides = [...]",
         )
     return box
-
-
-def _where(expressions: Sequence[Expression]) -> str | None:
-    return expressions[0].where
 
 
 def _listed(dims: Sequence[int]) -> str:
