@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
@@ -122,7 +123,7 @@ def declared_kernels(root: Node) -> list[DeclaredKernel]:
             continue
         declarator = syntax.function_declarator(node)
         name_node = syntax.child(declarator, "declarator")
-        if declarator is None or name_node is None or _template(node) == []:
+        if declarator is None or name_node is None or template_parameters(node) == []:
             continue  # the last is a specialisation: template <>
         kernel = _kernel(node, declarator, syntax.text(name_node), types)
         if kernel.name not in by_name or (
@@ -197,7 +198,7 @@ def template_type(parameter: Parameter, chosen: Mapping[str, str]) -> str | None
     pointer = ["*"] * parameter.pointer
     if len(words) != 2 + len(pointer) or words[1:-1] != pointer or words[0] not in chosen:
         return None
-    return _resolved(" ".join(chosen[words[0]].split()), {})
+    return plain_type(" ".join(chosen[words[0]].split()))
 
 
 def template_arguments(name: str) -> tuple[str, ...]:
@@ -222,16 +223,11 @@ def plain_argument(written: str) -> str | None:
         octal = re.fullmatch("0[0-7]+", number[2])
         value = int(number[2], 8 if octal else 0)
         return str(-value if number[1] == "-" else value)
-    return {"true": "1", "false": "0"}.get(text) or _resolved(text, {})
-
-
-def plain_type(written: str) -> str | None:
-    """Return the NumPy name of a C or CUDA type such as ``unsigned int``, or ``None``."""
-    return _resolved(written, {})
+    return {"true": "1", "false": "0"}.get(text) or plain_type(text)
 
 
 def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> KernelSignature:
-    template = tuple(_template(node) or ())
+    template = tuple(template_parameters(node) or ())
     parameters = syntax.child(declarator, "parameters")
     bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
     known_types = {**types, **{p.name: "" for p in template if p.kind in {"typename", "class"}}}
@@ -266,7 +262,7 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
         )
     written = syntax.child_text(node, "type")
     of_maps, by_value = types.get(written, written) in _TENSOR_MAPS, simple and not pointers
-    type_name = _resolved(written, types) if simple and pointers <= 1 else None
+    type_name = plain_type(written, types) if simple and pointers <= 1 else None
     return Parameter(
         name=syntax.text(declarator),
         written=syntax.text(node),
@@ -279,7 +275,8 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
     )
 
 
-def _resolved(written: str, types: dict[str, str]) -> str | None:
+def plain_type(written: str, types: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """Return the NumPy name of a C or CUDA type such as ``unsigned int``, or ``None``."""
     for _ in range(_MOST_TYPEDEFS):
         if written not in types:
             break
@@ -313,15 +310,13 @@ def _typedefs(root: Node) -> dict[str, str]:
     return meanings
 
 
-def _template(node: Node) -> list[TemplateParameter] | None:
+def template_parameters(node: Node) -> list[TemplateParameter] | None:
+    """Return the parameters of a template; none of a specialisation, ``None`` without one."""
     parent = node.parent
     if parent is None or parent.type != "template_declaration":
         return None
-    parameters = syntax.child(parent, "parameters")
     read = []
-    for parameter in [] if parameters is None else parameters.named_children:
-        if parameter.type == "comment":
-            continue
+    for parameter in syntax.parts(syntax.child(parent, "parameters")):
         default = syntax.child(parameter, "default_type") or syntax.child(
             parameter, "default_value"
         )

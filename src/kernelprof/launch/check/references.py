@@ -86,24 +86,30 @@ def _softmax(case: Case, _x: Array) -> Any:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
+def _gemm(a: str, b: str) -> Callable[..., Any]:
+    """The product of matrices whose axes are stored in this order."""
+
+    def compute(case: Case, _a: Array, _b: Array) -> Any:
+        left, right = case.matrix(0, *a), case.matrix(1, *b)
+        left = left if a == "MK" else left.T
+        return case.scaled(left @ (right if b == "KN" else right.T))
+
+    return compute
+
+
 _ALL: Final = (
-    Builtin(
-        "gemm",
-        "C[M,N] = alpha * A[M,K] @ B[K,N] + beta * C",
-        2,
-        lambda case, _a, _b: case.scaled(case.matrix(0, "M", "K") @ case.matrix(1, "K", "N")),
-    ),
+    Builtin("gemm", "C[M,N] = alpha * A[M,K] @ B[K,N] + beta * C", 2, _gemm("MK", "KN")),
     Builtin(
         "gemm_nt",
         "C[M,N] = alpha * A[M,K] @ B[N,K].T + beta * C: B is stored transposed",
         2,
-        lambda case, _a, _b: case.scaled(case.matrix(0, "M", "K") @ case.matrix(1, "N", "K").T),
+        _gemm("MK", "NK"),
     ),
     Builtin(
         "gemm_tn",
         "C[M,N] = alpha * A[K,M].T @ B[K,N] + beta * C: A is stored transposed",
         2,
-        lambda case, _a, _b: case.scaled(case.matrix(0, "K", "M").T @ case.matrix(1, "K", "N")),
+        _gemm("KM", "KN"),
     ),
     Builtin(
         "gemv",

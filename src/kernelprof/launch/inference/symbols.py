@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
-from kernelprof.launch.signature import plain_type, template_arguments
+from kernelprof.launch.signature import plain_type, template_arguments, template_parameters
 from kernelprof.launch.specification.elements import element_bytes
 
 if TYPE_CHECKING:
@@ -386,9 +386,7 @@ class SourceSymbols:
             listed.append((syntax.text(inner), syntax.text(each)))
             if (default := syntax.child(each, "default_value")) is not None:
                 defaults[syntax.text(inner)] = default
-        parent = node.parent
-        is_template = parent is not None and parent.type == "template_declaration"
-        template = tuple(_template_names(parent)) if is_template else ()
+        template = tuple(each.name for each in template_parameters(node) or ())
         self.functions.setdefault(
             name, FunctionSymbol(name, node, tuple(listed), template, defaults)
         )
@@ -397,12 +395,6 @@ class SourceSymbols:
 def is_device_function(node: Node) -> bool:
     """Whether a definition is of a kernel or a device function."""
     return bool({"__global__", "__device__"} & {syntax.text(word) for word in node.children})
-
-
-def _template_names(node: Node | None) -> Iterator[str]:
-    for parameter in syntax.parts(syntax.child(node, "parameters")):
-        inner = syntax.child(parameter, "name") or innermost(syntax.child(parameter, "declarator"))
-        yield syntax.text(inner or next(iter(parameter.named_children), None))
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def element_name(type_name: str) -> str:
 
 def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
     """Encode the 128 bytes of the ``CUtensorMap`` of an array at an address."""
-    driver = _driver()
+    driver = library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
     swizzle, promotion = layout.swizzle.upper(), layout.l2_promotion.upper()
     filling = "NAN_REQUEST_ZERO_FMA" if layout.fill == "nan" else "NONE"
     kinds = (
@@ -86,15 +86,6 @@ def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
             hint="what it asks for is in the CUDA Driver API, cuTensorMapEncodeTiled",
         )
     return b"".join(int(each).to_bytes(8, "little") for each in encoded.opaque)
-
-
-def _driver() -> Any:
-    return library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
-
-
-def pycuda(module: str) -> Any:
-    """Import a module of PyCUDA, which only machines with a GPU have."""
-    return library(f"pycuda.{module}", "PyCUDA")
 
 
 _HOPPER = (9, 0)
@@ -132,7 +123,7 @@ class CudaDevice:
     """The first visible GPU, with a context of its own."""
 
     def __init__(self) -> None:
-        self.driver: Any = pycuda("driver")
+        self.driver: Any = library("pycuda.driver", "PyCUDA")
         try:
             self.driver.init()
             self.device: Any = self.driver.Device(0)

@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
 from kernelprof.launch import processes
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kernelprof.launch.processes import Interrupts
-    from kernelprof.launch.run.trial import DriverResources
     from kernelprof.launch.specification.spec import LaunchSpec
     from kernelprof.model.manifest import TimingFacts
 
@@ -143,7 +142,8 @@ def _launched(
     now = overrides.specified(source)
     if launch_hashes(source, now) != hashes:
         raise changed_meanwhile(name)
-    at = spec.resolve()
+    at, resources = spec.resolve(), trial.resources
+    known = {} if resources is None else asdict(resources)
     return PreparedKernel(
         target=name,
         command=tuple(command),
@@ -156,7 +156,7 @@ def _launched(
             compile_flags=trial.options,
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
-            resources=None if trial.resources is None else _known_resources(trial.resources),
+            resources={key: each for key, each in known.items() if each is not None} or None,
             compiler_warnings=trial.compiler_warnings,
             inferred=overrides.remarks,
             options=tuple(overrides.command_options()),
@@ -201,10 +201,6 @@ def _trial(
         trial.error["hint"] = hint or None
     trial.raise_error()
     return trial
-
-
-def _known_resources(resources: DriverResources) -> dict[str, Any]:
-    return {name: value for name, value in asdict(resources).items() if value is not None}
 
 
 def _compiler(version: str | None) -> str | None:

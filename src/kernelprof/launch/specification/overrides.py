@@ -71,19 +71,12 @@ class LaunchOverrides:
     def options(self) -> list[str]:
         """Return the child's options for the same sizes, defines and reference."""
         words: list[str] = []
-        for name, size in self.sizes.items():
-            words += ["--size", f"{name}={size}"]
-        for name, value in self.defines.items():
-            words += ["--define", f"{name}={value}"]
+        for option, values in (("--size", self.sizes), ("--define", self.defines)):
+            for name, value in values.items():
+                words += [option, f"{name}={value}"]
         if self.against is not None:
             words += ["--against", str(self.against)]
         return words
-
-    def reference(self, spec: LaunchSpec, source: Path) -> str | None:
-        """Return what replaces the reference: a path as in a specification."""
-        if self.against is None:
-            return None
-        return version_beside(self.against, (spec.path or source).parent)
 
     def specified(self, source: Path) -> LaunchSpec:
         """Return the source's or inferred specification with these changes."""
@@ -113,9 +106,10 @@ class LaunchOverrides:
                     where=str(source),
                     hint="write it without $, `, \\ and control characters",
                 )
-        changed = spec.changed(
-            sizes=self.sizes, defines=self.defines, reference=self.reference(spec, source)
-        )
+        reference = None
+        if self.against is not None:
+            reference = version_beside(self.against, (spec.path or source).parent)
+        changed = spec.changed(sizes=self.sizes, defines=self.defines, reference=reference)
         changed.resolve()
         changed.resolve(changed.check_sizes)
         return changed
