@@ -53,10 +53,11 @@ _LESS: Final = (15, 12), (5, 4)
 WHY_UNEVEN: Final = "no multiples, so that a missing bounds check shows"
 
 
-class _LengthInference:
-    """Infers lengths and fills from what the kernel reaches; ``atoms`` are their values.
+class LengthInference:
+    """Infers array lengths: as far as the kernel accesses them, or as the host allocates them.
 
-    Atoms are ``block__x`` and ``loaded__A`` (see ``reach``).
+    An allocation by sizes that the kernel is not passed may be larger than what it accesses.
+    ``atoms`` are the values of ``block__x`` and ``loaded__A`` (see ``reach``).
     """
 
     def __init__(
@@ -89,12 +90,10 @@ class _LengthInference:
             return None
         return self.launch.allocated_length(name, self.guesses.arrays[name].element.bytes)
 
-    def _resolve(
-        self, accesses: ArrayAccesses, atoms: Mapping[str, SizeExpr] | None = None
-    ) -> SizeExpr | None:
+    def _resolve(self, accesses: ArrayAccesses, **atoms: SizeExpr) -> SizeExpr | None:
         if accesses.unknown:
             return None
-        values = self.atoms | dict(atoms or {})
+        values = self.atoms | atoms
         return largest_extent([each.substitute(values) for each in accesses.extents])
 
     def _offsets(self, name: str) -> dict[str, SizeExpr]:
@@ -137,7 +136,7 @@ class _LengthInference:
             array.fill, array.limit = "permutation", None
             array.why_fill = f"places in {into} that are written once each"
         for other, accesses in targets:
-            own = self._resolve(accesses, {atom: limit})
+            own = self._resolve(accesses, **{atom: limit})
             target = self.guesses.arrays[other]
             if target.length is None and own is not None and not own.has_atoms:
                 target.length, target.why = own, f"{name} holds indices into it{why}"
@@ -177,16 +176,6 @@ class _LengthInference:
         if results:
             return _rows(results[0], atom, targets), ", taken to be as many as there are results"
         return guesses.arrays[name].length, ", taken to be as many as there are indices"
-
-
-def infer_lengths(
-    evidence: LaunchEvidence, atoms: Mapping[str, SizeExpr], guesses: Guesses
-) -> None:
-    """Infer array lengths: as far as the kernel accesses them, or as the host allocates them.
-
-    An allocation by sizes that the kernel is not passed may be larger than what it accesses.
-    """
-    _LengthInference(evidence, atoms, guesses).infer()
 
 
 def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccesses]]) -> SizeExpr:

@@ -389,7 +389,7 @@ def guess(
     infer_shared_bytes(evidence, atoms, guesses)
     infer_radii(node, guesses)
     infer_windows(guesses)
-    extents.infer_lengths(evidence, atoms, guesses)
+    extents.LengthInference(evidence, atoms, guesses).infer()
     extents.infer_fills(reach, guesses)
     own = {
         each.rpartition(".")[2]: guesses.values[each]
