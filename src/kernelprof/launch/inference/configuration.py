@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE
+from kernelprof.launch.inference.evidence import Usage
 from kernelprof.launch.inference.host import TILE_NAME
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
@@ -29,26 +29,6 @@ if TYPE_CHECKING:
 
 
 AXES: Final = "xyz"
-
-
-@dataclass(slots=True)
-class Usage:
-    """What one kernel's body shows; axes are those of ``blockIdx`` and ``threadIdx``."""
-
-    axes: set[str] = field(default_factory=set)
-    axes_of_blocks: set[str] = field(default_factory=set)
-    axes_of_threads: set[str] = field(default_factory=set)
-    shared_by_thread: dict[str, int] = field(default_factory=dict)
-    """Elements of shared memory that ``threadIdx`` alone indexes, by its axis."""
-    dynamic_shared_type: tuple[str, str] | None = None
-    """The name and type of dynamic shared memory, as declared."""
-    strides: dict[str, str] = field(default_factory=dict)
-    """The factor of ``blockIdx``, by axis: ``blockDim.x``, ``TILE``, ``16``."""
-    indices: dict[str, str] = field(default_factory=dict)
-    """Variables that hold a thread's global index, and its axis."""
-    thread_names: dict[str, str] = field(default_factory=dict)
-    """Variables that hold ``threadIdx``, and its axis."""
-    uses_block_dim: bool = False
 
 
 def find_usage(kernel: Node, constants: Mapping[str, int] | None = None) -> Usage:

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.launch.inference.amounts import SizeExpr
-    from kernelprof.launch.inference.configuration import Usage
     from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.inference.reach import Reach
     from kernelprof.launch.inference.symbols import Element
@@ -117,6 +116,26 @@ class Guesses:
     def inputs(self) -> list[str]:
         """The arrays that it only reads."""
         return [each.name for each in self.arrays.values() if not each.output]
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one kernel's body shows; axes are those of ``blockIdx`` and ``threadIdx``."""
+
+    axes: set[str] = field(default_factory=set)
+    axes_of_blocks: set[str] = field(default_factory=set)
+    axes_of_threads: set[str] = field(default_factory=set)
+    shared_by_thread: dict[str, int] = field(default_factory=dict)
+    """Elements of shared memory that ``threadIdx`` alone indexes, by its axis."""
+    dynamic_shared_type: tuple[str, str] | None = None
+    """The name and type of dynamic shared memory, as declared."""
+    strides: dict[str, str] = field(default_factory=dict)
+    """The factor of ``blockIdx``, by axis: ``blockDim.x``, ``TILE``, ``16``."""
+    indices: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a thread's global index, and its axis."""
+    thread_names: dict[str, str] = field(default_factory=dict)
+    """Variables that hold ``threadIdx``, and its axis."""
+    uses_block_dim: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.launch.inference.amounts import SizeExpr
-    from kernelprof.launch.inference.configuration import Usage
-    from kernelprof.launch.inference.evidence import Guesses
+    from kernelprof.launch.inference.evidence import Guesses, Usage
     from kernelprof.launch.signature import KernelSignature
 
 

@@ -70,8 +70,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kernelprof.launch.inference.amounts import SizeExpr
-    from kernelprof.launch.inference.configuration import Usage
-    from kernelprof.launch.inference.evidence import GuessedMember
+    from kernelprof.launch.inference.evidence import GuessedMember, Usage
     from kernelprof.launch.inference.host import HostLaunch
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import SpecBlock
