@@ -24,17 +24,12 @@ HEAD = """\
 // block = [128]
 // grid = [2]
 // reference = "{reference}"
+// arguments = [
+//   {{ name = "x", type = "float32", shape = ["n"] }},
+//   {{ name = "y", type = "float32", shape = ["n"], output = true }},
+// ]
 // [sizes]
 // n = 256
-// [[arguments]]
-// name = "x"
-// type = "float32"
-// shape = ["n"]
-// [[arguments]]
-// name = "y"
-// type = "float32"
-// shape = ["n"]
-// output = true
 // [compile]
 // flags = [{flags}]
 // ///

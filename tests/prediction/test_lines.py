@@ -25,25 +25,13 @@ HEAD = """\
 // block = [128]
 // grid = ["ceil_div(N, 128)"]
 // reference = "scale"
-//
+// arguments = [
+//   { name = "x", type = "float32", shape = ["N"] },
+//   { name = "y", type = "float32", shape = ["N"], output = true },
+//   { name = "a", type = "float32", value = 3.0 },
+// ]
 // [sizes]
 // N = 4096
-//
-// [[arguments]]
-// name = "x"
-// type = "float32"
-// shape = ["N"]
-//
-// [[arguments]]
-// name = "y"
-// type = "float32"
-// shape = ["N"]
-// output = true
-//
-// [[arguments]]
-// name = "a"
-// type = "float32"
-// value = 3.0
 // ///
 """
 FIRST = HEAD.count("\n") + 1

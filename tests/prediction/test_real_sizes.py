@@ -21,33 +21,16 @@ SOURCE = """\
 // block = [128]
 // grid = ["ceil_div(N, 128)"]
 // reference = "scale"
-//
+// arguments = [
+//   { name = "x", type = "float32", shape = ["N"] },
+//   { name = "y", type = "float32", shape = ["N"], output = true },
+//   { name = "a", type = "float32", value = 3.0 },
+//   { name = "n", type = "int32", value = "N" },
+// ]
 // [sizes]
 // N = 1048576
-//
 // [check]
 // sizes = { N = 4000 }
-//
-// [[arguments]]
-// name = "x"
-// type = "float32"
-// shape = ["N"]
-//
-// [[arguments]]
-// name = "y"
-// type = "float32"
-// shape = ["N"]
-// output = true
-//
-// [[arguments]]
-// name = "a"
-// type = "float32"
-// value = 3.0
-//
-// [[arguments]]
-// name = "n"
-// type = "int32"
-// value = "N"
 // ///
 extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

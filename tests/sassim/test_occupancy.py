@@ -25,17 +25,15 @@ SOURCE = """\
 // block = [128]
 // grid = [2]
 // reference = "none"
+// arguments = [
+//   { name = "y", type = "float32", shape = [256], output = true },
+// ]
 // [sizes]
 // n = 70000
 // [check]
 // sizes = { n = 128 }
 // [launch]
 // shared_bytes = "4 * n"
-// [[arguments]]
-// name = "y"
-// type = "float32"
-// shape = [256]
-// output = true
 // ///
 extern "C" __global__ void f(float* y) {
     extern __shared__ float room[];

@@ -24,17 +24,10 @@ SOURCE = """\
 // block = [{threads}]
 // grid = [132]
 // reference = "none"
-//
-// [[arguments]]
-// name = "x"
-// type = "float32"
-// shape = [{elements}]
-//
-// [[arguments]]
-// name = "sums"
-// type = "float32"
-// shape = [{elements}]
-// output = true
+// arguments = [
+//   {{ name = "x", type = "float32", shape = [{elements}] }},
+//   {{ name = "sums", type = "float32", shape = [{elements}], output = true }},
+// ]
 // ///
 extern "C" __global__ void chain(const float *x, float *sums) {{
     const int mine = blockIdx.x * blockDim.x + threadIdx.x;
