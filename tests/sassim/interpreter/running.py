@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tests.support.few import few
 
-from kernelprof.launch.build.cubin import pack_parameters
 from sassim.interpreter.interpreter import Interpreter
-from sassim.interpreter.launch import bound
-from sassim.interpreter.memory import GlobalMemory
 from sassim.sanitizer.watchdog import Watchdog
 from sassim.sass.elf import read_parameters
 from sassim.sass.program import program
+from sassim.simulator import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,30 +53,14 @@ class Code:
         counters: Observer | None = None,
     ) -> list[Array]:
         """Run a kernel; arrays are copied into global memory, and given back as they are then."""
-        memory = GlobalMemory()
-        values, buffers = [], []
-        for n, each in enumerate(arguments):
-            if isinstance(each, np.ndarray):
-                content = np.ascontiguousarray(each)
-                buffer = memory.allocate(f"argument {n}", each.nbytes, lambda x=content: x.copy())
-                buffers.append((buffer, each))
-                values.append(buffer.base.to_bytes(8, "little"))
-            else:
-                values.append(each.tobytes())
-        launch = bound(
-            self.program(entry),
-            arch=self.arch,
-            grid=grid,
-            block=block,
-            dynamic_shared_bytes=shared,
-            memory=memory,
-            parameters=pack_parameters(values, read_parameters(self.cubin, entry)),
-        )
+        kernel = Kernel(self.program(entry), self.arch, read_parameters(self.cubin, entry))
+        simulation = kernel.launch(*arguments, grid=grid, block=block, dynamic_shared_bytes=shared)
+        launch, arrays = simulation._bind()
         for numbers in launch.batches(64):
             Interpreter(launch, numbers, counters or Watchdog()).run()
         return [
-            buffer.data[: buffer.size].view(each.dtype).reshape(each.shape)
-            for buffer, each in buffers
+            buffer.data[: buffer.size].view(array.dtype).reshape(array.shape)
+            for buffer, array in arrays
         ]
 
 
