@@ -20,22 +20,22 @@ LINE_SECTORS: Final = 4
 """Sectors of a line of 128 bytes: a line that is there has those of them that were asked for."""
 
 
-def hits(sectors: Array, lines: float) -> Array:
+def find_hits(sectors: Array, lines: float) -> Array:
     """Which uses of a stream of sectors a cache of so many lines serves."""
     if len(sectors) == 0:
         return np.zeros(0, np.bool_)
-    memory = _remembered(sectors // LINE_SECTORS, lines)
-    before = _last_use(sectors)
+    memory = _find_window(sectors // LINE_SECTORS, lines)
+    before = _find_previous_uses(sectors)
     served: Array = (before >= 0) & (np.arange(len(sectors)) - before <= memory)
     return served
 
 
-def first_uses(sectors: Array) -> Array:
+def find_first_uses(sectors: Array) -> Array:
     """Which uses of a stream are the first of their sector."""
-    return _last_use(sectors) < 0
+    return _find_previous_uses(sectors) < 0
 
 
-def _last_use(values: Array) -> Array:
+def _find_previous_uses(values: Array) -> Array:
     """For each use where in the stream the one before it is; -1 for the first."""
     order = np.argsort(values, kind="stable")
     same = values[order][1:] == values[order][:-1]
@@ -44,10 +44,10 @@ def _last_use(values: Array) -> Array:
     return last
 
 
-def _remembered(lines: Array, room: float) -> int:
+def _find_window(lines: Array, room: float) -> int:
     """The longest window whose average footprint is at most the room."""
     count = len(lines)
-    before = _last_use(lines)
+    before = _find_previous_uses(lines)
     places = np.arange(count)
     _, first = np.unique(lines, return_index=True)
     if len(first) <= room:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.cache_reuse import LINE_SECTORS, first_uses, hits
+from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
 from sassim.counters.transactions import SECTOR
 
 if TYPE_CHECKING:
@@ -105,10 +105,12 @@ class CacheMisses:
         return MissShares(share, waits, 0.0 if each.space == "local" else self.far)
 
 
-def misses(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> CacheMisses:
+def estimate_misses(
+    counters: LaunchCounters, gpu: GpuModel, residency: GridResidency
+) -> CacheMisses:
     """What caches do for a launch on a device."""
-    shares, unsure = _l1(counters, residency)
-    local = _local(counters, residency)
+    shares, unsure = _estimate_l1(counters, residency)
+    local = _local_miss_share(counters, residency)
     loaded, stored, atomics = NOTHING, NOTHING, NOTHING
     warps_at_atomics = 0.0
     for each in counters.block_counters.accesses.values():
@@ -130,8 +132,8 @@ def misses(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) ->
                 _ATOMIC_SECTORS
             )
             warps_at_atomics += counters.total(each.counts["requests"]).value
-    read, written = _device_memory(counters, gpu, residency, loaded, stored)
-    hottest = _hottest(counters)
+    read, written = _estimate_dram_sectors(counters, gpu, residency, loaded, stored)
+    hottest = _estimate_hottest_sector(counters)
     return CacheMisses(
         by_instruction=shares,
         local=local,
@@ -151,7 +153,9 @@ _UNSURE: Final = 0.5
 the same share one request, and warps do not go in step."""
 
 
-def _l1(counters: LaunchCounters, residency: GridResidency) -> tuple[dict[int, float], float]:
+def _estimate_l1(
+    counters: LaunchCounters, residency: GridResidency
+) -> tuple[dict[int, float], float]:
     """For each load the share of its sectors that misses L1, and how sure that is."""
     block_counters = counters.block_counters
     sectors, addresses = block_counters.stream.sectors, block_counters.stream.instructions
@@ -159,9 +163,9 @@ def _l1(counters: LaunchCounters, residency: GridResidency) -> tuple[dict[int, f
         return {}, 1.0
     recorded = len(block_counters.recorded)
     room = residency.l1_bytes / _LINE * recorded / residency.blocks
-    served = hits(sectors, room)
+    served = find_hits(sectors, room)
     missed = np.where(served, 0.0, 1.0)
-    missed[first_uses(sectors)] = _first_uses_that_miss(counters, sectors, residency)
+    missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
     shares = {}
     for each in block_counters.accesses.values():
         if each.space != "global" or each.kind not in ("load", "copy"):
@@ -174,9 +178,7 @@ def _l1(counters: LaunchCounters, residency: GridResidency) -> tuple[dict[int, f
     return shares, _UNSURE
 
 
-def _first_uses_that_miss(
-    counters: LaunchCounters, sectors: Array, residency: GridResidency
-) -> float:
+def _cold_miss_share(counters: LaunchCounters, sectors: Array, residency: GridResidency) -> float:
     """Share of the first uses in the recorded blocks that miss on an SM that ran others before.
 
     What many blocks read (a table, weights) is there since the first of them, if it fits.
@@ -187,10 +189,10 @@ def _first_uses_that_miss(
     if not fits:
         return 1.0
     again = max(1.0, residency.blocks_of_sm / recorded)
-    return 1.0 - _shared_by_blocks(counters) * (1.0 - 1.0 / again)
+    return 1.0 - _share_of_common_sectors(counters) * (1.0 - 1.0 / again)
 
 
-def _shared_by_blocks(counters: LaunchCounters) -> float:
+def _share_of_common_sectors(counters: LaunchCounters) -> float:
     """Share of the sectors that are read which more than one block reads."""
     run = len(counters.sample.blocks)
     if run < 2:
@@ -201,25 +203,23 @@ def _shared_by_blocks(counters: LaunchCounters) -> float:
     return min(1.0, max(0.0, apart - once) / max(once, 1))
 
 
-def _local(counters: LaunchCounters, residency: GridResidency) -> float:
-    """Share of local memory's loads that misses L1."""
+def _local_miss_share(counters: LaunchCounters, residency: GridResidency) -> float:
     threads = math.prod(counters.launch.block) * residency.blocks
     held = threads * counters.launch.local_bytes
     return _SMALL_LOCAL if held <= residency.l1_bytes else 1.0 - residency.l1_bytes / held / 2
 
 
-def _device_memory(
+def _estimate_dram_sectors(
     counters: LaunchCounters,
     gpu: GpuModel,
     residency: GridResidency,
     loaded: SectorEstimate,
     stored: SectorEstimate,
 ) -> tuple[SectorEstimate, SectorEstimate]:
-    """Sectors that device memory reads and writes."""
     reads, writes = NOTHING, NOTHING
     for each in counters.block_counters.footprints.touched().values():
-        reads += grown(counters, each.read, each.sectors)
-        writes += grown(counters, each.written, each.sectors)
+        reads += extrapolate_sectors(counters, each.read, each.sectors)
+        writes += extrapolate_sectors(counters, each.written, each.sectors)
     all_bytes = (reads.value + writes.value) * SECTOR
     high = max(reads.high, reads.value)
     value = reads.value
@@ -227,7 +227,7 @@ def _device_memory(
     held = gpu.l2_bytes / 2
     if all_bytes > held:
         high = max(high, loaded.high)
-        again = value * _read_again(counters, gpu, residency)
+        again = value * _count_rereads(counters, gpu, residency)
         # What other blocks read before is gone, unless they run side by side.
         gone = max(0.0, 1.0 - held / (value * SECTOR)) * _READ_APART if value else 0.0
         value = min(max(value, again, value + (loaded.value - value) * gone), high)
@@ -240,7 +240,7 @@ def _device_memory(
     )
 
 
-def _read_again(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> float:
+def _count_rereads(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> float:
     """How often a block reads the same from device memory, because L2 held it too short."""
     stream = counters.block_counters.stream
     sectors = stream.sectors
@@ -248,12 +248,14 @@ def _read_again(counters: LaunchCounters, gpu: GpuModel, residency: GridResidenc
         return 1.0
     on_gpu = min(residency.grid, residency.blocks * gpu.sms)
     lines = gpu.l2_bytes / 2 / _LINE * len(counters.block_counters.recorded) / on_gpu
-    served = hits(sectors, lines)
-    distinct = int(first_uses(sectors).sum())
+    served = find_hits(sectors, lines)
+    distinct = int(find_first_uses(sectors).sum())
     return max(1.0, float((~served).sum()) / max(distinct, 1))
 
 
-def grown(counters: LaunchCounters, touched: tuple[int, int], most: int) -> SectorEstimate:
+def extrapolate_sectors(
+    counters: LaunchCounters, touched: tuple[int, int], most: int
+) -> SectorEstimate:
     """Sectors of an array that the whole grid touches, from those of half the sample and of all.
 
     They grow with the blocks as they did from the half to all, up to the whole array.
@@ -270,7 +272,7 @@ def grown(counters: LaunchCounters, touched: tuple[int, int], most: int) -> Sect
     return SectorEstimate(min(all_apart, whole * (every / run) ** power), whole, all_apart)
 
 
-def _hottest(counters: LaunchCounters) -> SectorEstimate:
+def _estimate_hottest_sector(counters: LaunchCounters) -> SectorEstimate:
     """Turns that the sector takes that is hottest with atomics."""
     run = len(counters.sample.blocks)
     times = math.prod(counters.launch.grid) / run

@@ -42,9 +42,9 @@ def disassemble(cubin: bytes, nvdisasm: Path, meanwhile: Callable[[], object] | 
             ):
                 _wait(process, meanwhile)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise _failure(nvdisasm, str(error)) from error
+            raise _disassembler_error(nvdisasm, str(error)) from error
         if process.returncode != 0:
-            raise _failure(nvdisasm, errors_file.read_text("utf-8", "replace").strip())
+            raise _disassembler_error(nvdisasm, errors_file.read_text("utf-8", "replace").strip())
         return listing.read_text("utf-8", "replace")
 
 
@@ -59,7 +59,7 @@ def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] | No
         raise
 
 
-def _failure(nvdisasm: Path, why: str) -> DisassemblerError:
+def _disassembler_error(nvdisasm: Path, why: str) -> DisassemblerError:
     return DisassemblerError(
         f"nvdisasm cannot take the compiled kernel apart: {why}",
         where=str(nvdisasm),

@@ -180,7 +180,7 @@ class DeadlockError(FaultError):
     tool = "synccheck"
 
     def __init__(self, waiting: Sequence[BlockedThreads], ended: int) -> None:
-        parts = [f"{each.threads} wait {each.kind}{_line(each.first)}" for each in waiting]
+        parts = [f"{each.threads} wait {each.kind}{_format_line(each.first)}" for each in waiting]
         if ended:
             parts.append(f"{ended} have ended")
         super().__init__(f"threads wait for others that never come: {', '.join(parts)}")
@@ -198,6 +198,6 @@ class WatchdogError(FaultError):
         self.happened(at.instruction, [at.place])
 
 
-def _line(at: FaultLocation) -> str:
+def _format_line(at: FaultLocation) -> str:
     line = at.instruction.line
     return "" if line is None else f" (line {line.number})"

@@ -48,7 +48,9 @@ class Occupancy:
         return 100.0 * self.resident * self.warps_of_block / self.most_warps
 
 
-def occupancy(room: SmLimits, *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
+def compute_occupancy(
+    room: SmLimits, *, threads: int, registers: int, shared_bytes: int
+) -> Occupancy:
     """The blocks that fit, of so many threads; ``shared_bytes`` with what the system takes."""
     warps = -(-threads // WARP_SIZE)
     of_warp = -(-registers * WARP_SIZE // _REGISTER_UNIT) * _REGISTER_UNIT

@@ -125,9 +125,9 @@ def compute_pipe_cycles(counters: LaunchCounters, gpu: GpuModel, misses: CacheMi
     every = {name: counters.total(each).value for name, each in pipes.items()}
     # Either half of the FP32 pipe takes what the other has no room for.
     every["fmaheavy"] = max(every.get("fmaheavy", 0.0), every.get("fma", 0.0))
-    shared, atomics, others, requests = _wavefronts(counters)
+    shared, atomics, others, requests = _sum_wavefronts(counters)
     words = counters.accesses("addresses", lambda each: each.space == "constant")
-    whole, in_part = _stored(counters)
+    whole, in_part = _sum_stored_sectors(counters)
     return PipeCycles(
         issue=counters.total(counters.instructions()).value / SCHEDULERS,
         pipes=every,
@@ -141,13 +141,13 @@ def compute_pipe_cycles(counters: LaunchCounters, gpu: GpuModel, misses: CacheMi
             misses.loaded.scaled(_LINK_BACK),
             key=lambda each: each.value,
         ),
-        l2=_l2(misses, whole, in_part),
+        l2=_compute_l2_cycles(misses, whole, in_part),
         dram=(misses.read + misses.written).scaled(SECTOR),
         threads={name: counters.total(threads[name]).value for name in FLOATING.values()},
     )
 
 
-def _l2(
+def _compute_l2_cycles(
     misses: CacheMisses, whole: SectorEstimate, in_part: SectorEstimate
 ) -> dict[str, SectorEstimate]:
     """Cycles of each stage of L2, of all slices together."""
@@ -161,7 +161,7 @@ def _l2(
     }
 
 
-def _wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Array]:
+def _sum_wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Array]:
     """By warp: wavefronts of shared memory, those of its atomics, all others, and requests to L1.
 
     Copies to shared memory pass by the data stage.
@@ -187,7 +187,7 @@ def _wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Array]:
     return shared, atomics, others, requests
 
 
-def _stored(counters: LaunchCounters) -> tuple[SectorEstimate, SectorEstimate]:
+def _sum_stored_sectors(counters: LaunchCounters) -> tuple[SectorEstimate, SectorEstimate]:
     """Sectors that are stored whole, and those of which a part is."""
     whole, in_part = NOTHING, NOTHING
     for each in counters.block_counters.accesses.values():
@@ -195,14 +195,14 @@ def _stored(counters: LaunchCounters) -> tuple[SectorEstimate, SectorEstimate]:
             continue
         total = counters.total(each.counts["sectors"])
         amount = SectorEstimate(total.value, total.low, total.high)
-        if _is_in_part(each):
+        if _is_partial_store(each):
             in_part += amount
         else:
             whole += amount
     return whole, in_part
 
 
-def _is_in_part(each: AccessCounters) -> bool:
+def _is_partial_store(each: AccessCounters) -> bool:
     """Whether a store leaves much of its sectors as it was; local memory is written whole."""
     if each.space == "local":
         return False

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from sassim.counters.launch_counters import count
+from sassim.counters.launch_counters import count_launch
 from sassim.disassembler import disassemble
 from sassim.errors import ArgumentError, CubinError, DisassemblerError
 from sassim.faults import FaultError
 from sassim.interpreter.context import ObserverGroup
 from sassim.interpreter.interpreter import Interpreter
 from sassim.interpreter.lanes import LANES
-from sassim.interpreter.launch import bound
+from sassim.interpreter.launch import bind_launch
 from sassim.interpreter.memory import GlobalMemory
 from sassim.loops.backward_slice import slice_program
 from sassim.sanitizer.async_copies import AsyncCopyCheck
@@ -29,7 +29,7 @@ from sassim.sanitizer.shadow_memory import ShadowMemory
 from sassim.sanitizer.synccheck import Synccheck
 from sassim.sanitizer.watchdog import Watchdog
 from sassim.sass.elf import list_kernels, read_architecture, read_parameters
-from sassim.sass.program import program
+from sassim.sass.program import load_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def load_cubin(
         raise CubinError(f"{problem}; the cubin has {', '.join(names) or 'none'}")
     listing = disassemble(data, Path(nvdisasm) if nvdisasm else find_nvdisasm())
     return Kernel(
-        program(data, listing, kernel), read_architecture(data), read_parameters(data, kernel)
+        load_program(data, listing, kernel), read_architecture(data), read_parameters(data, kernel)
     )
 
 
@@ -170,7 +170,7 @@ class Simulation:
     def counters(self) -> LaunchCounters:
         """Counters of the whole grid, from as many of its blocks as tell them; no array changes."""
         launch, _ = self._bind()
-        return count(launch, slice_program(launch.program), seconds=_SECONDS)
+        return count_launch(launch, slice_program(launch.program), seconds=_SECONDS)
 
     def _bind(self) -> tuple[KernelLaunch, list[tuple[Any, Array]]]:
         """Return a launch with memory of its own, and its arrays with what they were made of."""
@@ -187,7 +187,7 @@ class Simulation:
             else:
                 value = _encode(argument, slot)
             parameters[slot.offset : slot.offset + slot.size] = value
-        launch = bound(
+        launch = bind_launch(
             self.kernel.program,
             arch=self.kernel.arch,
             grid=self.grid,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sassim.sass.cubin import CubinImage, KernelResources
-from sassim.sass.listing import functions
+from sassim.sass.listing import parse_functions
 from sassim.sass.program import Program
 
 IMAGE = CubinImage(KernelResources(16, 0, 0), 0x210, {}, (), ())
@@ -19,7 +19,7 @@ def program(*lines: str) -> Program:
             continue
         text.append(f"        /*{address:04x}*/ {line} ;")
         address += 16
-    found = functions("\n".join(text))
+    found = parse_functions("\n".join(text))
     return Program("kernel", tuple(found.values()), IMAGE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sassim.cache_reuse import LINE_SECTORS, first_uses, hits
+from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
 
 LINES = 64
 TURNS = 8
@@ -17,19 +17,19 @@ def cyclic() -> np.ndarray:
 
 def test_what_fits_is_missed_once() -> None:
     stream = cyclic()
-    assert first_uses(stream).sum() == LINES
-    assert (hits(stream, LINES) == ~first_uses(stream)).all()
+    assert find_first_uses(stream).sum() == LINES
+    assert (find_hits(stream, LINES) == ~find_first_uses(stream)).all()
 
 
 def test_what_goes_round_and_does_not_fit_is_missed_every_time() -> None:
-    assert not hits(cyclic(), LINES / 2).any()
+    assert not find_hits(cyclic(), LINES / 2).any()
 
 
 def test_what_is_used_at_once_again_is_there_in_any_cache() -> None:
     stream = np.repeat(np.arange(1000) * LINE_SECTORS, 2)
-    assert hits(stream, 4)[1::2].all()
-    assert not hits(stream, 4)[::2].any()
+    assert find_hits(stream, 4)[1::2].all()
+    assert not find_hits(stream, 4)[::2].any()
 
 
 def test_nothing_comes_of_nothing() -> None:
-    assert hits(np.empty(0, np.int64), 4).size == 0
+    assert find_hits(np.empty(0, np.int64), 4).size == 0

@@ -25,7 +25,7 @@ from sassim.opcodes import (
     opcodes_with_flow,
     select_opcodes,
 )
-from sassim.timing.pipes import latencies, pipes
+from sassim.timing.pipes import load_latencies, load_pipes
 
 SOURCES = Path(sassim.__file__).parents[1]
 
@@ -105,9 +105,9 @@ def test_stores_that_need_not_be_executed_to_count() -> None:
 
 def test_rows_and_the_modules_that_they_are_about_fit() -> None:
     assert {*operations(), *endings()} <= set(OPCODES)
-    assert {name for row in OPCODES.values() for name in row.pipes} == set(pipes())
-    assert {row.latency for row in OPCODES.values()} - {""} <= set(latencies())
-    assert all(hasattr(GpuModel, pipe.lanes_of) for pipe in pipes().values() if pipe.lanes_of)
+    assert {name for row in OPCODES.values() for name in row.pipes} == set(load_pipes())
+    assert {row.latency for row in OPCODES.values()} - {""} <= set(load_latencies())
+    assert all(hasattr(GpuModel, pipe.lanes_of) for pipe in load_pipes().values() if pipe.lanes_of)
     lines = (SOURCES / "sassim" / "data" / "opcodes.txt").read_text("utf-8").splitlines()
     rows = [each for each in lines if not each.startswith("#")][1:]
     assert len(rows) == len(OPCODES)

@@ -19,7 +19,7 @@ from kernelprof.launch.specification.spec import (
     ResolvedStructure,
     ResolvedTensorMap,
 )
-from sassim.interpreter.launch import KernelLaunch, bound
+from sassim.interpreter.launch import KernelLaunch, bind_launch
 from sassim.interpreter.memory import GlobalMemory
 from sassim.interpreter.unsupported import refuse_tensor_memory
 from sassim.occupancy import capability_of, static_shared_bytes, system_shared_bytes
@@ -85,7 +85,7 @@ def bind(
         content = partial(fill, array, folder, resolved.sizes)
         buffers[name] = memory.allocate(name, bytes_of(array), content)
     values = [_value(each, buffers, where) for each in resolved.parameters]
-    launch = bound(
+    launch = bind_launch(
         program,
         arch=built.arch,
         grid=resolved.grid,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY, architecture
 from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
-from sassim.caches import CacheMisses, misses
+from sassim.caches import CacheMisses, estimate_misses
 from sassim.counters.transactions import SECTOR
 from sassim.gpu import GpuModel
 from sassim.interpreter.def_use import changes_phases
 from sassim.pipe_cycles import PipeCycles, compute_pipe_cycles
 from sassim.residency import GridResidency, compute_residency
-from sassim.timing.elapsed import ATOMIC_CYCLES, ElapsedCycles, elapsed
+from sassim.timing.elapsed import ATOMIC_CYCLES, ElapsedCycles, estimate_elapsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -185,13 +185,13 @@ def estimate(
         block_bytes=shared_bytes,
         threads=math.prod(launch.block),
     )
-    missed = misses(counters, gpu, placed)
+    missed = estimate_misses(counters, gpu, placed)
     return Estimate(
         gpu=gpu,
         residency=placed,
         misses=missed,
         pipe_cycles=compute_pipe_cycles(counters, gpu, missed),
-        elapsed=elapsed(counters, cubin, gpu, placed, missed),
+        elapsed=estimate_elapsed(counters, cubin, gpu, placed, missed),
     )
 
 

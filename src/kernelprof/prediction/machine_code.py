@@ -13,7 +13,7 @@ from kernelprof.prediction.compiler import DeviceCompiler
 from kernelprof.prediction.toolchain import HOW_TO_GET, find_toolchain
 from sassim.disassembler import disassemble
 from sassim.errors import DisassemblerError
-from sassim.sass.program import program
+from sassim.sass.program import load_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,5 +92,5 @@ def machine_code(
         hint = f"install a newer one: {HOW_TO_GET} --upgrade"
         raise MissingToolError(error.what, where=error.where, hint=hint) from error
     listing = compiler.real_names(text)
-    code = program(built.cubin, listing, built.entry)
+    code = load_program(built.cubin, listing, built.entry)
     return MachineCode(built, code, f"NVRTC {tools.compiler_version}")

@@ -18,7 +18,7 @@ from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.prediction.estimates import TIMES, estimate
 from sassim.counters.counters import BULK
 from sassim.counters.launch_counters import Total
-from sassim.occupancy import capability_of, occupancy, shared_bytes
+from sassim.occupancy import capability_of, compute_occupancy, shared_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -205,7 +205,7 @@ def _occupancy(
     sm = architecture(capability)
     if sm is None or sm.residency is None:
         return None
-    return occupancy(
+    return compute_occupancy(
         sm.residency,
         threads=math.prod(resolved.block),
         registers=resources.registers,

@@ -16,7 +16,7 @@ from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.lines import SourcePaths, by_line
 from kernelprof.prediction.metrics import capture_of
 from kernelprof.prediction.worker_process import WorkerProcess
-from sassim.counters.launch_counters import count
+from sassim.counters.launch_counters import count_launch
 from sassim.errors import SassimError
 from sassim.interpreter.context import NotKnownError
 from sassim.loops.backward_slice import slice_program
@@ -100,7 +100,7 @@ def _count_launch(
     with _explain_errors(compiled):
         bound = bind(code, built, spec.resolve(), folder, str(source))
         with translate_faults(bound, source, spec.kernel):
-            counters = count(
+            counters = count_launch(
                 bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile
             )
         progress(f"{source.name}: working out how long it takes")

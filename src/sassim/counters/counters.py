@@ -12,13 +12,13 @@ from sassim.counters.sector_stream import Stream
 from sassim.counters.trace import ExecutionTrace
 from sassim.counters.transactions import (
     SECTOR,
-    atomic_wavefronts,
-    distinct_lines,
-    ideal_sectors,
-    most_alike,
-    passes,
-    sectors,
-    shared_wavefronts,
+    count_atomic_wavefronts,
+    count_ideal_sectors,
+    count_lines,
+    count_most_alike,
+    count_passes,
+    count_sectors,
+    count_shared_wavefronts,
 )
 from sassim.interpreter.context import Observer
 from sassim.interpreter.lanes import LANES
@@ -141,7 +141,9 @@ class BlockCounters(Observer):
         """Constant memory is read at offsets that may differ between lanes."""
         counters = self._counters_of(i, "constant", "load", 4)
         self._count(counters, c, "requests", _has_active_lanes(active))
-        different = most_different(np.broadcast_to(offsets, (c.warps, offsets.shape[1])), active)
+        different = count_different_words(
+            np.broadcast_to(offsets, (c.warps, offsets.shape[1])), active
+        )
         self._count(counters, c, "addresses", different)
 
     def on_access(self, access: Access) -> None:
@@ -158,7 +160,7 @@ class BlockCounters(Observer):
         if space == "shared":
             self._count_shared(counters, access, addresses)
         elif space == "local":
-            sector_counts = _local_sectors(addresses, active, access.size, c.warps)
+            sector_counts = _count_local_sectors(addresses, active, access.size, c.warps)
             self._count(counters, c, "sectors", sector_counts)
         else:
             self._count_global(counters, access, addresses)
@@ -167,13 +169,15 @@ class BlockCounters(Observer):
         c, kind = access.context, access.kind
         if kind in ("atomic", "count", "compare"):
             lanes = access.lanes
-            same = most_alike(np.broadcast_to(addresses, lanes.shape), lanes)
+            same = count_most_alike(np.broadcast_to(addresses, lanes.shape), lanes)
             self._count(counters, c, "alike", same)
         if kind in ("atomic", "compare"):
             lanes = access.lanes
-            wavefronts, ideal = atomic_wavefronts(np.broadcast_to(addresses, lanes.shape), lanes)
+            wavefronts, ideal = count_atomic_wavefronts(
+                np.broadcast_to(addresses, lanes.shape), lanes
+            )
         else:
-            wavefronts, ideal = shared_wavefronts(addresses, access.active, access.size)
+            wavefronts, ideal = count_shared_wavefronts(addresses, access.active, access.size)
         self._count(counters, c, "wavefronts", wavefronts)
         self._count(counters, c, "ideal", ideal)
 
@@ -181,20 +185,20 @@ class BlockCounters(Observer):
         c, active, size = access.context, access.active, access.size
         # Most accesses are counted without being executed, which would check them.
         self._memory.check(addresses, active, size)
-        self._count(counters, c, "sectors", sectors(addresses, active))
-        self._count(counters, c, "ideal", ideal_sectors(addresses, active, size))
-        self._count(counters, c, "lines", distinct_lines(addresses, active))
-        self._count(counters, c, "passes", passes(addresses, active, size))
+        self._count(counters, c, "sectors", count_sectors(addresses, active))
+        self._count(counters, c, "ideal", count_ideal_sectors(addresses, active, size))
+        self._count(counters, c, "lines", count_lines(addresses, active))
+        self._count(counters, c, "passes", count_passes(addresses, active, size))
         if not self.trying:
             self.stream.add(c, access.instruction, addresses, active)
-            for written in _touches(access.kind):
+            for written in _accesses_write(access.kind):
                 self.footprints.add(addresses, active, c.rows, written=written)
         if access.kind in _ATOMICS:
             lanes = access.lanes
             by_lane = np.broadcast_to(addresses, lanes.shape)
             if not self.trying:
                 self.footprints.contend(by_lane, lanes, c.rows)
-            self._count(counters, c, "alike", most_alike(by_lane, lanes))
+            self._count(counters, c, "alike", count_most_alike(by_lane, lanes))
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Count sectors of device memory; a copy in bulk is no access of threads."""
@@ -234,7 +238,7 @@ class BlockCounters(Observer):
         for each, stride in moved:
             if each.space != "global":
                 continue
-            for written in _touches(each.kind):
+            for written in _accesses_write(each.kind):
                 self.footprints.stretch(
                     each.addresses, each.active, each.rows, stride, further, written=written
                 )
@@ -254,23 +258,23 @@ class BlockCounters(Observer):
         return sums
 
 
-def most_different(offsets: Array, active: Array | None) -> Array:
+def count_different_words(offsets: Array, active: Array | None) -> Array:
     """How many different words the lanes of each warp read."""
-    return sectors((offsets.astype(np.int64) >> 2) << 5, active)
+    return count_sectors((offsets.astype(np.int64) >> 2) << 5, active)
 
 
-def _local_sectors(addresses: Array, active: Array | None, size: int, warps: int) -> Array:
+def _count_local_sectors(addresses: Array, active: Array | None, size: int, warps: int) -> Array:
     """Return sectors: local memory is interleaved by word, 8 lanes at one offset share a sector."""
     lanes = np.arange(LANES)[None, :] >> 3
     words = max(1, size // 4)
     total: Array = np.zeros(warps, np.int64)
     for word in range(words):
         where = ((addresses >> 2) + word) * 4 + lanes
-        total = total + sectors(np.broadcast_to(where << 5, (warps, LANES)), active)
+        total = total + count_sectors(np.broadcast_to(where << 5, (warps, LANES)), active)
     return total
 
 
-def _touches(kind: str) -> tuple[bool, ...]:
+def _accesses_write(kind: str) -> tuple[bool, ...]:
     """Whether an access of a kind writes; both where it reads as well."""
     if kind in _ATOMICS:
         return True, False

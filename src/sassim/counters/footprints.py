@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from sassim.counters.transactions import SECTOR, contention
+from sassim.counters.transactions import SECTOR, find_contention
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ class Footprints:
         """Count atomics: a sector serializes the threads at one address."""
         second = self._second if rows is None else self._second[rows]
         for half in range(HALVES):
-            sectors, serialized = contention(addresses, active & (second == half))
+            sectors, serialized = find_contention(addresses, active & (second == half))
             for number in np.unique(np.searchsorted(self._bases, sectors << 5, "right") - 1):
                 if number < 0:
                     continue
@@ -138,7 +138,7 @@ class Footprints:
         parts = [addresses >> 5, stride, 1 << second]
         columns = [np.broadcast_to(each, shape) for each in parts]
         flat = [each.reshape(-1) if active is None else each[active] for each in columns]
-        starts, steps, bits = _distinct(*flat) if len(flat[0]) * times > _AT_ONCE else flat
+        starts, steps, bits = _drop_duplicates(*flat) if len(flat[0]) * times > _AT_ONCE else flat
         first = starts << 5
         numbers = np.searchsorted(self._bases, first, "right") - 1
         for number in np.unique(numbers[numbers >= 0]):
@@ -176,16 +176,16 @@ class Footprints:
             marks[np.cumsum(change[:-1]) > 0] |= np.uint8(bit)
         self._ranges.clear()
         return {
-            name: Touched(_halves(marks.read), _halves(marks.written), len(marks.read))
+            name: Touched(_count_halves(marks.read), _count_halves(marks.written), len(marks.read))
             for name, marks in self._marks.items()
         }
 
 
-def _halves(marks: Array) -> tuple[int, int]:
+def _count_halves(marks: Array) -> tuple[int, int]:
     return int((marks & 1).sum()), int(np.count_nonzero(marks))
 
 
-def _distinct(starts: Array, steps: Array, bits: Array) -> tuple[Array, Array, Array]:
+def _drop_duplicates(starts: Array, steps: Array, bits: Array) -> tuple[Array, Array, Array]:
     """Each start only once, where all move alike."""
     if (steps != steps[0]).any():
         return starts, steps, bits

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.counters.counters import BlockCounters
-from sassim.counters.sampling import Sample, sample
+from sassim.counters.sampling import Sample, sample_blocks
 from sassim.faults import UninitializedReadError
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.slices import SliceError
@@ -145,7 +145,7 @@ class LaunchCounters:
         return total
 
 
-def count(
+def count_launch(
     launch: KernelLaunch,
     program_slice: BackwardSlice,
     *,
@@ -203,7 +203,7 @@ class _Runner:
 
         Where the slice lacks a store whose value is read, they are run again with it.
         """
-        chosen = sample(self._launch.grid, most, self._launch.cluster)
+        chosen = sample_blocks(self._launch.grid, most, self._launch.cluster)
         took = 0.0
         while True:
             block_counters = BlockCounters()

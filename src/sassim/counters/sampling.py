@@ -48,7 +48,7 @@ class GridRegion:
         return numbers
 
 
-def parts(grid: Dim3) -> list[GridRegion]:
+def grid_regions(grid: Dim3) -> list[GridRegion]:
     """The corners, edges, faces and the inside of a grid, those that have blocks."""
     axes = []
     for extent in grid:
@@ -81,68 +81,68 @@ class Sample:
         error (von Neumann's estimate of a variance); a part whose blocks are all alike is
         taken to be so everywhere.
         """
-        total = sum(every * float(region.mean()) for region, every in self._parts(values))
+        total = sum(every * float(region.mean()) for region, every in self._by_region(values))
         margin = self.margin(values)
         return total, max(0.0, total - margin), total + margin
 
     def margin(self, values: Array) -> float:
         """How far the sum may be off to either side."""
         variance = 0.0
-        for region, every in self._parts(values):
+        for region, every in self._by_region(values):
             some = len(region)
             if some * self.together == every:
                 continue
             if some < _LEAST:
-                variance += (every * float(self._units(values).std())) ** 2
+                variance += (every * float(self._means_of_units(values).std())) ** 2
                 continue
             single = float((np.diff(region) ** 2).mean()) / 2
             variance += every**2 * (1 - some * self.together / every) * single / some
         return _SURE * math.sqrt(variance)
 
-    def _units(self, values: Array) -> Array:
+    def _means_of_units(self, values: Array) -> Array:
         """Return mean counts of blocks that are run together."""
         means: Array = values.astype(np.float64).reshape(-1, self.together).mean(axis=1)
         return means
 
-    def _parts(self, values: Array) -> Iterator[tuple[Array, int]]:
+    def _by_region(self, values: Array) -> Iterator[tuple[Array, int]]:
         """Return the counts of each region, as :meth:`_units`, and its number of blocks."""
-        units, start = self._units(values), 0
+        units, start = self._means_of_units(values), 0
         for some, every in self.counts:
             end = start + some // self.together
             yield units[start:end], every
             start = end
 
 
-def sample(grid: Dim3, most: int, cluster: Dim3 | None = None) -> Sample:
+def sample_blocks(grid: Dim3, most: int, cluster: Dim3 | None = None) -> Sample:
     """At most so many blocks of a grid, all of them where it has no more; at least one a part.
 
     Of a grid of clusters, whole clusters.
     """
     if cluster is not None and math.prod(cluster) > 1:
-        return _of_clusters(grid, most, cluster)
+        return _sample_clusters(grid, most, cluster)
     everything = math.prod(grid)
     if everything <= most:
         return Sample(grid, np.arange(everything), ((everything, everything),))
-    chosen = parts(grid)
-    run = _shares([region.count for region in chosen], most)
+    chosen = grid_regions(grid)
+    run = _divide_blocks([region.count for region in chosen], most)
     blocks = []
     for region, some in zip(chosen, run, strict=True):
         # The middles of equal stretches, moved a little: a step that fits the grid's own period
         # would take the same column again and again.
         step = region.count / some
-        moved = _shift(some) * (1 - 1 / step)
+        moved = _golden_offsets(some) * (1 - 1 / step)
         places = np.floor((np.arange(some) + moved) * step).astype(np.int64)
         blocks.append(region.numbers(np.minimum(places, region.count - 1), grid))
     counts = tuple(zip(run, (region.count for region in chosen), strict=True))
     return Sample(grid, np.concatenate(blocks), counts)
 
 
-def _of_clusters(grid: Dim3, most: int, cluster: Dim3) -> Sample:
+def _sample_clusters(grid: Dim3, most: int, cluster: Dim3) -> Sample:
     size = math.prod(cluster)
     clusters = (grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2])
-    chosen = sample(clusters, max(most // size, 1))
-    first = _places(chosen.blocks, clusters)
-    inside = _places(np.arange(size), cluster)
+    chosen = sample_blocks(clusters, max(most // size, 1))
+    first = _coordinates_of_blocks(chosen.blocks, clusters)
+    inside = _coordinates_of_blocks(np.arange(size), cluster)
     x, y, z = (
         (each[:, None] * extent + within[None, :]).reshape(-1)
         for each, extent, within in zip(first, cluster, inside, strict=True)
@@ -151,19 +151,19 @@ def _of_clusters(grid: Dim3, most: int, cluster: Dim3) -> Sample:
     return Sample(grid, x + grid[0] * (y + grid[1] * z), counts, size)
 
 
-def _places(numbers: Array, grid: Dim3) -> tuple[Array, Array, Array]:
+def _coordinates_of_blocks(numbers: Array, grid: Dim3) -> tuple[Array, Array, Array]:
     """Along each axis where blocks of a grid are, by their numbers."""
     x, y, _ = grid
     return numbers % x, numbers // x % y, numbers // (x * y)
 
 
-def _shift(some: int) -> Array:
+def _golden_offsets(some: int) -> Array:
     """Where in its stretch each block is taken: a golden-ratio sequence, the same every time."""
     golden = (math.sqrt(5) - 1) / 2
     return (0.5 + golden * np.arange(some)) % 1.0
 
 
-def _shares(counts: list[int], most: int) -> list[int]:
+def _divide_blocks(counts: list[int], most: int) -> list[int]:
     """How many blocks of each part: by the root of its size, at least one, at most all."""
     weights = [math.sqrt(count) for count in counts]
     whole = sum(weights)

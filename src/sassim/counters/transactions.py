@@ -27,22 +27,22 @@ _ROW: Final = _BANKS * _BANK_BYTES
 """Bytes of shared memory that a wavefront reaches at most."""
 
 
-def sectors(addresses: Array, active: Array | None) -> Array:
+def count_sectors(addresses: Array, active: Array | None) -> Array:
     """Distinct sectors of each warp: of 32 bytes, which an aligned access never straddles."""
-    return _distinct(addresses >> 5, active)
+    return _count_distinct(addresses >> 5, active)
 
 
-def ideal_sectors(addresses: Array, active: Array | None, size: int) -> Array:
+def count_ideal_sectors(addresses: Array, active: Array | None, size: int) -> Array:
     """Sectors that as many distinct addresses take if they are neighbours."""
-    return -(-_distinct(addresses, active) * size // SECTOR)
+    return -(-_count_distinct(addresses, active) * size // SECTOR)
 
 
-def distinct_lines(addresses: Array, active: Array | None) -> Array:
+def count_lines(addresses: Array, active: Array | None) -> Array:
     """Distinct cache lines of 128 bytes of each warp."""
-    return _distinct(addresses >> 7, active)
+    return _count_distinct(addresses >> 7, active)
 
 
-def passes(addresses: Array, active: Array | None, size: int) -> Array:
+def count_passes(addresses: Array, active: Array | None, size: int) -> Array:
     """Wavefronts of L1 of a global access of each warp.
 
     One for 128 bytes, and lines whose words lie in different banks go together, as in shared
@@ -51,7 +51,7 @@ def passes(addresses: Array, active: Array | None, size: int) -> Array:
     """
     threads = 32 if active is None else active.sum(axis=1)
     least = -(-threads * size // _ROW)
-    apart = distinct_lines(addresses, active) > least
+    apart = count_lines(addresses, active) > least
     counts: Array = np.broadcast_to(least, apart.shape).astype(np.int64)
     if not apart.any():
         return counts
@@ -59,12 +59,12 @@ def passes(addresses: Array, active: Array | None, size: int) -> Array:
     some = np.broadcast_to(addresses, lanes)[apart]
     mine = np.ones(some.shape, np.bool_) if active is None else active[apart]
     words = max(1, size // _BANK_BYTES)
-    banks = _passes(_spread_words(some, words), np.repeat(mine, words, axis=1))
+    banks = _count_bank_conflicts(_expand_words(some, words), np.repeat(mine, words, axis=1))
     counts[apart] = np.maximum(counts[apart], banks)
     return counts
 
 
-def contention(addresses: Array, active: Array) -> tuple[Array, Array]:
+def find_contention(addresses: Array, active: Array) -> tuple[Array, Array]:
     """Sectors that atomics of warps go to, and the most threads of a warp at one address of each.
 
     A sector that several warps access is repeated for each of them.
@@ -84,7 +84,7 @@ def contention(addresses: Array, active: Array) -> tuple[Array, Array]:
     return sectors[begin], np.maximum.reduceat(alike, begin) if len(begin) else alike
 
 
-def most_alike(values: Array, active: Array) -> Array:
+def count_most_alike(values: Array, active: Array) -> Array:
     """The most lanes of each warp that hold the same value, of those that take part."""
     ordered = np.sort(np.where(active, values, np.iinfo(np.int64).min), axis=1)
     change = np.ones(ordered.shape, np.bool_)
@@ -97,8 +97,7 @@ def most_alike(values: Array, active: Array) -> Array:
     return most
 
 
-def _distinct(values: Array, active: Array | None) -> Array:
-    """How many different values each warp has."""
+def _count_distinct(values: Array, active: Array | None) -> Array:
     if values.shape[1] == 1:
         ones = np.ones(values.shape[0], np.int64)
         return ones if active is None else ones * active.any(axis=1)
@@ -120,33 +119,35 @@ def _fill_inactive(values: Array, active: Array) -> Array:
     return np.take_along_axis(positions, source, axis=1)
 
 
-def shared_wavefronts(addresses: Array, active: Array | None, size: int) -> tuple[Array, Array]:
+def count_shared_wavefronts(
+    addresses: Array, active: Array | None, size: int
+) -> tuple[Array, Array]:
     """Wavefronts of shared-memory accesses of each warp, and the fewest that they could take.
 
     Accesses of 4 bytes and less: the most distinct words that one bank has. Wider ones go in parts:
     64 bits by half warps, 128 bits by quarters; two parts go together where each lane reads what
     its neighbour (lane xor 1, or each lane xor 2) reads.
     """
-    if _alike(addresses, active):
+    if _have_one_address(addresses, active):
         threads = np.full(addresses.shape[0], 32) if active is None else active.sum(axis=1)
         parts = 16 if size > 2 * _BANK_BYTES else 32
         passes = -(-threads // parts)
         return passes, passes
     lanes = 32
     if active is None or active.all():
-        pattern = _same_pattern(addresses)
+        pattern = _find_common_pattern(addresses)
         few = addresses if pattern is None else pattern
         if len(few) <= _FEW_WARPS:
             relative = few - (few[:, :1] & -_ROW)
-            counts, ideal = _of_patterns(relative.tobytes(), len(few), size)
+            counts, ideal = _count_pattern_wavefronts(relative.tobytes(), len(few), size)
             repeat = np.ones(len(addresses), np.int64)
             return repeat * counts, repeat * ideal
         if active is None:
             active = np.ones((addresses.shape[0], lanes), np.bool_)
-    return _wavefronts(np.broadcast_to(addresses, active.shape), active, size)
+    return _count_wavefronts(np.broadcast_to(addresses, active.shape), active, size)
 
 
-def _alike(addresses: Array, active: Array | None) -> bool:
+def _have_one_address(addresses: Array, active: Array | None) -> bool:
     """Whether the threads of each warp have one address."""
     if addresses.shape[1] == 1:
         return True
@@ -158,7 +159,7 @@ def _alike(addresses: Array, active: Array | None) -> bool:
     return bool(((addresses == first) | ~active).all())
 
 
-def atomic_wavefronts(addresses: Array, active: Array) -> tuple[Array, Array]:
+def count_atomic_wavefronts(addresses: Array, active: Array) -> tuple[Array, Array]:
     """Wavefronts of shared-memory atomics of each warp, and the fewest that they could take.
 
     Threads at one bank go one after the other, at one address, too.
@@ -169,7 +170,7 @@ def atomic_wavefronts(addresses: Array, active: Array) -> tuple[Array, Array]:
     return counts, np.minimum(counts, 1)
 
 
-def _same_pattern(addresses: Array) -> Array | None:
+def _find_common_pattern(addresses: Array) -> Array | None:
     """The addresses of one warp where all have the same but for a multiple of a row of banks."""
     if addresses.shape[0] == 1:
         return np.broadcast_to(addresses, (1, 32))
@@ -181,16 +182,16 @@ def _same_pattern(addresses: Array) -> Array | None:
 
 
 @lru_cache(maxsize=4096)
-def _of_patterns(addresses: bytes, warps: int, size: int) -> tuple[Array, Array]:
+def _count_pattern_wavefronts(addresses: bytes, warps: int, size: int) -> tuple[Array, Array]:
     """Wavefronts of a few warps' addresses, as bytes: a loop has the same again and again."""
     every = np.frombuffer(addresses, np.int64).reshape(warps, -1)
-    return _wavefronts(every, np.ones(every.shape, np.bool_), size)
+    return _count_wavefronts(every, np.ones(every.shape, np.bool_), size)
 
 
-def _wavefronts(addresses: Array, active: Array, size: int) -> tuple[Array, Array]:
+def _count_wavefronts(addresses: Array, active: Array, size: int) -> tuple[Array, Array]:
     words = max(1, size // _BANK_BYTES)
     if words == 1:
-        counts = _passes(addresses >> 2, active)
+        counts = _count_bank_conflicts(addresses >> 2, active)
         return counts, np.minimum(counts, 1)
     if not active.all():
         # Parts are made of the threads that take part: 16 of 32 lanes make two quarters.
@@ -205,26 +206,27 @@ def _wavefronts(addresses: Array, active: Array, size: int) -> tuple[Array, Arra
     for first, second in pairs:
         both = slice(first * width, (second + 1) * width)
         here, lanes = addresses[:, both], active[:, both]
-        together = _passes(_spread_words(here, words), np.repeat(lanes, words, axis=1))
+        together = _count_bank_conflicts(
+            _expand_words(here, words), np.repeat(lanes, words, axis=1)
+        )
         apart = np.zeros(len(here), np.int64)
         for phase in (slice(0, width), slice(width, 2 * width)):
-            apart += _passes(
-                _spread_words(here[:, phase], words), np.repeat(lanes[:, phase], words, axis=1)
+            apart += _count_bank_conflicts(
+                _expand_words(here[:, phase], words), np.repeat(lanes[:, phase], words, axis=1)
             )
-        alike = _pairs_alike(here, lanes, 1) | _pairs_alike(here, lanes, 2)
+        alike = _neighbours_agree(here, lanes, 1) | _neighbours_agree(here, lanes, 2)
         counts += np.where(alike, together, apart)
         halves = lanes[:, :width].any(axis=1).astype(np.int64) + lanes[:, width:].any(axis=1)
         ideal += np.where(alike, np.minimum(halves, 1), halves)
     return counts, ideal
 
 
-def _spread_words(addresses: Array, words: int) -> Array:
-    """All words that accesses of several words touch."""
+def _expand_words(addresses: Array, words: int) -> Array:
     first = addresses >> 2
     return (first[:, :, None] + np.arange(words)).reshape(len(first), -1)
 
 
-def _pairs_alike(addresses: Array, active: Array, by: int) -> Array:
+def _neighbours_agree(addresses: Array, active: Array, by: int) -> Array:
     """Whether each lane that takes part has the address of the lane beside it."""
     other = np.arange(addresses.shape[1]) ^ by
     same = (addresses == addresses[:, other]) | ~active | ~active[:, other]
@@ -232,7 +234,7 @@ def _pairs_alike(addresses: Array, active: Array, by: int) -> Array:
     return alike
 
 
-def _passes(words: Array, active: Array) -> Array:
+def _count_bank_conflicts(words: Array, active: Array) -> Array:
     """The most distinct words in one bank."""
     some = active.any(axis=1)
     dense = words if active.all() else _fill_inactive(words, active)

@@ -34,7 +34,7 @@ class ConvergenceBarriers:
         self._alone: Array | None = None
         """Threads that WARPSYNC let go on without others of their warp that are at it."""
 
-    def _all(self, index: int) -> Array:
+    def _masks_of(self, index: int) -> Array:
         """Of each thread the lanes that it waits for, as bits."""
         if index not in self._masks:
             self._masks[index] = np.zeros((self._warps, LANES), np.uint32)
@@ -42,19 +42,19 @@ class ConvergenceBarriers:
 
     def masks(self, index: int, where: slice | Array) -> Array:
         """Whom the threads of some warps wait for."""
-        rows: Array = self._all(index)[where]
+        rows: Array = self._masks_of(index)[where]
         return rows
 
     def set_masks(
         self, index: int, where: slice | Array, lanes: Array | None, masks: Array
     ) -> None:
         """Say whom ``lanes`` of some warps wait for (``None``: all of them)."""
-        every = self._all(index)
+        every = self._masks_of(index)
         every[where] = masks if lanes is None else np.where(lanes, masks, every[where])
 
     def leave(self, index: int, lanes: Array) -> None:
         """Threads, of all warps, that nobody waits for any more (BREAK)."""
-        self._all(index)[:] &= ballot(lanes) ^ EVERYONE
+        self._masks_of(index)[:] &= ballot(lanes) ^ EVERYONE
 
     def wait(self, index: int, behind: int, lanes: Array) -> None:
         """Threads that have come, of all warps; they go on at the address ``behind``."""
@@ -88,7 +88,7 @@ class ConvergenceBarriers:
         be at the same barrier for the second time.
         """
         rows = np.flatnonzero(waiting.any(axis=1))
-        masks = self._all(index)[rows]
+        masks = self._masks_of(index)[rows]
         there, living = waiting[rows], ballot(alive[rows])
         ready = []
         while len(rows):
@@ -163,12 +163,12 @@ class BlockBarriers:
         for number in {number for number, _ in self.waiting}:
             here = [key for key in self.waiting if key[0] == number]
             waiting = np.logical_or.reduce([self.waiting[key] for key in here])
-            complete = self._ready(number, waiting, alive)
+            complete = self._complete_blocks(number, waiting, alive)
             if not complete.any():
                 continue
             lanes_ready = np.repeat(complete, self._warps_of_block)[:, None]
             self.met(waiting & lanes_ready)
-            self._clear(number, complete, waiting)
+            self._reset(number, complete, waiting)
             for key in here:
                 going = self.waiting[key] & lanes_ready
                 if going.any():
@@ -178,7 +178,7 @@ class BlockBarriers:
                         self.waiting[key] = left
         return ready
 
-    def _ready(self, number: int, waiting: Array, alive: Array) -> Array:
+    def _complete_blocks(self, number: int, waiting: Array, alive: Array) -> Array:
         """Blocks in which enough threads have come, and some wait."""
         there = waiting.reshape(self._blocks, -1)
         every = (there == alive.reshape(self._blocks, -1)).all(axis=1)
@@ -188,7 +188,7 @@ class BlockBarriers:
         complete: Array = every & there.any(axis=1)
         return complete
 
-    def _clear(self, number: int, ready: Array, waiting: Array) -> None:
+    def _reset(self, number: int, ready: Array, waiting: Array) -> None:
         """Have a barrier begin anew in some blocks."""
         self._arrived[number] = np.where(ready, 0, self._arrived[number])
         if number in self._counts:

@@ -299,9 +299,9 @@ class ExecutionContext:
             if isinstance(gathered, GatheredRegisters):
                 mask = self.mask if gathered is self.r or gathered is self.p else None
                 for index, value in gathered.written():
-                    gathered.file[index] = self._merged(gathered.file[index], value, mask)
+                    gathered.file[index] = self._merge(gathered.file[index], value, mask)
 
-    def _merged(self, old: Array, new: Array, mask: Array | None) -> Array:
+    def _merge(self, old: Array, new: Array, mask: Array | None) -> Array:
         """What a register holds then: written into the array that it is, if that is its own."""
         warps = self.blocks.warps
         lanes = 1 if mask is None and old.shape[1] == 1 and new.shape[1] == 1 else LANES

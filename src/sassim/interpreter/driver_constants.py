@@ -99,13 +99,15 @@ def _cluster_values(layout: ClusterLayout, grid: Dim3, cluster: Dim3 | None) -> 
     return {
         layout.explicit: struct.pack("<I", cluster is not None),
         layout.size: struct.pack("<3I", *size),
-        layout.reciprocals: np.array([_reciprocal(each) for each in size], np.float32).tobytes(),
+        layout.reciprocals: np.array(
+            [_divide_rounding_up(each) for each in size], np.float32
+        ).tobytes(),
         layout.grid: struct.pack("<3I", *clusters),
         layout.blocks: struct.pack("<I", x * y * z),
     }
 
 
-def _reciprocal(size: int) -> np.float32:
+def _divide_rounding_up(size: int) -> np.float32:
     """One divided by a size, rounded up."""
     near = np.float32(1) / np.float32(size)
     return near if float(near) * size >= 1 else np.nextafter(near, np.float32(1))
@@ -154,7 +156,7 @@ _BLACKWELL: Final = ConstantBankLayout(
 )
 
 
-def layout_of(arch: str) -> ConstantBankLayout:
+def find_layout(arch: str) -> ConstantBankLayout:
     """The layout for an architecture (``sm_90``, ``sm_100a``)."""
     version = int(arch.removeprefix("sm_").rstrip("af"))
     if version >= 100:

@@ -28,7 +28,7 @@ from sassim.interpreter.control_flow.system_calls import system_call
 from sassim.interpreter.operand_access import read_guard
 from sassim.interpreter.operations import operations
 from sassim.interpreter.state import ResidentBlocks
-from sassim.interpreter.unsupported import refusal
+from sassim.interpreter.unsupported import describe_unsupported
 from sassim.opcodes import MEMORY, flagged_opcodes
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Interpreter:
     def _prepare_end(self, i: Instruction, block: BasicBlock) -> End:
         maker = endings().get(i.opcode)
         if maker is None:
-            return _raise_when_reached(refusal(i))
+            return _raise_when_reached(describe_unsupported(i))
         try:
             return maker(i, block, self.program)
         except NotKnownError as error:
@@ -232,7 +232,7 @@ class Interpreter:
 def _decode(operation: Callable[[Instruction], Step] | None, i: Instruction) -> Step:
     """Return what executes an instruction, or raises that it is unknown when it is reached."""
     if operation is None:
-        return _raise_when_reached(refusal(i))
+        return _raise_when_reached(describe_unsupported(i))
     try:
         return operation(i)
     except NotKnownError as error:

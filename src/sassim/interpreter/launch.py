@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.interpreter.driver_constants import layout_of
+from sassim.interpreter.driver_constants import find_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +99,7 @@ class KernelLaunch:
         return [(numbers % x, a, 1), (numbers // x % y, b, a), (numbers // (x * y), c, a * b)]
 
 
-def bound(
+def bind_launch(
     program: Program,
     *,
     arch: str,
@@ -115,7 +115,7 @@ def bound(
     ``cluster`` is said where the code does not say it itself (``__cluster_dims__``).
     """
     image = program.image
-    layout = layout_of(arch)
+    layout = find_layout(arch)
     cluster = cluster or image.cluster
     bank, unknown = layout.bank(
         grid=grid,
@@ -127,7 +127,7 @@ def bound(
     )
     bank[image.parameters_at : image.parameters_at + len(parameters)] = parameters
     constants = {number: bytearray(data) for number, data in image.constants.items()}
-    system = _placed(image, constants, memory)
+    system = _place_variables(image, constants, memory)
     return KernelLaunch(
         program=program,
         grid=grid,
@@ -142,7 +142,7 @@ def bound(
     )
 
 
-def _placed(
+def _place_variables(
     image: CubinImage, constants: Mapping[int, bytearray], memory: GlobalMemory
 ) -> dict[str, int]:
     """Put global variables into memory, and their addresses and the system's where they are held.

@@ -44,7 +44,7 @@ class Buffer:
     @cached_property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
-        stored = np.zeros(_rounded(self.size), np.uint8)
+        stored = np.zeros(_round_up(self.size), np.uint8)
         if self.content is not None:
             values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
             if len(values) == len(stored) and values.flags.writeable:
@@ -80,7 +80,7 @@ class GlobalMemory:
         self._next += -(-(size + _GAP) // _GAP) * _GAP
         return buffer
 
-    def _split(
+    def _split_by_buffer(
         self, addresses: Array, active: Array | None, size: int
     ) -> list[tuple[Buffer, Array | None]]:
         """The arrays that are accessed, each with the lanes that do; ``None``: all."""
@@ -100,10 +100,10 @@ class GlobalMemory:
                 parts.append((buffer, inside))
                 left &= ~inside
         if left.any():
-            raise self._outside(addresses, left, size)
+            raise self._out_of_bounds(addresses, left, size)
         return parts
 
-    def _outside(self, addresses: Array, lanes: Array, size: int) -> OutOfBoundsError:
+    def _out_of_bounds(self, addresses: Array, lanes: Array, size: int) -> OutOfBoundsError:
         first = int(addresses[lanes][0])
         near = min(
             self._buffers,
@@ -124,7 +124,7 @@ class GlobalMemory:
         if active is not None:
             addresses = np.broadcast_to(addresses, active.shape)
         _check_aligned(addresses, active, size, "global")
-        self._split(addresses, active, size)
+        self._split_by_buffer(addresses, active, size)
 
     def load(self, addresses: Array, active: Array | None, size: int) -> Array:
         """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
@@ -132,18 +132,18 @@ class GlobalMemory:
         Lanes that do not take part get anything.
         """
         _check_aligned(addresses, active, size, "global")
-        parts = self._split(addresses, active, size)
+        parts = self._split_by_buffer(addresses, active, size)
         if self._noted is not None:
             self._noted[0].update(buffer.name for buffer, _ in parts)
             self._check_noted()
         if not parts:
-            return _empty(addresses.shape, size)
+            return _empty_numbers(addresses.shape, size)
         if len(parts) == 1:
             buffer, lanes = parts[0]
-            return _read(buffer, addresses, lanes, size)
-        result = _empty(addresses.shape, size)
+            return _read_buffer(buffer, addresses, lanes, size)
+        result = _empty_numbers(addresses.shape, size)
         for buffer, lanes in parts:
-            got = _read(buffer, addresses, lanes, size)
+            got = _read_buffer(buffer, addresses, lanes, size)
             result[lanes] = got[lanes]
         return result
 
@@ -161,7 +161,7 @@ class GlobalMemory:
     def forget(self, addresses: Array, active: Array | None, size: int, store: int) -> None:
         """Something was to be stored there, by an instruction of this identity, and was not."""
         if self._noted is not None:
-            for buffer, _ in self._split(addresses, active, size):
+            for buffer, _ in self._split_by_buffer(addresses, active, size):
                 self._noted[1].setdefault(buffer.name, set()).add(store)
             self._check_noted()
 
@@ -175,12 +175,12 @@ class GlobalMemory:
     def store(self, addresses: Array, active: Array | None, values: Array, size: int) -> None:
         """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
         _check_aligned(addresses, active, size, "global")
-        for buffer, lanes in self._split(addresses, active, size):
+        for buffer, lanes in self._split_by_buffer(addresses, active, size):
             at = addresses - buffer.base
-            _put(buffer.data, at, lanes, values, size)
+            _write_numbers(buffer.data, at, lanes, values, size)
             buffer.changed = True
             if buffer.written is not None:
-                _mark(buffer.written, at, lanes, size)
+                _mark_written(buffer.written, at, lanes, size)
 
     def text(self, address: int) -> str:
         """The text that begins at an address and ends with a zero; empty where there is none."""
@@ -198,7 +198,7 @@ class PrivateMemory:
     """
 
     def __init__(self, owners: int, size: int, space: str, reserved: int = 0) -> None:
-        self.size = _rounded(size)
+        self.size = _round_up(size)
         self.used = size
         self.space = space
         self.reserved = reserved
@@ -206,7 +206,9 @@ class PrivateMemory:
         self.written: Array | None = None
         """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
 
-    def _at(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
+    def _offsets_of(
+        self, addresses: Array, owners: Array, active: Array | None, size: int
+    ) -> Array:
         """Offsets in the parts of all owners; :class:`OutOfBoundsError` where one is left."""
         _check_aligned(addresses, active, size, self.space)
         wrong = (addresses < self.reserved) | (addresses > self.used - size)
@@ -214,10 +216,10 @@ class PrivateMemory:
             if active is not None:
                 wrong = wrong & active
             if wrong.any():
-                raise self._outside(addresses, wrong, size)
-        return inside(addresses + owners * self.size, active)
+                raise self._out_of_bounds(addresses, wrong, size)
+        return zero_inactive(addresses + owners * self.size, active)
 
-    def _outside(self, addresses: Array, wrong: Array, size: int) -> OutOfBoundsError:
+    def _out_of_bounds(self, addresses: Array, wrong: Array, size: int) -> OutOfBoundsError:
         every = np.broadcast_to(addresses, wrong.shape)[wrong]
         first = int(every[0])
         first -= (first >= _NEGATIVE) << 32
@@ -231,7 +233,7 @@ class PrivateMemory:
 
     def load(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
         """As :meth:`GlobalMemory.load`; ``owners`` numbers the block or thread of each lane."""
-        at = self._at(addresses, owners, active, size)
+        at = self._offsets_of(addresses, owners, active, size)
         if self.written is not None:
             _check_written(self.written, at, addresses, active, size=size, space=self.space)
         return read_numbers(self.data, at, size)
@@ -240,17 +242,17 @@ class PrivateMemory:
         self, addresses: Array, owners: Array, active: Array | None, values: Array, size: int
     ) -> None:
         """As :meth:`GlobalMemory.store`."""
-        at = self._at(addresses, owners, active, size)
+        at = self._offsets_of(addresses, owners, active, size)
         at = np.broadcast_to(at, values.shape[:2])
-        _put(self.data, at, active, values, size)
+        _write_numbers(self.data, at, active, values, size)
         if self.written is not None:
-            _mark(self.written, at, active, size)
+            _mark_written(self.written, at, active, size)
 
     def forget(self, addresses: Array, owners: Array, active: Array | None, size: int) -> None:
         """Something was to be stored there, and was not: what is there may not be read."""
-        at = np.broadcast_to(self._at(addresses, owners, active, size), addresses.shape)
+        at = np.broadcast_to(self._offsets_of(addresses, owners, active, size), addresses.shape)
         if self.written is not None:
-            _mark(self.written, at, active, size, written=False)
+            _mark_written(self.written, at, active, size, written=False)
 
 
 _SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
@@ -261,7 +263,7 @@ _KINDS: Final[dict[int, Any]] = {
 """What is copied as one; a number of 128 bits is the only one that NumPy has."""
 
 
-def _rounded(size: int) -> int:
+def _round_up(size: int) -> int:
     return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
 
 
@@ -274,7 +276,7 @@ def read_numbers(data: Array, at: Array, size: int) -> Array:
     return numbers if size <= 4 else numbers.view(np.uint32).reshape(*at.shape, size // 4)
 
 
-def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) -> None:
+def _write_numbers(data: Array, at: Array, lanes: Array | None, values: Array, size: int) -> None:
     places = at >> _SHIFTS[size]
     if lanes is not None:
         places, values = places[lanes], values[lanes]
@@ -293,14 +295,16 @@ _WRITTEN: Final[dict[int, Any]] = {
 """What a number of so many bytes, or a word of a longer one, is where each byte was written."""
 
 
-def _read(buffer: Buffer, addresses: Array, active: Array | None, size: int) -> Array:
-    at = inside(addresses - buffer.base, active)
+def _read_buffer(buffer: Buffer, addresses: Array, active: Array | None, size: int) -> Array:
+    at = zero_inactive(addresses - buffer.base, active)
     if buffer.written is not None:
         _check_written(buffer.written, at, addresses, active, size=size, space="global")
     return read_numbers(buffer.data, at, size)
 
 
-def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True) -> None:
+def _mark_written(
+    marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True
+) -> None:
     places = at >> _SHIFTS[size]
     if lanes is not None:
         places = places[lanes]
@@ -328,13 +332,13 @@ def _check_written(
         )
 
 
-def _empty(shape: tuple[int, ...], size: int) -> Array:
+def _empty_numbers(shape: tuple[int, ...], size: int) -> Array:
     if size <= 4:
         return np.zeros(shape, _KINDS[size])
     return np.zeros((*shape, size // 4), np.uint32)
 
 
-def inside(offsets: Array, active: Array | None) -> Array:
+def zero_inactive(offsets: Array, active: Array | None) -> Array:
     """Offsets, and 0 for lanes that take none."""
     return offsets if active is None else np.where(active, offsets, 0)
 
@@ -398,4 +402,4 @@ class ConstantBanks:
                 at & -4 if active is None else np.broadcast_to(at & -4, active.shape)[active]
             ):
                 self.word(bank, int(word))
-        return read_numbers(data, inside(at, active), size).astype(np.uint32)
+        return read_numbers(data, zero_inactive(at, active), size).astype(np.uint32)

@@ -41,7 +41,7 @@ def of_half(raw: Array) -> Array:
     return raw.astype(np.uint16).view(np.float16).astype(np.float32)
 
 
-def _small(exponent_bits: int, mantissa_bits: int) -> Array:
+def _decode_small_floats(exponent_bits: int, mantissa_bits: int) -> Array:
     """All numbers of a type of so few bits (OCP 8-bit Floating Point Specification)."""
     bias = 2 ** (exponent_bits - 1) - 1
     numbers = []
@@ -57,7 +57,7 @@ def _small(exponent_bits: int, mantissa_bits: int) -> Array:
     return fixed(np.array(numbers, np.float32))
 
 
-SMALL: Final = {"E4M3": _small(4, 3), "E5M2": _small(5, 2)}
+SMALL: Final = {"E4M3": _decode_small_floats(4, 3), "E5M2": _decode_small_floats(5, 2)}
 """The numbers of types of 8 bits, by their bits."""
 _LARGEST: Final = {"E4M3": 448.0, "E5M2": 57344.0}
 

@@ -36,7 +36,9 @@ _ALWAYS: Final = {
 }
 
 
-def special(name: str, launch: KernelLaunch, thread: Array, block: Array) -> Array | None:
+def read_special_register(
+    name: str, launch: KernelLaunch, thread: Array, block: Array
+) -> Array | None:
     """A special register; ``None`` where it is not known without a GPU.
 
     ``thread`` is the number of each thread in its block, ``block`` that of each warp's block in the
@@ -44,7 +46,9 @@ def special(name: str, launch: KernelLaunch, thread: Array, block: Array) -> Arr
     """
     kind, _, axis = name.removeprefix("SR_").partition(".")
     if kind in ("TID", "CTAID") and axis:
-        return along(axis, *((thread, launch.block) if kind == "TID" else (block, launch.grid)))
+        return index_along(
+            axis, *((thread, launch.block) if kind == "TID" else (block, launch.grid))
+        )
     if kind == "CgaCtaId":
         return launch.rank_in_cluster(block)
     if kind == "SWINHI":
@@ -52,7 +56,7 @@ def special(name: str, launch: KernelLaunch, thread: Array, block: Array) -> Arr
     return _ALWAYS.get(kind)
 
 
-def along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:
+def index_along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:
     """The place along an axis of what is numbered so, x fastest."""
     x, y, _ = size
     indices: Array = {"X": number % x, "Y": number // x % y, "Z": number // (x * y)}[axis]

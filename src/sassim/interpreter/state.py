@@ -13,7 +13,7 @@ from sassim.interpreter.clusters import Clusters
 from sassim.interpreter.lanes import LANES, NEVER, NOTHING, compact
 from sassim.interpreter.mbarriers import Mbarriers
 from sassim.interpreter.memory import ConstantBanks, PrivateMemory
-from sassim.interpreter.special_registers import along, special
+from sassim.interpreter.special_registers import index_along, read_special_register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +143,9 @@ class ResidentBlocks:
     def special_register(self, name: str) -> Array | None:
         """A special register of all warps; ``None`` where it is not known without a GPU."""
         if name not in self._special_registers:
-            values = special(name, self.launch, self.thread_of_block, self.block_numbers)
+            values = read_special_register(
+                name, self.launch, self.thread_of_block, self.block_numbers
+            )
             self._special_registers[name] = (
                 None if values is None else compact(values.astype(np.uint32))
             )
@@ -157,8 +159,8 @@ class ResidentBlocks:
     def thread_id(self, warp: int, lane: int) -> ThreadId:
         """The thread of the grid that one of a warp is."""
         thread, block = self.thread_of_block[warp, lane], self.block_numbers[warp, 0]
-        x, y, z = (int(along(axis, thread, self.launch.block)) for axis in "XYZ")
-        a, b, c = (int(along(axis, block, self.launch.grid)) for axis in "XYZ")
+        x, y, z = (int(index_along(axis, thread, self.launch.block)) for axis in "XYZ")
+        a, b, c = (int(index_along(axis, block, self.launch.grid)) for axis in "XYZ")
         return ThreadId((a, b, c), (x, y, z))
 
     def set_collective_targets(self, lanes: Array, goal: int) -> None:

@@ -32,10 +32,10 @@ def refuse_tensor_memory(program: Program) -> None:
     for function in program.functions:
         for i in function.instructions:
             if i.opcode == _ALLOCATES:
-                raise refusal(i)
+                raise describe_unsupported(i)
 
 
-def refusal(i: Instruction) -> NotKnownError:
+def describe_unsupported(i: Instruction) -> NotKnownError:
     """The error that says what an instruction is, and that it cannot be carried out."""
     feature = find_opcode(i.opcode).feature
     if feature:

@@ -130,7 +130,7 @@ def iterations_until_change(
         left, right = each.numbers
         iterations: Array = np.full((1, 1), FAR)
         if not each.carries:
-            iterations = _changes(each.instruction, left - right, one - other)
+            iterations = _first_change(each.instruction, left - right, one - other)
         low, high = (-_WORD // 2, _WORD // 2 - 1) if each.signed else (0, _WORD - 1)
         for side, drift in ((left, one), (right, other)):
             iterations = np.minimum(iterations, _iterations_within(side, drift, low, high))
@@ -140,7 +140,7 @@ def iterations_until_change(
     return least
 
 
-def _changes(i: Instruction, apart: Array, drift: Array) -> Array:
+def _first_change(i: Instruction, apart: Array, drift: Array) -> Array:
     """Return the first iteration at which numbers compare differently, from their distance."""
     by = np.where(drift == 0, 1, np.abs(drift))
     # Mirrored so that numbers increase.

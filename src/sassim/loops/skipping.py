@@ -423,11 +423,11 @@ class LoopInterpreter(Interpreter):
     def _prepare(self, at: int) -> Any:
         """Prepare a basic block so that its comparisons can be recorded."""
         start = super()._prepare(at)
-        steps = tuple((i, self._watching(i, step)) for i, step in start.steps)
+        steps = tuple((i, self._record_comparison(i, step)) for i, step in start.steps)
         start = self._prepared_blocks[at] = replace(start, steps=steps)
         return start
 
-    def _watching(self, i: Instruction, step: Step) -> Step:
+    def _record_comparison(self, i: Instruction, step: Step) -> Step:
         """A step that notes the whole numbers that decide, or are carried from."""
         carries = has_carry(i) and carry_is_seen(i)
         if not carries and not is_comparison(i):

@@ -73,16 +73,16 @@ class AsyncCopyCheck(Observer):
         ignored = access.kind in ("store", "barrier") or i.opcode == "STSM"
         if access.space != SHARED or self._idle or ignored:
             return
-        slots, rows = self._cells.which(access.context)
+        slots, rows = self._cells.find_slots(access.context)
         if not len(slots):
             return
-        notes, lanes = self._cells.touched(
+        notes, lanes = self._cells.find_notes(
             slots, rows, access.addresses, access.active, access.size
         )
         if i.opcode == ASYNC_COPY:
-            self._begin(i, notes.reshape(-1), np.resize(lanes, notes.size))
+            self._begin_copies(i, notes.reshape(-1), np.resize(lanes, notes.size))
         elif self._pending.any():
-            self._refuse(i, notes.reshape(-1), np.resize(lanes, notes.size))
+            self._refuse_early_read(i, notes.reshape(-1), np.resize(lanes, notes.size))
 
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         """A warp ends a group of copies, or waits until so many of its groups are left.
@@ -91,16 +91,16 @@ class AsyncCopyCheck(Observer):
         """
         if self._idle or i.opcode not in _COPY_BARRIERS:
             return
-        slots, _ = self._cells.which(c)
+        slots, _ = self._cells.find_slots(c)
         if i.opcode != WAIT_GROUP:
             self._group[slots] += 1
         if i.opcode == COMMIT_GROUP:
             return
         left = next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
         self._ended[slots] = np.maximum(self._ended[slots], self._group[slots] - 1 - left)
-        self._end()
+        self._end_copies()
 
-    def _begin(self, i: Instruction, notes: Array, lanes: Array) -> None:
+    def _begin_copies(self, i: Instruction, notes: Array, lanes: Array) -> None:
         cells, warp = np.divmod(notes, self._cells.warps)
         slots = cells // self._cells.of_block * self._cells.warps + warp
         groups = self._group[slots]
@@ -109,7 +109,7 @@ class AsyncCopyCheck(Observer):
         self._owner[cells[inside]] = slots[inside]
         self._under_way.append(_Copy(i, notes, slots, lanes, groups))
 
-    def _end(self) -> None:
+    def _end_copies(self) -> None:
         """Copies that were waited for are there."""
         left = []
         for each in self._under_way:
@@ -120,14 +120,14 @@ class AsyncCopyCheck(Observer):
             cells = each.notes[ended] // self._cells.warps
             mine = self._pending[cells] == each.groups[ended]
             self._pending[cells[mine]] = 0
-            self._races.wrote(each.instruction, each.notes[ended], each.lanes[ended])
+            self._races.note_writes(each.instruction, each.notes[ended], each.lanes[ended])
             if not ended.all():
                 pending = ~ended
                 arrays = (each.notes, each.slots, each.lanes, each.groups)
                 left.append(_Copy(each.instruction, *(values[pending] for values in arrays)))
         self._under_way = left
 
-    def _refuse(self, i: Instruction, notes: Array, lanes: Array) -> None:
+    def _refuse_early_read(self, i: Instruction, notes: Array, lanes: Array) -> None:
         """Refuse to read what is still being copied."""
         cells, warps = np.divmod(notes, self._cells.warps)
         early = self._pending[np.minimum(cells, self._cells.count - 1)] > 0
@@ -139,7 +139,7 @@ class AsyncCopyCheck(Observer):
         row = self._cells.row(block, int(warps[first]))
         owner = int(self._owner[cell]) % self._cells.warps
         raise RaceError(
-            self._races.who_wrote(cell * self._cells.warps + owner),
+            self._races.last_writer(cell * self._cells.warps + owner),
             FaultLocation(i, self._running.thread_id(row, int(lanes[first]))),
             address=at * self._cells.grain,
             size=len(np.unique(cells[early & (cells // self._cells.of_block == block)]))

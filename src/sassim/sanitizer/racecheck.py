@@ -21,7 +21,7 @@ from sassim.interpreter.context import Observer
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operations.address_spaces import SHARED
 from sassim.opcodes import opcodes_of_class
-from sassim.sanitizer.shadow_memory import is_atomic, of_rows
+from sassim.sanitizer.shadow_memory import is_atomic, select_rows
 
 if TYPE_CHECKING:
     from sassim.interpreter.context import Access, BulkCopy, ExecutionContext, SharedStore
@@ -62,7 +62,7 @@ class Racecheck(Observer):
         # Cells that were changed since the last barrier.
         shape = len(cells.chosen), cells.of_block
         self._written, self._combined = (np.zeros(shape, np.bool_) for _ in range(2))
-        blocks.block_barriers.listeners.append(self._met)
+        blocks.block_barriers.listeners.append(self._pass_barrier)
 
     def on_access(self, access: Access) -> None:
         """Note a read, or an atomic operation; what else writes is noted once it has."""
@@ -75,10 +75,10 @@ class Racecheck(Observer):
         if kind == "barrier" or id(i) in self._cells.spins:
             self.on_fence(access.context, i)
             return
-        slots, rows = self._cells.which(access.context)
+        slots, rows = self._cells.find_slots(access.context)
         if not len(slots):
             return
-        notes, lanes = self._cells.touched(
+        notes, lanes = self._cells.find_notes(
             slots, rows, access.addresses, access.active, access.size
         )
         if is_atomic(i) or id(i) in self._cells.compared_loads:
@@ -96,12 +96,12 @@ class Racecheck(Observer):
         if self._idle or not self._is_noted:
             return
         c, active, values = store.context, store.active, store.values
-        slots, rows = self._cells.which(c)
+        slots, rows = self._cells.find_slots(c)
         if not len(slots):
             return
-        notes, lanes = self._cells.touched(slots, rows, store.addresses, active, store.size)
-        self.wrote(self._now, notes, lanes)
-        at = of_rows(store.addresses, rows) + slots[:, None] * self._cells.bytes
+        notes, lanes = self._cells.find_notes(slots, rows, store.addresses, active, store.size)
+        self.note_writes(self._now, notes, lanes)
+        at = select_rows(store.addresses, rows) + slots[:, None] * self._cells.bytes
         if values.shape[:2] != (c.warps, LANES):
             values = np.broadcast_to(values, (c.warps, LANES, *values.shape[2:]))
         values = values[rows]
@@ -112,7 +112,7 @@ class Racecheck(Observer):
         raw = np.ascontiguousarray(values).view(np.uint8).reshape(-1, store.size)
         self._values.reshape(-1, store.size)[at.reshape(-1) // store.size] = raw
 
-    def wrote(self, i: Instruction, notes: Array, lanes: Array) -> None:
+    def note_writes(self, i: Instruction, notes: Array, lanes: Array) -> None:
         """Note who wrote, now or by a copy that has ended now."""
         self._note(self._writes, i, notes, lanes)
         np.put(self._written, notes // self._warps, True)
@@ -121,25 +121,25 @@ class Racecheck(Observer):
         """Nobody knows here whom a fence is for."""
         if self._idle or i.opcode in OF_COPIES:
             return
-        slots, _ = self._cells.which(c)
+        slots, _ = self._cells.find_slots(c)
         blocks = np.zeros(len(self._cells.chosen), np.bool_)
         blocks[slots // self._warps] = True
-        self._close(blocks)
+        self._check_interval(blocks)
 
     def on_end(self) -> None:
         """Look at what was touched behind the last barrier."""
         if not self._idle:
-            self._close(np.ones(len(self._cells.chosen), np.bool_))
+            self._check_interval(np.ones(len(self._cells.chosen), np.bool_))
 
-    def who_wrote(self, note: int) -> FaultLocation:
+    def last_writer(self, note: int) -> FaultLocation:
         """The thread that wrote last what a note is of."""
         cell, warp = divmod(note, self._warps)
-        return self._at(cell, warp, int(self._writes[note]))
+        return self._locate(cell, warp, int(self._writes[note]))
 
-    def _met(self, lanes: Array) -> None:
+    def _pass_barrier(self, lanes: Array) -> None:
         """Nothing before a barrier races with anything behind it."""
         blocks: Array = np.any(lanes.reshape(-1, self._warps * LANES), axis=1)
-        self._close(blocks[self._cells.chosen])
+        self._check_interval(blocks[self._cells.chosen])
 
     def _note(self, table: Array, i: Instruction, notes: Array, lanes: Array) -> None:
         number = self._numbers.get(id(i))
@@ -150,15 +150,15 @@ class Racecheck(Observer):
         # An access outside of shared memory is reported when it is executed.
         np.put(table, notes, lanes + stamp, mode="clip")
 
-    def _close(self, blocks: Array) -> None:
+    def _check_interval(self, blocks: Array) -> None:
         """Look at what was touched since their last barrier, in blocks that meet now."""
         if len(cells := self._take_changed(self._written, blocks)):
-            self._look(cells)
+            self._check_writes(cells)
         if len(cells := self._take_changed(self._combined, blocks)):
-            self._look_at_atomics(cells)
+            self._check_atomics(cells)
         self._time += 1
         if (self._time + 1) << self._shift > np.iinfo(np.uint32).max:
-            self._forget()
+            self._restart_time()
         self._since[blocks] = self._time << self._shift
 
     def _take_changed(self, changed: Array, blocks: Array) -> Array:
@@ -173,40 +173,42 @@ class Racecheck(Observer):
         changed[blocks] = False
         return cells
 
-    def _forget(self) -> None:
+    def _restart_time(self) -> None:
         """Begin to count time anew."""
         for table in (self._reads, self._writes, self._atomics, self._written, self._combined):
             table[:] = 0
         self._time = 1
         self._since[:] = 1 << self._shift
 
-    def _touched(self, table: Array, cells: Array) -> Array:
+    def _touched_since_barrier(self, table: Array, cells: Array) -> Array:
         """Which warps touched cells since the last barrier of their block."""
         since = self._since[cells // self._cells.of_block][:, None]
         touched: Array = table.reshape(-1, self._warps)[cells] >= since
         return touched
 
-    def _look(self, cells: Array) -> None:
+    def _check_writes(self, cells: Array) -> None:
         """Look at cells that were written."""
-        writes = self._touched(self._writes, cells)
-        others = self._touched(self._reads, cells) | self._touched(self._atomics, cells)
+        writes = self._touched_since_barrier(self._writes, cells)
+        others = self._touched_since_barrier(self._reads, cells) | self._touched_since_barrier(
+            self._atomics, cells
+        )
         several = (writes | others).sum(axis=1) > 1
         if not several.any():
             return
         cells, writes, others = cells[several], writes[several], others[several]
-        racing = others.any(axis=1) | self._differ(cells, writes)
+        racing = others.any(axis=1) | self._values_differ(cells, writes)
         if racing.any():
-            raise self._race(cells[racing], self._writes)
+            raise self._race_error(cells[racing], self._writes)
 
-    def _look_at_atomics(self, cells: Array) -> None:
+    def _check_atomics(self, cells: Array) -> None:
         """Look at cells with atomic operations: those race with plain reads alone here."""
-        reads = self._touched(self._reads, cells)
-        several = (self._touched(self._atomics, cells) | reads).sum(axis=1) > 1
+        reads = self._touched_since_barrier(self._reads, cells)
+        several = (self._touched_since_barrier(self._atomics, cells) | reads).sum(axis=1) > 1
         racing = several & reads.any(axis=1)
         if racing.any():
-            raise self._race(cells[racing], self._atomics)
+            raise self._race_error(cells[racing], self._atomics)
 
-    def _differ(self, cells: Array, writes: Array) -> Array:
+    def _values_differ(self, cells: Array, writes: Array) -> Array:
         """Whether warps wrote different values: the same value twice does no harm."""
         block, cell = np.divmod(cells, self._cells.of_block)
         values = self._values.reshape(-1, self._warps, self._cells.of_block, self._cells.grain)
@@ -215,7 +217,7 @@ class Racecheck(Observer):
         differ: Array = ((each != first).any(axis=2) & writes).any(axis=1)
         return differ
 
-    def _race(self, cells: Array, changing: Array) -> RaceError:
+    def _race_error(self, cells: Array, changing: Array) -> RaceError:
         """The error for cells that warps race for; ``changing`` notes who changed them."""
         cell = int(cells[0])
         block, at = divmod(cell, self._cells.of_block)
@@ -231,13 +233,13 @@ class Racecheck(Observer):
         )
         one, other, stamps = next(pairs)
         return RaceError(
-            self._at(cell, one, int(changed[one])),
-            self._at(cell, other, int(stamps[other])),
+            self._locate(cell, one, int(changed[one])),
+            self._locate(cell, other, int(stamps[other])),
             address=at * self._cells.grain,
             size=int((cells // self._cells.of_block == block).sum()) * self._cells.grain,
         )
 
-    def _at(self, cell: int, warp: int, stamp: int) -> FaultLocation:
+    def _locate(self, cell: int, warp: int, stamp: int) -> FaultLocation:
         """Who touched something, and by which instruction."""
         i = self._instructions[(stamp & (1 << self._shift) - 1) >> _LANE_BITS]
         row = self._cells.row(cell // self._cells.of_block, warp)

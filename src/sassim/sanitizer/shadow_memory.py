@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.counters.sampling import sample
+from sassim.counters.sampling import sample_blocks
 from sassim.interpreter.clusters import OFFSET_MASK
 from sassim.interpreter.context import Observer
 from sassim.interpreter.def_use import find_def_use
@@ -50,7 +50,7 @@ class ShadowMemory(Observer):
         self.instructions = len(accesses)
         """Those that may access shared memory."""
         self.has_copies = any(i.opcode == ASYNC_COPY for i in accesses)
-        self.spins = spins(launch.program)
+        self.spins = find_spins(launch.program)
         """Reads that a thread repeats until others have changed what it reads."""
         self.compared_loads = find_compared_loads(launch.program)
         """Reads that are part of an atomic operation which is a loop."""
@@ -61,7 +61,7 @@ class ShadowMemory(Observer):
         self.warps = -(-math.prod(launch.block) // LANES)
         """Of a block."""
         most = min(_THREADS // (self.warps * LANES), _NOTES // max(1, self.of_block * self.warps))
-        self.sampled = sample(launch.grid, max(1, most)).blocks
+        self.sampled = sample_blocks(launch.grid, max(1, most)).blocks
         """Numbers in the grid of the blocks that are looked at."""
 
     def on_start(self, blocks: ResidentBlocks) -> None:
@@ -85,7 +85,7 @@ class ShadowMemory(Observer):
         """All warps that are looked at."""
         return len(self.chosen) * self.warps
 
-    def which(self, c: ExecutionContext) -> tuple[Array, Array | slice]:
+    def find_slots(self, c: ExecutionContext) -> tuple[Array, Array | slice]:
         """The slots of a context, and which of its rows they are."""
         slots = self._slot[c.where]
         chosen = slots >= 0
@@ -94,7 +94,7 @@ class ShadowMemory(Observer):
         rows = np.flatnonzero(chosen)
         return slots[rows], rows
 
-    def touched(
+    def find_notes(
         self,
         slots: Array,
         rows: Array | slice,
@@ -103,7 +103,7 @@ class ShadowMemory(Observer):
         size: int,
     ) -> tuple[Array, Array]:
         """The notes that accesses change, and lanes: as many, or so many that they repeat."""
-        at = of_rows(addresses, rows) & OFFSET_MASK
+        at = select_rows(addresses, rows) & OFFSET_MASK
         notes = self._first[slots] + at // self.grain * self.warps
         lanes = _LANES[: notes.shape[1]]
         if active is not None:
@@ -122,11 +122,13 @@ class ShadowMemory(Observer):
         return int(self.chosen[block]) * self.warps + warp
 
 
-def spins(program: Program) -> frozenset[int]:
+def find_spins(program: Program) -> frozenset[int]:
     """Reads of one place again and again, in loops that do nothing else, by identity."""
     reads = set()
     for block in program.blocks.values():
-        label = next((each for each in _operands(block.end) if isinstance(each, Label)), None)
+        label = next(
+            (each for each in _branch_operands(block.end) if isinstance(each, Label)), None
+        )
         if label is None or program.target(block.function, label) != block.start:
             continue
         if any(i.opcode in STORES for i in block.body):
@@ -135,17 +137,16 @@ def spins(program: Program) -> frozenset[int]:
         reads |= {
             id(i)
             for i in block.body
-            if SPACES.get(i.opcode) in (SHARED, GENERIC) and not _registers(i) & written
+            if SPACES.get(i.opcode) in (SHARED, GENERIC) and not _address_registers(i) & written
         }
     return frozenset(reads)
 
 
-def _operands(i: Instruction | None) -> tuple[Operand, ...]:
+def _branch_operands(i: Instruction | None) -> tuple[Operand, ...]:
     return () if i is None or i.opcode != "BRA" else i.operands
 
 
-def _registers(i: Instruction) -> set[str]:
-    """Those that the addresses of an access are made of."""
+def _address_registers(i: Instruction) -> set[str]:
     addresses = [each for each in i.operands if isinstance(each, Address)]
     registers = [each for at in addresses for each in (at.register, at.uniform)]
     return {
@@ -186,7 +187,7 @@ def _find_compared_load(
     return None
 
 
-def of_rows(values: Array, rows: Array | slice) -> Array:
+def select_rows(values: Array, rows: Array | slice) -> Array:
     """Rows of values, where they are not alike in all."""
     return values if values.shape[0] == 1 else values[rows]
 

@@ -38,7 +38,7 @@ class Synccheck(Observer):
         """The barrier at which each warp waits, among those in ``_barriers``."""
         self._barriers: list[Instruction] = []
         self._numbers: dict[int, int] = {}
-        blocks.block_barriers.listeners.append(self._met)
+        blocks.block_barriers.listeners.append(self._check_released)
 
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         """Note the place, and who is missing."""
@@ -51,8 +51,8 @@ class Synccheck(Observer):
         apart = incomplete & (self._at[rows] != number)
         if apart.any():
             warp = int(rows[apart.argmax()])
-            there = self._first(warp, lanes[warp], number)
-            raise BarrierError(_IN_WARP, self._first(warp, self._came[warp]), there=there)
+            there = self._first_thread(warp, lanes[warp], number)
+            raise BarrierError(_IN_WARP, self._first_thread(warp, self._came[warp]), there=there)
         self._at[rows] = number
         in_parts = (here != alive).any(axis=1)
         if in_parts.any():
@@ -60,7 +60,7 @@ class Synccheck(Observer):
             self._wanted[rows[new]] = alive[new]
             self._came[rows[in_parts]] |= here[in_parts]
 
-    def _met(self, lanes: Array) -> None:
+    def _check_released(self, lanes: Array) -> None:
         """Check the warps that the barrier releases."""
         going: Array = np.any(lanes, axis=1)
         missing = self._wanted & ~self._came
@@ -68,12 +68,12 @@ class Synccheck(Observer):
         if without.any():
             warp = int(without.argmax())
             absent = self._blocks.thread_id(warp, int(missing[warp].argmax()))
-            raise BarrierError(_IN_WARP, self._first(warp, self._came[warp]), missing=absent)
-        self._look_at_blocks(lanes, going)
+            raise BarrierError(_IN_WARP, self._first_thread(warp, self._came[warp]), missing=absent)
+        self._check_blocks(lanes, going)
         self._wanted[going] = False
         self._came[going] = False
 
-    def _look_at_blocks(self, lanes: Array, going: Array) -> None:
+    def _check_blocks(self, lanes: Array, going: Array) -> None:
         """Refuse warps of a block that meet at different barriers."""
         warps = self._blocks.warps_of_block
         there, at = going.reshape(-1, warps), self._at.reshape(-1, warps)
@@ -82,22 +82,23 @@ class Synccheck(Observer):
         for block in np.flatnonzero(there.any(axis=1) & (least != most)):
             here = np.flatnonzero(there[block])
             numbers = at[block][here]
-            if any(_is_of_some(self._barriers[each]) for each in numbers):
+            if any(_has_thread_count(self._barriers[each]) for each in numbers):
                 continue
             one, other = (
                 int(block) * warps + int(here[(numbers == number).argmax()])
                 for number in (numbers[0], numbers[numbers != numbers[0]][0])
             )
             raise BarrierError(
-                _IN_BLOCK, self._first(one, lanes[one]), there=self._first(other, lanes[other])
+                _IN_BLOCK,
+                self._first_thread(one, lanes[one]),
+                there=self._first_thread(other, lanes[other]),
             )
 
-    def _first(self, warp: int, lanes: Array, number: int | None = None) -> FaultLocation:
+    def _first_thread(self, warp: int, lanes: Array, number: int | None = None) -> FaultLocation:
         """The first of some threads of a warp, at a barrier (``None``: at which it waits)."""
         barrier = self._barriers[self._at[warp] if number is None else number]
         return FaultLocation(barrier, self._blocks.thread_id(warp, int(lanes.argmax())))
 
 
-def _is_of_some(i: Instruction) -> bool:
-    """Whether a barrier is of some of a block's threads: it has a thread count."""
+def _has_thread_count(i: Instruction) -> bool:
     return len([each for each in i.operands if not isinstance(each, Predicate)]) > 1

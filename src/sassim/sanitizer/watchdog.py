@@ -66,10 +66,10 @@ class Watchdog(Observer):
         self._blocks_run += 1
         if self._instructions > self._most:
             what = f"the kernel did not end within {self._most} instructions"
-            raise WatchdogError(what, self._first(c, block))
+            raise WatchdogError(what, self._first_thread(c, block))
         if self._blocks_run == self._next:
             self._next *= 2
-            self._noted, self._looks = self._state(c, block), _LOOKS
+            self._noted, self._looks = self._save_state(c, block), _LOOKS
         elif self._noted is not None and block is self._noted.block and self._looks:
             self._compare(c, self._noted, block)
 
@@ -78,20 +78,25 @@ class Watchdog(Observer):
         if self._blocks_run < noted.number + _ROUND * (len(places) + 1):
             return
         self._looks -= 1
-        if not (np.array_equal(noted.lanes, c.lanes) and _same(noted.places, places.groups())):
+        if not (
+            np.array_equal(noted.lanes, c.lanes) and _same_groups(noted.places, places.groups())
+        ):
             return
         registers = zip(noted.registers, self._registers(), strict=True)
-        if all(_equal(before, now) for before, now in registers) and noted.memory == self._memory():
+        if (
+            all(_same_registers(before, now) for before, now in registers)
+            and noted.memory == self._memory()
+        ):
             what = "the kernel never ends: a loop comes back to where it was, and nothing changes"
-            raise WatchdogError(what, self._first(c, block))
+            raise WatchdogError(what, self._first_thread(c, block))
 
-    def _state(self, c: ExecutionContext, block: BasicBlock) -> _State:
+    def _save_state(self, c: ExecutionContext, block: BasicBlock) -> _State:
         return _State(
             block,
             self._blocks_run,
             c.lanes.copy(),
             [(at, lanes.copy()) for at, lanes in self._blocks.program_counters.groups()],
-            tuple(map(_copied, self._registers())),
+            tuple(map(_copy_registers, self._registers())),
             self._memory(),
         )
 
@@ -105,24 +110,24 @@ class Watchdog(Observer):
         arrays = [each.data for each in blocks.memory.buffers]
         return tuple(zlib.crc32(each.data) for each in (*own, *arrays))
 
-    def _first(self, c: ExecutionContext, block: BasicBlock) -> FaultLocation:
+    def _first_thread(self, c: ExecutionContext, block: BasicBlock) -> FaultLocation:
         """Return the first thread, at the first instruction of its basic block."""
         warp, lane = (int(each) for each in np.argwhere(c.lanes)[0])
         return FaultLocation(block.instructions[0], self._blocks.thread_id(warp, lane))
 
 
-def _copied(arrays: dict[int, Array]) -> dict[int, Array]:
+def _copy_registers(arrays: dict[int, Array]) -> dict[int, Array]:
     return {index: values.copy() for index, values in arrays.items()}
 
 
-def _same(one: list[tuple[int, Array]], other: list[tuple[int, Array]]) -> bool:
+def _same_groups(one: list[tuple[int, Array]], other: list[tuple[int, Array]]) -> bool:
     return len(one) == len(other) and all(
         a == b and np.array_equal(here, there)
         for (a, here), (b, there) in zip(one, other, strict=True)
     )
 
 
-def _equal(one: dict[int, Array], other: dict[int, Array]) -> bool:
+def _same_registers(one: dict[int, Array], other: dict[int, Array]) -> bool:
     return one.keys() == other.keys() and all(
         np.array_equal(values, other[index]) for index, values in one.items()
     )

@@ -75,7 +75,7 @@ class CubinImage:
     """Blocks of a cluster along x, y and z, where the code says it (``__cluster_dims__``)."""
 
 
-def image(cubin: bytes, entry: str) -> CubinImage:
+def read_image(cubin: bytes, entry: str) -> CubinImage:
     """What a cubin says of one of its kernels."""
     file = _parse(cubin)
     symbols = file.symbols
@@ -98,7 +98,7 @@ def image(cubin: bytes, entry: str) -> CubinImage:
                 owner = symbols[first].name
                 frames[owner] = max(frames.get(owner, 0), second)
     shared = file.by_name.get(f".nv.shared.{entry}")
-    constants, addresses = _constants(file, entry)
+    constants, addresses = _read_constants(file, entry)
     return CubinImage(
         resources=KernelResources(
             registers=max(registers, _LEAST_REGISTERS),
@@ -107,15 +107,15 @@ def image(cubin: bytes, entry: str) -> CubinImage:
         ),
         parameters_at=parameters_at,
         constants=constants,
-        variables=tuple(_variables(file, symbols)),
+        variables=tuple(_read_variables(file, symbols)),
         addresses=tuple(addresses),
-        pointers=tuple(_pointers(file, symbols)),
-        outside=tuple(_outside(symbols)),
+        pointers=tuple(_read_pointers(file, symbols)),
+        outside=tuple(_external_functions(symbols)),
         cluster=cluster,
     )
 
 
-def machine_code(cubin: bytes) -> dict[str, bytes]:
+def read_machine_code(cubin: bytes) -> dict[str, bytes]:
     """The code of each function by mangled name."""
     return {
         name.removeprefix(_TEXT): section.data()
@@ -142,7 +142,7 @@ def _parse(cubin: bytes) -> _ParsedCubin:
     return _ParsedCubin(sections, by_name, list(by_name[".symtab"].iter_symbols()))
 
 
-def _constants(
+def _read_constants(
     file: _ParsedCubin, entry: str
 ) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
     """Banks with what they hold, and the addresses in them."""
@@ -168,7 +168,7 @@ def _constants(
     return banks, addresses
 
 
-def _variables(file: _ParsedCubin, symbols: list[Any]) -> Iterator[Variable]:
+def _read_variables(file: _ParsedCubin, symbols: list[Any]) -> Iterator[Variable]:
     for symbol in symbols:
         index = symbol["st_shndx"]
         if not isinstance(index, int) or symbol["st_size"] == 0:
@@ -182,7 +182,7 @@ def _variables(file: _ParsedCubin, symbols: list[Any]) -> Iterator[Variable]:
             yield Variable(symbol.name, int(symbol["st_size"]), data)
 
 
-def _pointers(file: _ParsedCubin, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
+def _read_pointers(file: _ParsedCubin, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
     """Addresses in initial values of variables."""
     from elftools.elf.relocation import RelocationSection
 
@@ -200,7 +200,7 @@ def _pointers(file: _ParsedCubin, symbols: list[Any]) -> Iterator[tuple[str, int
                     yield symbol.name, at - start, name, int(each.entry.get("r_addend", 0))
 
 
-def _outside(symbols: list[Any]) -> Iterator[str]:
+def _external_functions(symbols: list[Any]) -> Iterator[str]:
     """Functions that are called and are not in the file."""
     for symbol in symbols:
         if symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC":

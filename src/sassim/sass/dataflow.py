@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sassim.opcodes import find_opcode, opcodes_of_class, opcodes_with_flow, select_opcodes
-from sassim.sass.operands import Address, Constant, Other, Predicate, Register, operands
+from sassim.sass.operands import Address, Constant, Other, Predicate, Register, parse_operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -65,10 +65,10 @@ def operand_effects(text: str) -> OperandEffects:
         return OperandEffects(text, (), None, frozenset(), frozenset(), None, False, 0)
     opcode, *suffixes = match["opcode"].split(".")
     modifiers = tuple(suffixes)
-    given = operands(match["rest"])
+    given = parse_operands(match["rest"])
     read: set[str] = set()
     if match["guard"] is not None:
-        read |= _registers(operands(match["guard"])[0], 1)
+        read |= _registers(parse_operands(match["guard"])[0], 1)
     results = _results(opcode, modifiers, given)
     written = {name for each, width in results for name in _registers(each, width)}
     for each in given[len(results) :]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sassim.sass.operands import Label, Predicate, operands
+from sassim.sass.operands import Label, Predicate, parse_operands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ _CODE: Final = re.compile(
 )
 
 
-def functions(listing: str) -> dict[str, SassFunction]:
+def parse_functions(listing: str) -> dict[str, SassFunction]:
     """The functions of a listing by mangled name."""
     by_name: dict[str, SassFunction] = {}
     name: str | None = None
@@ -117,10 +117,10 @@ def functions(listing: str) -> dict[str, SassFunction]:
             code.append(
                 Instruction(
                     address=address,
-                    guard=None if guard is None else _guard(guard),
+                    guard=None if guard is None else _parse_guard(guard),
                     opcode=opcode,
                     modifiers=tuple(modifiers),
-                    operands=operands(match["operands"]),
+                    operands=parse_operands(match["operands"]),
                     lines=lines,
                     text=f"{match['opcode']} {match['operands']}".strip(),
                 )
@@ -137,6 +137,6 @@ def functions(listing: str) -> dict[str, SassFunction]:
     return by_name
 
 
-def _guard(text: str) -> Predicate | None:
-    (guard,) = operands(text)
+def _parse_guard(text: str) -> Predicate | None:
+    (guard,) = parse_operands(text)
     return guard if isinstance(guard, Predicate) else None

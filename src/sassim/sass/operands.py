@@ -132,12 +132,12 @@ _SCALE: Final = re.compile(r"X(\d+)")
 
 
 @lru_cache(maxsize=4096)
-def operands(text: str) -> tuple[Operand, ...]:
+def parse_operands(text: str) -> tuple[Operand, ...]:
     """The operands of one instruction, from what stands between its opcode and the semicolon."""
-    return tuple(_operand(each) for each in _separated(text))
+    return tuple(_parse_operand(each) for each in _split_operands(text))
 
 
-def _separated(text: str) -> Iterator[str]:
+def _split_operands(text: str) -> Iterator[str]:
     """Commas separate operands, those in brackets do not; so do blanks before a label or a sum."""
     depth, start = 0, 0
     for at, letter in enumerate(text):
@@ -151,14 +151,14 @@ def _separated(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _operand(written: str) -> Operand:
+def _parse_operand(written: str) -> Operand:
     if match := _PREDICATE.fullmatch(written):
         index = TRUE if match["index"] == "T" else int(match["index"])
         return Predicate(index, bool(match["negated"]), bool(match["uniform"]))
-    return _value(written) or _place(written) or Other(written)
+    return _parse_value(written) or _parse_place(written) or Other(written)
 
 
-def _value(written: str) -> Operand | None:
+def _parse_value(written: str) -> Operand | None:
     """A register, a constant or a number, with what is done to it before it is used."""
     if _NUMBER.fullmatch(written):
         return Immediate(written)
@@ -168,7 +168,7 @@ def _value(written: str) -> Operand | None:
     inverted = plain != text
     absolute = plain.startswith("|")
     plain = plain.replace("|", "") if absolute else plain
-    if (register := _register(plain)) is not None:
+    if (register := _parse_register(plain)) is not None:
         return Register(
             register.index, register.uniform, negative, absolute, inverted, register.part
         )
@@ -178,17 +178,17 @@ def _value(written: str) -> Operand | None:
     return Constant(
         bank=int(match[1], 16),
         offset=0 if match[3] is None else int(match[3], 16),
-        register=None if match[2] is None else _register(match[2]),
+        register=None if match[2] is None else _parse_register(match[2]),
         negative=negative,
         absolute=absolute,
         inverted=inverted,
-        part=_part(match[4]),
+        part=_parse_part(match[4]),
     )
 
 
-def _place(written: str) -> Operand | None:
+def _parse_place(written: str) -> Operand | None:
     """Somewhere in memory or in the code, a barrier, or a special register."""
-    if (match := _MEMORY.fullmatch(written)) and (address := _address(match[1])) is not None:
+    if (match := _MEMORY.fullmatch(written)) and (address := _parse_address(match[1])) is not None:
         return address
     if match := _LABEL.fullmatch(written):
         return Label(match[1])
@@ -197,25 +197,25 @@ def _place(written: str) -> Operand | None:
     return Special(written) if _SPECIAL.fullmatch(written) else None
 
 
-def _register(text: str) -> Register | None:
+def _parse_register(text: str) -> Register | None:
     match = _REGISTER.fullmatch(text)
     if match is None:
         return None
     index = ZERO if match["index"] == "Z" else int(match["index"])
-    return Register(index, bool(match["uniform"]), part=_part(match["part"]))
+    return Register(index, bool(match["uniform"]), part=_parse_part(match["part"]))
 
 
-def _part(suffixes: str) -> str:
+def _parse_part(suffixes: str) -> str:
     """What is taken of a register; ``reuse`` says where it is read from, not what."""
     return ".".join(each for each in suffixes.split(".") if each not in ("", "reuse"))
 
 
-def _address(text: str) -> Address | None:
+def _parse_address(text: str) -> Address | None:
     register = uniform = None
     offset, scale = 0, 1
     for each in text.replace("+-", "-").replace("-", "+-").split("+"):
         part = each.strip()
-        parsed = None if part.startswith("-") else _register(part)
+        parsed = None if part.startswith("-") else _parse_register(part)
         if parsed is not None and parsed.uniform:
             uniform = parsed
         elif parsed is not None:

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sassim.opcodes import opcodes_with_flow, select_opcodes
-from sassim.sass.cubin import image, machine_code
-from sassim.sass.listing import INSTRUCTION_BYTES, functions
+from sassim.sass.cubin import read_image, read_machine_code
+from sassim.sass.listing import INSTRUCTION_BYTES, parse_functions
 from sassim.sass.operands import ZERO, Constant, Immediate, Label, Register
 
 if TYPE_CHECKING:
@@ -133,23 +133,24 @@ class Program:
         return address & 0xFFFFFFFF if match[1] == "lo" else address >> 32
 
 
-def program(cubin: bytes, listing: str, entry: str) -> Program:
+def load_program(cubin: bytes, listing: str, entry: str) -> Program:
     """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
-    listed = _exact(cubin, listing)
+    listed = _read_functions(cubin, listing)
     others = tuple(each for name, each in listed.items() if name != entry)
-    return Program(entry, (listed[entry], *others), image(cubin, entry))
+    return Program(entry, (listed[entry], *others), read_image(cubin, entry))
 
 
 @lru_cache(maxsize=2)
-def _exact(cubin: bytes, listing: str) -> dict[str, SassFunction]:
+def _read_functions(cubin: bytes, listing: str) -> dict[str, SassFunction]:
     """The functions of a cubin by name, whichever of its kernels is asked for."""
-    code = machine_code(cubin)
+    code = read_machine_code(cubin)
     return {
-        name: _with_bits(each, code.get(name, b"")) for name, each in functions(listing).items()
+        name: _add_immediate_bits(each, code.get(name, b""))
+        for name, each in parse_functions(listing).items()
     }
 
 
-def _with_bits(function: SassFunction, code: bytes) -> SassFunction:
+def _add_immediate_bits(function: SassFunction, code: bytes) -> SassFunction:
     """A function in which operands that are no numbers have their bits, out of the code."""
     changed = []
     for i in function.instructions:
@@ -187,7 +188,7 @@ def _grows_stack(functions: Iterable[SassFunction]) -> bool:
                 )
             if _moves_stack(i):
                 return True
-    return any(_reaches(calls, name, name) for name in calls)
+    return any(_calls_reach(calls, name, name) for name in calls)
 
 
 def _moves_stack(i: Instruction) -> bool:
@@ -200,7 +201,7 @@ def _moves_stack(i: Instruction) -> bool:
     )
 
 
-def _reaches(calls: dict[str, set[str]], start: str, goal: str) -> bool:
+def _calls_reach(calls: dict[str, set[str]], start: str, goal: str) -> bool:
     seen: set[str] = set()
     waiting = list(calls.get(start, ()))
     while waiting:

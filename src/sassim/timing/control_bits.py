@@ -36,14 +36,15 @@ PLAIN: Final = ControlBits(1, (), None, None)
 """Of an instruction whose code is not at hand."""
 
 
-def controls(code: bytes) -> tuple[ControlBits, ...]:
+def decode_control_bits(code: bytes) -> tuple[ControlBits, ...]:
     """Return the control bits of a function's instructions, in their order."""
     return tuple(
-        _control(code[at : at + INSTRUCTION_BYTES]) for at in range(0, len(code), INSTRUCTION_BYTES)
+        _decode_instruction(code[at : at + INSTRUCTION_BYTES])
+        for at in range(0, len(code), INSTRUCTION_BYTES)
     )
 
 
-def _control(instruction: bytes) -> ControlBits:
+def _decode_instruction(instruction: bytes) -> ControlBits:
     bits = int.from_bytes(instruction, "little") >> _FIRST_BIT
     result, operands, waits = bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 63
     return ControlBits(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.counters.transactions import SECTOR
-from sassim.timing.instruction_costs import code
+from sassim.timing.instruction_costs import time_code
 from sassim.timing.multiprocessor import CODE_SEGMENTS, Multiprocessor, SharedUnitRates
-from sassim.timing.segments import steps
+from sassim.timing.segments import segment_warps
 
 if TYPE_CHECKING:
     from sassim.caches import CacheMisses
@@ -53,7 +53,7 @@ class ElapsedCycles:
     run: SmTimes
 
 
-def elapsed(
+def estimate_elapsed(
     counters: LaunchCounters,
     cubin: bytes,
     gpu: GpuModel,
@@ -61,23 +61,23 @@ def elapsed(
     misses: CacheMisses,
 ) -> ElapsedCycles:
     """SmTimes the recorded blocks, as many at once as are resident, and scale to the grid."""
-    made = code(counters, cubin, gpu, misses)
+    made = time_code(counters, cubin, gpu, misses)
     resident, of_sm = residency.blocks, residency.blocks_of_sm
     waves = 2 if of_sm >= 2 * resident else 1
     recorded = len(counters.block_counters.recorded)
-    whole = steps(
+    whole = segment_warps(
         counters.block_counters.trace, made, _INSTRUCTIONS * recorded // (waves * resident) + 1
     )
     of_block = max(1.0, whole.run / max(whole.blocks, 1))
     blocks = min(of_sm, max(resident * waves, int(_INSTRUCTIONS / of_block)))
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
     held = max(1, int(CODE_SEGMENTS * whole.share_run))
-    given = rates(gpu, residency, misses, made.bytes_executed, held)
+    given = compute_rates(gpu, residency, misses, made.bytes_executed, held)
     instructions = counters.block_counters.of_blocks(counters.instructions()).astype(np.float64)
-    order = _ordinary_first(counters, instructions)
+    order = _order_by_distance_to_mean(counters, instructions)
     run = Multiprocessor(whole.ordered(order), given).run(blocks, resident)
-    steady_cycles = _all_blocks(run, resident, of_sm) * run.whole
-    share, imbalance = _balance(
+    steady_cycles = _extrapolate_cycles(run, resident, of_sm) * run.whole
+    share, imbalance = _measure_imbalance(
         counters, residency, instructions, order[np.arange(blocks) % recorded]
     )
     launch = _LAUNCH_NS * gpu.clock_hz * 1e-9
@@ -89,7 +89,7 @@ def elapsed(
     )
 
 
-def _all_blocks(run: SmTimes, resident: int, of_sm: int) -> float:
+def _extrapolate_cycles(run: SmTimes, resident: int, of_sm: int) -> float:
     """Cycles until all blocks of an SM have ended, from those of some."""
     ends = sorted(run.ends)
     left = of_sm - run.blocks
@@ -103,7 +103,7 @@ def _all_blocks(run: SmTimes, resident: int, of_sm: int) -> float:
     return run.cycles + left * mean / resident
 
 
-def rates(
+def compute_rates(
     gpu: GpuModel,
     residency: GridResidency,
     misses: CacheMisses,
@@ -127,13 +127,13 @@ def rates(
     )
 
 
-def _ordinary_first(counters: LaunchCounters, instructions: Array) -> Array:
+def _order_by_distance_to_mean(counters: LaunchCounters, instructions: Array) -> Array:
     """Places of the recorded blocks among them, those first whose work is nearest to the mean."""
     far = np.abs(np.log((instructions + 1.0) / (instructions.mean() + 1.0)))
     return np.argsort(far[counters.block_counters.recorded], kind="stable")
 
 
-def _balance(
+def _measure_imbalance(
     counters: LaunchCounters, residency: GridResidency, instructions: Array, run: Array
 ) -> tuple[float, float]:
     """Return the work of an average block against those that were ``run``, and the imbalance.
@@ -145,7 +145,7 @@ def _balance(
     share = mean / max(float(instructions[counters.block_counters.recorded[run]].mean()), 1.0)
     if float(instructions.max()) <= float(instructions.min()) * 1.02:
         return share, 1.0
-    blocks = _by_number(counters, instructions)
+    blocks = _work_of_all_blocks(counters, instructions)
     slots = residency.sms * residency.blocks
     if len(blocks) > _MOST_SLOTS or len(blocks) <= 1:
         return share, 1.0
@@ -158,7 +158,7 @@ def _balance(
     return share, max(1.0, longest / steady_cycles)
 
 
-def _by_number(counters: LaunchCounters, instructions: Array) -> Array:
+def _work_of_all_blocks(counters: LaunchCounters, instructions: Array) -> Array:
     """The work of every block of the grid, as that of the nearest one that was run."""
     numbers = counters.sample.blocks
     order = np.argsort(numbers)

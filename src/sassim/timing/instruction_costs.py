@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sassim.counters.transactions import SECTOR
 from sassim.opcodes import LOADS, MEMORY, WAIT_GROUP, find_opcode
-from sassim.sass.cubin import machine_code
+from sassim.sass.cubin import read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
 from sassim.sass.operands import Immediate
-from sassim.timing.control_bits import PLAIN, controls
-from sassim.timing.pipes import PipeCosts, latencies
+from sassim.timing.control_bits import PLAIN, decode_control_bits
+from sassim.timing.pipes import PipeCosts, load_latencies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,17 +86,22 @@ class TimedCode:
     bytes_executed: int
 
 
-def code(counters: LaunchCounters, cubin: bytes, gpu: GpuModel, misses: CacheMisses) -> TimedCode:
+def time_code(
+    counters: LaunchCounters, cubin: bytes, gpu: GpuModel, misses: CacheMisses
+) -> TimedCode:
     """Return the costs of the executed basic blocks."""
     program = counters.launch.program
-    maker = _Maker(counters, PipeCosts(gpu), misses)
-    texts = machine_code(cubin)
-    control_bits = {f.name: controls(texts.get(f.name, b"")) for f in program.functions}
+    timer = _InstructionTimer(counters, PipeCosts(gpu), misses)
+    texts = read_machine_code(cubin)
+    control_bits = {f.name: decode_control_bits(texts.get(f.name, b"")) for f in program.functions}
     timed = {}
     size = 0
     for start in counters.block_counters.runs:
         block = program.blocks[start]
-        ops = [maker.op(i, _control_bits_of(control_bits, block, i)) for i in block.instructions]
+        ops = [
+            timer.time_instruction(i, _control_bits_of(control_bits, block, i))
+            for i in block.instructions
+        ]
         size += len(ops) * INSTRUCTION_BYTES
         timed[start] = tuple(tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT))
     return TimedCode(timed, size)
@@ -110,7 +115,7 @@ def _control_bits_of(
     return listed[at] if at < len(listed) else PLAIN
 
 
-class _Maker:
+class _InstructionTimer:
     def __init__(self, counters: LaunchCounters, costs: PipeCosts, misses: CacheMisses) -> None:
         self._costs = costs
         self._misses = misses
@@ -119,7 +124,7 @@ class _Maker:
         for each in counters.block_counters.accesses.values():
             self._accesses.setdefault(id(each.instruction), []).append(each)
 
-    def op(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
+    def time_instruction(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
         pipe, cycles, adu = -1, 0.0, 0.0
         for name, cost in self._costs.cycles_by_pipe(i):
             if name in OF_A_PART and (pipe < 0 or name == "fmaheavy"):
@@ -134,13 +139,13 @@ class _Maker:
             pipe=pipe,
             cycles=cycles,
             adu=adu,
-            latency=0.0 if bits.result is None else _latency(i),
-            memory=self._memory(i),
+            latency=0.0 if bits.result is None else _latency_of(i),
+            memory=self._time_memory(i),
             name=i.opcode,
-            pending=_pending(i),
+            pending=_pending_groups(i),
         )
 
-    def _memory(self, i: Instruction) -> MemoryTiming | None:
+    def _time_memory(self, i: Instruction) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
         timing = self._accesses.get(id(i), [])
         if find_opcode(i.opcode).category == "shuffle":
@@ -148,26 +153,26 @@ class _Maker:
         by_space = {each.space: each for each in timing}
         for space in ("global", "local"):
             if space in by_space:
-                return self._far(i, by_space[space], by_space.get("shared"))
+                return self._time_far_access(i, by_space[space], by_space.get("shared"))
         if "shared" in by_space:
             each = by_space["shared"]
-            passes = max(_mean(each, "wavefronts"), _mean(each, "alike"))
+            passes = max(_mean_per_request(each, "wavefronts"), _mean_per_request(each, "alike"))
             return MemoryTiming("shared", max(1.0, passes), 0.0, 0.0, 0.0, 0.0)
         if "constant" in by_space:
-            serialized = _mean(by_space["constant"], "addresses")
+            serialized = _mean_per_request(by_space["constant"], "addresses")
             return MemoryTiming("constant", max(1.0, serialized), 0.0, 0.0, 0.0, 0.0)
         if i.opcode in MEMORY and LOADS.get(i.opcode) != "constant":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         return None
 
-    def _far(
+    def _time_far_access(
         self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None
     ) -> MemoryTiming:
-        sectors = _mean(each, "sectors")
+        sectors = _mean_per_request(each, "sectors")
         # Words of local memory lie side by side for the threads of a warp, whichever they are.
-        passes = max(1.0, _mean(each, "passes") or each.size / _WORD)
+        passes = max(1.0, _mean_per_request(each, "passes") or each.size / _WORD)
         if nearby is not None:
-            passes += _mean(nearby, "wavefronts")
+            passes += _mean_per_request(nearby, "wavefronts")
         kind = {"copy": "load", "compare": "atomic"}.get(each.kind, each.kind)
         missed = self._misses.shares_of(i, each)
         return MemoryTiming(
@@ -177,22 +182,22 @@ class _Maker:
             waits=missed.requests,
             far=missed.far,
             serialized=self._misses.serialized if kind in ("atomic", "reduction") else 0.0,
-            partial=_mean(each, "threads") * each.size < WHOLE_SECTORS_SHARE * sectors * SECTOR,
+            partial=_mean_per_request(each, "threads") * each.size
+            < WHOLE_SECTORS_SHARE * sectors * SECTOR,
         )
 
 
-def _mean(each: AccessCounters, count: str) -> float:
-    """A count for one access of a warp."""
+def _mean_per_request(each: AccessCounters, count: str) -> float:
     values = each.counts.get(count)
     return 0.0 if values is None else float(values.sum()) / max(1.0, each.counts["requests"].sum())
 
 
-def _pending(i: Instruction) -> int:
+def _pending_groups(i: Instruction) -> int:
     """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
     if i.opcode != WAIT_GROUP:
         return -1
     return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
 
 
-def _latency(i: Instruction) -> float:
-    return latencies()[find_opcode(i.opcode).latency or "other"]
+def _latency_of(i: Instruction) -> float:
+    return load_latencies()[find_opcode(i.opcode).latency or "other"]

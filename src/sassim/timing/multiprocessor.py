@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, select_opcodes
 from sassim.timing.control_bits import SCOREBOARDS
 from sassim.timing.instruction_costs import OF_A_PART, PARTS
-from sassim.timing.pipes import latencies
+from sassim.timing.pipes import load_latencies
 
 if TYPE_CHECKING:
     from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
@@ -145,7 +145,7 @@ class Multiprocessor:
     def __init__(self, steps: WarpSegments, rates: SharedUnitRates) -> None:
         self._steps = steps
         self._rates = rates
-        self._times = latencies()
+        self._times = load_latencies()
         self._schedulers = [0.0] * PARTS
         self._pipes = [[0.0] * len(OF_A_PART) for _ in range(PARTS)]
         self._l1 = self._l2 = self._far = self._hot = self._adu = self._fetched = 0.0
@@ -164,7 +164,7 @@ class Multiprocessor:
         """Run so many blocks, as many at once as are resident."""
         self._blocks = blocks
         for _ in range(min(resident, blocks)):
-            self._begin(0.0)
+            self._start_block(0.0)
         queue = self._queue
         while queue:
             now, _, warp = heapq.heappop(queue)
@@ -188,7 +188,7 @@ class Multiprocessor:
         self._order += 1
         heapq.heappush(self._queue, (at, self._order, warp))
 
-    def _begin(self, now: float) -> None:
+    def _start_block(self, now: float) -> None:
         """Start the next block."""
         steps = self._steps
         number = self._begun % steps.blocks
@@ -239,7 +239,7 @@ class Multiprocessor:
             stalls["not_selected"] += (_APART - stall) * weight
             stall = _APART
         after = issue + stall
-        self._pass(warp, after, weight)
+        self._count_time(warp, after, weight)
         self._instructions += weight
         if pending >= 0:
             after = self._await_copies(warp, pending, after, weight)
@@ -255,10 +255,10 @@ class Multiprocessor:
         if there <= now:
             return now
         self._stalls["long_scoreboard"] += (there - now) * weight
-        self._pass(warp, there, weight)
+        self._count_time(warp, there, weight)
         return there
 
-    def _pass(self, warp: ResidentWarp, until: float, weight: float) -> None:
+    def _count_time(self, warp: ResidentWarp, until: float, weight: float) -> None:
         """Count the time of a warp, weighted by what its segment represents."""
         passed = until - warp.marked
         self._passed += passed
@@ -273,7 +273,7 @@ class Multiprocessor:
         warp.at += 1
         if warp.at >= len(warp.ops):
             if not warp.take_next_step():
-                self._end(warp, now)
+                self._end_warp(warp, now)
                 return None
             now = self._fetch(warp, warp.ops, now, warp.weight)
         waits = warp.ops[warp.at].waits
@@ -285,7 +285,7 @@ class Multiprocessor:
         if ready > now:
             far, weight = warp.last in _FAR_LOADS, warp.weight
             self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
-            self._pass(warp, ready, weight)
+            self._count_time(warp, ready, weight)
         return ready
 
     def _fetch(
@@ -306,7 +306,7 @@ class Multiprocessor:
             del self._code[next(iter(self._code))]
         if there > now:
             self._stalls["no_instruction"] += (there - now) * weight
-            self._pass(warp, there, weight)
+            self._count_time(warp, there, weight)
             return there
         return now
 
@@ -361,7 +361,7 @@ class Multiprocessor:
         if kind == "shared":
             done = end + (op.latency or self._times["shared"])
         else:
-            done, late = self._global(memory, start, end, issue)
+            done, late = self._access_global(memory, start, end, issue)
         behind = max(self._l1 - issue - _QUEUE, late)
         if behind > 0.0:
             self._stalls["mio_throttle" if kind == "shared" else "lg_throttle"] += behind * weight
@@ -370,7 +370,7 @@ class Multiprocessor:
             warp.raise_board(op.operands, start + memory.passes)
         return issue, done
 
-    def _global(
+    def _access_global(
         self, memory: MemoryTiming, start: float, end: float, issue: float
     ) -> tuple[float, float]:
         """When an access to global or local memory is done, and how far the queue is behind."""
@@ -383,9 +383,9 @@ class Multiprocessor:
             there = self._l2 + times["l2"]
             if memory.far:
                 self._far = max(self._far, start) + memory.sectors * memory.far / rates.dram_sectors
-                if self._happens(memory.far):
+                if self._draw(memory.far):
                     there = max(there, self._far + times["dram"])
-            return (max(done, there) if self._happens(memory.waits) else done), 0.0
+            return (max(done, there) if self._draw(memory.waits) else done), 0.0
         rate = rates.l2_partial_sectors if memory.partial else rates.l2_sectors
         if memory.kind == "store":
             self._l2 = max(self._l2, start) + memory.sectors / rate
@@ -398,7 +398,7 @@ class Multiprocessor:
         late = self._hot - issue - _L2_QUEUE
         return max(self._l2, self._hot) + times["l2"], late
 
-    def _happens(self, share: float) -> bool:
+    def _draw(self, share: float) -> bool:
         """Whether something that a share of accesses does is done by this one."""
         if share >= 1.0:
             return True
@@ -420,12 +420,12 @@ class Multiprocessor:
         warps, block.waiting = block.waiting, []
         for warp, now in warps:
             self._stalls["barrier"] += (free - now) * warp.weight
-            self._pass(warp, free, warp.weight)
+            self._count_time(warp, free, warp.weight)
             ready = self._schedule(warp, free)
             if ready is not None:
                 self._push(warp, ready)
 
-    def _end(self, warp: ResidentWarp, now: float) -> None:
+    def _end_warp(self, warp: ResidentWarp, now: float) -> None:
         block = warp.block
         block.alive -= 1
         if block.alive:
@@ -434,7 +434,7 @@ class Multiprocessor:
         self._run.ends.append(now)
         self._run.durations.setdefault(block.number, []).append(now - block.started)
         if self._begun < self._blocks:
-            self._begin(now + _START)
+            self._start_block(now + _START)
 
 
 CODE_SEGMENTS: Final = 128

@@ -33,14 +33,14 @@ class Pipe:
 
 
 @cache
-def pipes() -> Mapping[str, Pipe]:
+def load_pipes() -> Mapping[str, Pipe]:
     """Return all pipes by name."""
     tables = tomllib.loads(_FILE.read_text("utf-8"))["pipe"]
     return {each["name"]: Pipe(**each) for each in tables}
 
 
 @cache
-def latencies() -> Mapping[str, float]:
+def load_latencies() -> Mapping[str, float]:
     """Cycles from issue to result where the code waits for a scoreboard, by what it is."""
     cycles: dict[str, float] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["latency"]
     return cycles
@@ -51,7 +51,7 @@ class PipeCosts:
 
     def __init__(self, gpu: GpuModel) -> None:
         self._gpu = gpu
-        self._lanes = {name: self._lanes_of(pipe) for name, pipe in pipes().items()}
+        self._lanes = {name: self._lanes_of(pipe) for name, pipe in load_pipes().items()}
         self._costs: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, float], ...]] = {}
 
     def _lanes_of(self, pipe: Pipe) -> float:
@@ -69,16 +69,16 @@ class PipeCosts:
     def _compute(self, i: Instruction) -> list[tuple[str, float]]:
         row = find_opcode(i.opcode)
         if row.cost == "shape":
-            return [("tensor", self._matrices(i))]
+            return [("tensor", self._tensor_cycles(i))]
         times = float(row.cost or 1.0)
         if any(f"twice-if-{each}" in row.flags for each in i.modifiers):
             times = 2.0
         return [(name, times * WARP_SIZE / self._lanes[name]) for name in row.pipes]
 
-    def _matrices(self, i: Instruction) -> float:
+    def _tensor_cycles(self, i: Instruction) -> float:
         """Cycles of the tensor cores of an SM for one instruction of a warp."""
         rates = self._gpu.tensor_fmas
-        kind = _precision(i)
+        kind = _operand_type(i)
         rate = rates.get(kind) or rates.get("float16") or FEW_LANES
         return _multiply_adds(i) / rate * _SLOWER
 
@@ -91,7 +91,7 @@ FEW_LANES: Final = 2.0
 _OPERANDS: Final = "operands-"
 
 
-def _precision(i: Instruction) -> str:
+def _operand_type(i: Instruction) -> str:
     for flag in find_opcode(i.opcode).flags:
         if flag.startswith(_OPERANDS):
             return flag.removeprefix(_OPERANDS)

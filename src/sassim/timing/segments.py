@@ -56,9 +56,9 @@ class WarpSegments:
         return sum(len(ops) for warp in self.warps for ops, _ in warp)
 
 
-def steps(trace: ExecutionTrace, code: TimedCode, most: int) -> WarpSegments:
+def segment_warps(trace: ExecutionTrace, code: TimedCode, most: int) -> WarpSegments:
     """The steps of the recorded warps; ``most`` instructions of all of them are run."""
-    order, weights = _unfolded(trace, code, most)
+    order, weights = _unfold_repeats(trace, code, most)
     block_addresses = [trace.blocks[each] for each in order.tolist()]
     counts = [len(code.segments[each]) for each in block_addresses]
     segments = [each for block_address in block_addresses for each in code.segments[block_address]]
@@ -81,7 +81,7 @@ def steps(trace: ExecutionTrace, code: TimedCode, most: int) -> WarpSegments:
     )
 
 
-def _unfolded(trace: ExecutionTrace, code: TimedCode, most: int) -> tuple[Array, Array]:
+def _unfold_repeats(trace: ExecutionTrace, code: TimedCode, most: int) -> tuple[Array, Array]:
     """Places in the trace in the order in which they are run, each with its weight.
 
     What repeats is run as often as there is room for.

@@ -14,7 +14,7 @@ from kernelprof.analysis.metrics.architectures import (
     pipe_instructions,
     tensor_fmas,
 )
-from sassim.timing.pipes import pipes
+from sassim.timing.pipes import load_pipes
 
 
 def test_the_lanes_of_every_architecture_are_known() -> None:
@@ -46,7 +46,10 @@ def test_tensor_cores_do_twice_as_much_at_half_the_width() -> None:
 
 
 def test_counters_of_pipes_are_full_at_the_lanes_that_predictions_know() -> None:
-    known, lanes = pipe_instructions("9.0"), {name: each.lanes for name, each in pipes().items()}
+    known, lanes = (
+        pipe_instructions("9.0"),
+        {name: each.lanes for name, each in load_pipes().items()},
+    )
     for name in ("lsu", "adu", "uniform", "xu"):
         assert known[f"{name}_pipe"] * EVERY.warp_size == lanes[name]
     assert pipe_instructions("8.0") == pipe_instructions(None) == {}

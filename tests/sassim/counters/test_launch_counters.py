@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.sassim.listings import program
 
-from sassim.counters.launch_counters import count
+from sassim.counters.launch_counters import count_launch
 from sassim.interpreter.launch import KernelLaunch
 from sassim.interpreter.memory import GlobalMemory
 from sassim.loops.backward_slice import slice_program
@@ -27,7 +27,7 @@ def launch(*lines: str, blocks: int, values: np.ndarray) -> KernelLaunch:
 
 
 def stores(found: KernelLaunch) -> float:
-    counted = count(found, slice_program(found.program), seconds=6)
+    counted = count_launch(found, slice_program(found.program), seconds=6)
     return counted.total(
         counted.accesses("requests", lambda each: each.instruction.opcode == "STG")
     ).value

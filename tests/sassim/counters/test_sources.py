@@ -11,7 +11,7 @@ from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.binding import NotRunnableError, bind
 from kernelprof.prediction.machine_code import compiled
 from sassim.counters.counters import BlockCounters
-from sassim.counters.launch_counters import count
+from sassim.counters.launch_counters import count_launch
 from sassim.interpreter.interpreter import Interpreter
 from sassim.loops.backward_slice import slice_program
 
@@ -30,7 +30,7 @@ def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
         some, every = (bind(found.code, found.built, at, folder, "here") for _ in range(2))
     except NotRunnableError as error:
         pytest.skip(error.what)
-    counted = count(some.launch, slice_program(found.code), seconds=0.0)
+    counted = count_launch(some.launch, slice_program(found.code), seconds=0.0)
     block_counters = BlockCounters()
     Interpreter(every.launch, counted.sample.blocks, block_counters).run()
     assert counted.block_counters.accesses.keys() == block_counters.accesses.keys()

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sassim.counters.transactions import (
-    atomic_wavefronts,
-    distinct_lines,
-    ideal_sectors,
-    most_alike,
-    sectors,
-    shared_wavefronts,
+    count_atomic_wavefronts,
+    count_ideal_sectors,
+    count_lines,
+    count_most_alike,
+    count_sectors,
+    count_shared_wavefronts,
 )
 
 LANE = np.arange(32, dtype=np.int64)[None, :]
@@ -21,7 +21,7 @@ BASE = 0x7F00_0000_0000
 
 
 def _wavefronts(addresses: np.ndarray, size: int, taking: np.ndarray | None = None):
-    found, ideal = shared_wavefronts(addresses, taking, size)
+    found, ideal = count_shared_wavefronts(addresses, taking, size)
     return found.tolist(), ideal.tolist()
 
 
@@ -39,22 +39,22 @@ def _wavefronts(addresses: np.ndarray, size: int, taking: np.ndarray | None = No
 )
 def test_sectors_of_a_stride(stride: int, size: int, wanted: int, ideal: int) -> None:
     addresses = BASE + LANE * stride
-    assert sectors(addresses, None).tolist() == [wanted]
-    assert ideal_sectors(addresses, None, size).tolist() == [ideal]
+    assert count_sectors(addresses, None).tolist() == [wanted]
+    assert count_ideal_sectors(addresses, None, size).tolist() == [ideal]
 
 
 def test_an_access_that_does_not_begin_at_a_sector_takes_one_more() -> None:
-    assert sectors(BASE + 4 + LANE * 4, None).tolist() == [5]
-    assert distinct_lines(BASE + 4 + LANE * 4, None).tolist() == [2]
+    assert count_sectors(BASE + 4 + LANE * 4, None).tolist() == [5]
+    assert count_lines(BASE + 4 + LANE * 4, None).tolist() == [2]
 
 
 def test_lanes_that_take_no_part_count_nothing() -> None:
     addresses = BASE + LANE * 32
     taking = np.zeros((1, 32), np.bool_)
-    assert sectors(addresses, taking).tolist() == [0]
+    assert count_sectors(addresses, taking).tolist() == [0]
     taking[0, [3, 17, 30]] = True
-    assert sectors(addresses, taking).tolist() == [3]
-    assert ideal_sectors(addresses, taking, 4).tolist() == [1]
+    assert count_sectors(addresses, taking).tolist() == [3]
+    assert count_ideal_sectors(addresses, taking, 4).tolist() == [1]
 
 
 @given(
@@ -65,9 +65,9 @@ def test_sectors_are_the_distinct_ones_of_the_lanes_that_take_part(offsets, some
     addresses = BASE + np.array([offsets], np.int64) * 4
     taking = np.array([some])
     chosen = {a >> 5 for a, t in zip(addresses[0].tolist(), some, strict=True) if t}
-    assert sectors(addresses, taking).tolist() == [len(chosen)]
+    assert count_sectors(addresses, taking).tolist() == [len(chosen)]
     lines = {a >> 2 for a in chosen}
-    assert distinct_lines(addresses, taking).tolist() == [len(lines)]
+    assert count_lines(addresses, taking).tolist() == [len(lines)]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_parts_are_made_of_the_threads_that_take_part(threads: int, found: int) 
 
 def test_atomics_at_one_bank_go_one_after_the_other() -> None:
     everyone = np.ones((1, 32), np.bool_)
-    assert [each.tolist() for each in atomic_wavefronts(LANE * 0, everyone)] == [[32], [1]]
-    assert [each.tolist() for each in atomic_wavefronts(LANE * 4, everyone)] == [[1], [1]]
+    assert [each.tolist() for each in count_atomic_wavefronts(LANE * 0, everyone)] == [[32], [1]]
+    assert [each.tolist() for each in count_atomic_wavefronts(LANE * 4, everyone)] == [[1], [1]]
     half = LANE < 16
-    assert [each.tolist() for each in atomic_wavefronts(LANE % 4 * 128, half)] == [[16], [1]]
+    assert [each.tolist() for each in count_atomic_wavefronts(LANE % 4 * 128, half)] == [[16], [1]]
 
 
 @given(st.lists(st.integers(0, 5), min_size=32, max_size=32), st.integers(0, 2**32 - 1))
@@ -119,4 +119,4 @@ def test_the_most_lanes_at_one_address(values, mask) -> None:
     taking = (np.array([mask]) >> np.arange(32) & 1).astype(bool)[None, :]
     chosen = [v for v, t in zip(values, taking[0], strict=True) if t]
     most = max((chosen.count(each) for each in chosen), default=0)
-    assert most_alike(np.array([values], np.int64), taking).tolist() == [most]
+    assert count_most_alike(np.array([values], np.int64), taking).tolist() == [most]

@@ -14,7 +14,7 @@ from tests.support.few import few
 from sassim.interpreter.interpreter import Interpreter
 from sassim.sanitizer.watchdog import Watchdog
 from sassim.sass.elf import read_parameters
-from sassim.sass.program import program
+from sassim.sass.program import load_program
 from sassim.simulator import Kernel
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Code:
 
     def program(self, entry: str) -> Program:
         """One of its kernels."""
-        return program(self.cubin, self.listing, entry)
+        return load_program(self.cubin, self.listing, entry)
 
     def run(
         self,

@@ -22,7 +22,7 @@ from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.prediction.binding import bind
 from kernelprof.prediction.checking import check
-from sassim.sass.program import program
+from sassim.sass.program import load_program
 
 if TYPE_CHECKING:
     from kernelprof.launch.specification.spec import LaunchSpec
@@ -58,7 +58,7 @@ def kernel(name: str, entry: str | None = None) -> tuple[LaunchSpec, Program]:
     cubin, listing = compiled(name)
     found = re.findall(r"\.section\t\.text\.(\S+?),", listing)
     (mangled,) = found if len(found) == 1 else [each for each in found if each == spec.kernel]
-    return spec, program(cubin, listing, mangled)
+    return spec, load_program(cubin, listing, mangled)
 
 
 def bound(name: str, entry: str | None = None) -> tuple[LaunchSpec, BoundLaunch]:

@@ -12,7 +12,7 @@ from tests.sassim.sanitizer.running import bound, kernel
 
 from sassim.interpreter.context import ExecutionContext, Observer
 from sassim.interpreter.state import ResidentBlocks
-from sassim.sanitizer.shadow_memory import ShadowMemory, find_compared_loads, spins
+from sassim.sanitizer.shadow_memory import ShadowMemory, find_compared_loads, find_spins
 
 if TYPE_CHECKING:
     from sassim.sass.program import Program
@@ -43,11 +43,11 @@ def test_cells_are_as_long_as_the_shortest_access() -> None:
 
 def test_a_read_that_is_repeated_until_it_changes_is_a_wait() -> None:
     code = alone("polls")
-    (found,) = spins(code)
+    (found,) = find_spins(code)
     (opcode,) = [i.opcode for f in code.functions for i in f.instructions if id(i) == found]
     assert opcode == "LDS"
     for entry in ("no_race", "copies", "atomic_and_read", "local_outside"):
-        assert not spins(alone(entry))
+        assert not find_spins(alone(entry))
 
 
 def test_notes_of_warps_that_are_not_looked_at_are_none() -> None:
@@ -58,18 +58,20 @@ def test_notes_of_warps_that_are_not_looked_at_are_none() -> None:
     blocks = ResidentBlocks(launch, range(first - 1, first + 2))
     cells.on_start(blocks)
     assert cells.chosen.tolist() == [1]
-    slots, rows = cells.which(ExecutionContext(blocks, Observer(), np.ones((24, 32), np.bool_)))
+    slots, rows = cells.find_slots(
+        ExecutionContext(blocks, Observer(), np.ones((24, 32), np.bool_))
+    )
     assert slots.tolist() == list(range(8))
     assert isinstance(rows, np.ndarray)
     assert rows.tolist() == list(range(8, 16))
     address = np.array([[launch.reserved_shared + 4]])
-    notes, lanes = cells.touched(slots, rows, address, None, 8)
+    notes, lanes = cells.find_notes(slots, rows, address, None, 8)
     cell = (launch.reserved_shared + 4) // 4
     assert notes[3].tolist() == [[cell * 8 + 3, (cell + 1) * 8 + 3]]
     assert lanes.tolist() == [0, 0]
     taking = np.zeros((24, 32), np.bool_)
     taking[9, 5] = True
-    notes, lanes = cells.touched(slots, rows, address, taking, 4)
+    notes, lanes = cells.find_notes(slots, rows, address, taking, 4)
     assert (notes.tolist(), lanes.tolist()) == ([cell * 8 + 1], [5])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sassim.sass.listing import SourceLine, functions
+from sassim.sass.listing import SourceLine, parse_functions
 from sassim.sass.operands import Label, Predicate, Register
 
 LISTING = """\t.target\tsm_90a
@@ -45,7 +45,7 @@ helper:
 
 
 def test_instructions_have_address_guard_opcode_and_modifiers() -> None:
-    code = functions(LISTING)["sgemm_vectorized"].instructions
+    code = parse_functions(LISTING)["sgemm_vectorized"].instructions
     assert [i.address for i in code] == [0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60]
     assert [i.opcode for i in code] == ["LDC", "EXIT", "LDG", "BRX", "LDL", "BRA", "NOP"]
     assert code[1].guard == Predicate(0)
@@ -57,7 +57,7 @@ def test_instructions_have_address_guard_opcode_and_modifiers() -> None:
 
 
 def test_an_instruction_has_its_line_and_where_that_was_inlined() -> None:
-    code = functions(LISTING)["sgemm_vectorized"].instructions
+    code = parse_functions(LISTING)["sgemm_vectorized"].instructions
     file = "/kernels/10.cu"
     assert code[0].lines == (SourceLine(file, 68),)
     assert code[1].lines == (SourceLine(file, 79), SourceLine(file, 143), SourceLine(file, 200))
@@ -66,17 +66,17 @@ def test_an_instruction_has_its_line_and_where_that_was_inlined() -> None:
 
 
 def test_labels_stand_for_the_instruction_behind_them() -> None:
-    function = functions(LISTING)["sgemm_vectorized"]
+    function = parse_functions(LISTING)["sgemm_vectorized"]
     assert function.target(Label(".L_x_8")) == 0x10
     assert function.target(Label(".L_x_9")) == 0x50
     assert function.target(Label(".L_x_10")) == 0x70
 
 
 def test_every_code_section_is_a_function() -> None:
-    found = functions(LISTING)
+    found = parse_functions(LISTING)
     assert list(found) == ["sgemm_vectorized", "helper"]
     assert found["helper"].instructions[0].opcode == "RET"
 
 
 def test_a_text_without_code_has_no_functions() -> None:
-    assert functions("\t.target\tsm_90\n") == {}
+    assert parse_functions("\t.target\tsm_90\n") == {}

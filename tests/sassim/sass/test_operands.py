@@ -16,7 +16,7 @@ from sassim.sass.operands import (
     Predicate,
     Register,
     Special,
-    operands,
+    parse_operands,
 )
 
 
@@ -108,10 +108,10 @@ from sassim.sass.operands import (
     ],
 )
 def test_operands_are_read(text: str, wanted: tuple[object, ...]) -> None:
-    assert operands(text) == wanted
+    assert parse_operands(text) == wanted
 
 
 def test_a_negative_number_has_the_bits_of_its_twos_complement() -> None:
-    (found,) = operands("-0x10")
+    (found,) = parse_operands("-0x10")
     assert isinstance(found, Immediate)
     assert found.bits == 0xFFFFFFF0

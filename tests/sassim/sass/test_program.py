@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.sassim.listings import IMAGE, LOOP, program
 
-from sassim.sass.listing import functions
+from sassim.sass.listing import parse_functions
 from sassim.sass.operands import Label
 from sassim.sass.program import FUNCTION_BYTES, Program
 
@@ -29,7 +29,7 @@ def test_a_label_is_found_in_its_function_or_is_a_function() -> None:
             "        /*0000*/                   RET.ABS.NODEC R20 0x0 ;",
         ]
     )
-    found = Program("kernel", tuple(functions(text).values()), IMAGE)
+    found = Program("kernel", tuple(parse_functions(text).values()), IMAGE)
     kernel, helper = found.functions
     assert found.target(kernel, Label("helper")) == FUNCTION_BYTES
     assert found.target(helper, Label(".L_x_7")) is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sassim.disassembler import disassemble
-from sassim.sass.cubin import machine_code
-from sassim.sass.listing import functions
-from sassim.timing.control_bits import SCOREBOARDS, controls
+from sassim.sass.cubin import read_machine_code
+from sassim.sass.listing import parse_functions
+from sassim.timing.control_bits import SCOREBOARDS, decode_control_bits
 
 SOURCE = """\
 extern "C" __global__ void k(const float* x, float* y, int n) {
@@ -31,8 +31,8 @@ FIXED = {"FFMA", "FADD", "FMUL", "LOP3", "ISETP"}
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_scoreboards_and_stalls(arch: str, compile_cu, toolchain) -> None:
     cubin = compile_cu(SOURCE, arch=arch).cubin
-    (function,) = functions(disassemble(cubin, toolchain.nvdisasm)).values()
-    said = controls(machine_code(cubin)["k"])
+    (function,) = parse_functions(disassemble(cubin, toolchain.nvdisasm)).values()
+    said = decode_control_bits(read_machine_code(cubin)["k"])
     assert len(said) >= len(function.instructions) > 20
     raised = {each.result for each in said} | {each.operands for each in said}
     waited = {board for each in said for board in each.waits}

@@ -7,7 +7,7 @@ import numpy as np
 from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP
 from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
 from sassim.timing.multiprocessor import Multiprocessor, SharedUnitRates, SmTimes
-from sassim.timing.pipes import latencies
+from sassim.timing.pipes import load_latencies
 from sassim.timing.segments import WarpSegments
 
 PLENTY = SharedUnitRates(
@@ -19,7 +19,7 @@ PLENTY = SharedUnitRates(
     halves=True,
 )
 FAR = MemoryTiming("load", passes=1.0, sectors=4.0, waits=1.0, far=0.0, serialized=0.0)
-L2 = latencies()["l2"]
+L2 = load_latencies()["l2"]
 
 
 def op(

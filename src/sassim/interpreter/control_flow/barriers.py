@@ -61,8 +61,8 @@ def _block_barrier(i: Instruction, block: BasicBlock, program: Program) -> End:
             return
         c.observer.on_arrival(i, yes)
         barriers = c.blocks.block_barriers
-        numbers = _column_of_all_warps(c, number_of(c))
-        counts = None if count_of is None else _column_of_all_warps(c, count_of(c))[:, 0]
+        numbers = _expand_column(c, number_of(c))
+        counts = None if count_of is None else _expand_column(c, count_of(c))[:, 0]
         for number in np.unique(numbers[yes.any(axis=1)]):
             lanes = yes & (numbers == number)
             if votes:
@@ -106,7 +106,7 @@ def _read_barrier_field(
     return lambda c: first_of(read(c), c.mask).astype(np.int64) >> shift & mask
 
 
-def _column_of_all_warps(c: ExecutionContext, values: Array) -> Array:
+def _expand_column(c: ExecutionContext, values: Array) -> Array:
     """A column of these warps as one of all warps."""
     column = np.zeros((c.blocks.warps, 1), np.int64)
     column[c.where] = values
@@ -162,16 +162,15 @@ def _wait_for_phase(i: Instruction, block: BasicBlock, program: Program) -> End:
             phases.wait(
                 block.follows,
                 lanes,
-                _to_all_warps(c, places),
-                _to_all_warps(c, wanted),
+                _expand_to_all_warps(c, places),
+                _expand_to_all_warps(c, wanted),
                 flag=flag_index,
             )
 
     return end
 
 
-def _to_all_warps(c: ExecutionContext, values: Array) -> Array:
-    """Values of these warps as some of all warps."""
+def _expand_to_all_warps(c: ExecutionContext, values: Array) -> Array:
     if c.rows is None:
         return values
     everywhere = np.zeros(c.lanes.shape, values.dtype)

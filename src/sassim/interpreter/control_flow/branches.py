@@ -56,7 +56,7 @@ def _branch(i: Instruction, block: BasicBlock, program: Program) -> End:
     if target is None:
         raise NotKnownError(i)
     if i.has("DIV", "CONV"):
-        return _branch_by_company(i, block, target)
+        return _branch_uniformly(i, block, target)
     if any(not isinstance(each, Predicate) for each in i.operands[:-1]):
         raise NotKnownError(i)
     condition, goal, any_does = read_condition(i), target, i.has("ANY")
@@ -83,7 +83,7 @@ def split_threads(c: ExecutionContext, predicate: Array, goal: int, behind: int)
         c.blocks.resume(behind, no)
 
 
-def _branch_by_company(i: Instruction, block: BasicBlock, target: int) -> End:
+def _branch_uniformly(i: Instruction, block: BasicBlock, target: int) -> End:
     """To the long way around, if not all threads of a mask are here and want to be (DIV).
 
     Or to the short way, if they are (CONV). A thread whose guard is false is there, and does not

@@ -79,7 +79,7 @@ def _break(i: Instruction, block: BasicBlock, program: Program) -> End:
     return end
 
 
-def _read_mask(i: Instruction) -> Callable[[ExecutionContext], Array]:
+def _read_lane_mask(i: Instruction) -> Callable[[ExecutionContext], Array]:
     """Read the mask of lanes that WARPSYNC waits for."""
     if i.has("ALL"):
         return lambda _: _EVERYONE
@@ -94,7 +94,7 @@ def _sync_warp(i: Instruction, block: BasicBlock, program: Program) -> End:
         return _sync_some(i, block, program)
     if i.has("COLLECTIVE"):
         return _collect(i, block, program)
-    read = _read_mask(i)
+    read = _read_lane_mask(i)
 
     def end(c: ExecutionContext) -> None:
         masks = c.broadcast(read(c))
@@ -113,7 +113,7 @@ def _sync_warp(i: Instruction, block: BasicBlock, program: Program) -> End:
 def _sync_some(i: Instruction, block: BasicBlock, program: Program) -> End:
     """The same under a guard; the others go on."""
     del program
-    read, guard = _read_mask(i), read_guard(i)
+    read, guard = _read_lane_mask(i), read_guard(i)
     if i.has("COLLECTIVE"):
         raise NotKnownError(i)
 
@@ -133,7 +133,7 @@ def _sync_some(i: Instruction, block: BasicBlock, program: Program) -> End:
 
 def _collect(i: Instruction, block: BasicBlock, program: Program) -> End:
     """Threads of a mask come from different places, do the same once, and part at ENDCOLLECTIVE."""
-    read = _read_mask(i)
+    read = _read_lane_mask(i)
     label = only_operand(i, Label)
     target = program.target(block.function, label)
     if target is None:
@@ -151,7 +151,7 @@ def _collect(i: Instruction, block: BasicBlock, program: Program) -> End:
 
 
 @ending("ENDCOLLECTIVE")
-def _part(i: Instruction, block: BasicBlock, program: Program) -> End:
+def _end_collective(i: Instruction, block: BasicBlock, program: Program) -> End:
     del i, block, program
 
     def end(c: ExecutionContext) -> None:

@@ -55,7 +55,7 @@ def split_by_space(
 ) -> list[SpaceAccess]:
     """What an access by an opcode for ``space`` accesses, by kind of memory."""
     if space == SHARED and c.blocks.clusters.size > 1:
-        return _by_block(c, addresses, active_mask)
+        return _split_cluster(c, addresses, active_mask)
     if space != GENERIC:
         return [SpaceAccess(space, addresses, active_mask)]
     window = addresses >> _WINDOW_BITS
@@ -74,7 +74,7 @@ def split_by_space(
     return parts
 
 
-def _by_block(
+def _split_cluster(
     c: ExecutionContext, addresses: Array, active_mask: Array | None
 ) -> list[SpaceAccess]:
     """Shared memory of a cluster: of the block itself, and of others."""
@@ -185,11 +185,11 @@ def read_address(
         if (wide and ("64" in parts or (not marked and i.has("E")))) or (
             wide and marked and register is operand.uniform and operand.register is not None
         ):
-            terms.append(_pair_of(register))
+            terms.append(_read_pair(register))
         else:
             read = read_u32(i, Register(register.index, register.uniform))
             scale = operand.scale if register is operand.register else 1
-            terms.append(_narrow(read, scale, is_signed=wide and "U32" not in parts))
+            terms.append(_read_scaled(read, scale, is_signed=wide and "U32" not in parts))
 
     def execute(c: ExecutionContext) -> Array:
         total: Array = np.full((1, 1), offset, np.int64)
@@ -200,14 +200,14 @@ def read_address(
     return execute
 
 
-def _pair_of(register: Register) -> Callable[[ExecutionContext], Array]:
+def _read_pair(register: Register) -> Callable[[ExecutionContext], Array]:
     index = register.index
     if register.uniform:
         return lambda c: pair(c.u[index], c.u[index + 1]).view(np.int64)
     return lambda c: pair(c.r[index], c.r[index + 1]).view(np.int64)
 
 
-def _narrow(
+def _read_scaled(
     read: Callable[[ExecutionContext], Array], scale: int, *, is_signed: bool
 ) -> Callable[[ExecutionContext], Array]:
     if is_signed:

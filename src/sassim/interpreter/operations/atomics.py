@@ -59,8 +59,7 @@ _COMBINE: Final[dict[str, Combine]] = {
 }
 
 
-def _kind(i: Instruction) -> np.dtype[Any]:
-    """The type of the numbers, by the modifiers."""
+def _number_type(i: Instruction) -> np.dtype[Any]:
     if i.has("F64"):
         return np.dtype(np.float64)
     if i.has("F32"):
@@ -72,7 +71,7 @@ def _kind(i: Instruction) -> np.dtype[Any]:
     return np.dtype(np.int32 if i.has("S32") else np.uint32)
 
 
-def _combination(i: Instruction) -> tuple[str, Combine, np.dtype[Any]]:
+def _decode_combination(i: Instruction) -> tuple[str, Combine, np.dtype[Any]]:
     """What an atomic does, its name, and the type of the numbers that it does it with."""
     names = [each for each in i.modifiers if each in _COMBINE]
     if len(names) != 1:
@@ -85,7 +84,7 @@ def _combination(i: Instruction) -> tuple[str, Combine, np.dtype[Any]]:
             return packed, functions[name], np.dtype(kind)
     if i.has("F16", "BF16", "F32x4", "F16x4", "F16x8", "BF16x4", "BF16x8"):
         raise NotKnownError(i)
-    return name, _COMBINE[name], _kind(i)
+    return name, _COMBINE[name], _number_type(i)
 
 
 class _Atomic:
@@ -141,7 +140,7 @@ def _atomic(i: Instruction) -> Step:
         return _count(i)
     if i.has("ARRIVE"):
         return _arrive(i)
-    name, combine, kind = _combination(i)
+    name, combine, kind = _decode_combination(i)
     atomic = _Atomic(i, kind.itemsize)
     given = read_values(i, atomic.source(0), kind.itemsize)
     how = "atomic" if i.opcode.startswith("ATOM") else "reduction"

@@ -83,13 +83,13 @@ def _barrier(i: Instruction) -> Step:
     if i.has("CCTL"):
         return lambda _: None
     if i.has("EXCH"):
-        return _set(i)
+        return _set_barrier(i)
     if i.has("PHASECHK"):
-        return _test(i)
+        return _test_phase(i)
     return _arrive(i)
 
 
-def _set(i: Instruction) -> Step:
+def _set_barrier(i: Instruction) -> Step:
     place, operand = address_in(i)
     at, guard = read_address(i, operand, wide=False), read_guard(i)
     read = read_values(i, operand_at(i, place + 1), _BARRIER_BYTES)
@@ -146,7 +146,7 @@ def upper_word(c: ExecutionContext, addresses: Array) -> Array:
     return places
 
 
-def _test(i: Instruction) -> Step:
+def _test_phase(i: Instruction) -> Step:
     at, phase = phase_of(i)
     flag, guard = write_predicate(i, 0), read_guard(i)
 
@@ -184,8 +184,11 @@ def _copy_in_bulk(i: Instruction) -> Step:
     guard, inward = read_guard(i), i.modifiers == ("S", "G")
     units = read_u32(i, 2)
     outside, inside = (source, to) if inward else (to, source)
-    far, near = read_address(i, _both(outside), wide=True), read_address(i, inside, wide=False)
-    barrier = _next(i, to) if inward else None
+    far, near = (
+        read_address(i, _widen_address(outside), wide=True),
+        read_address(i, inside, wide=False),
+    )
+    barrier = _read_next_register(i, to) if inward else None
 
     def execute(c: ExecutionContext) -> None:
         active_mask = everyone(c, c.active_mask(guard(c)))
@@ -197,7 +200,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
         first[np.arange(c.warps), active_mask.argmax(axis=1)] = warps
         c.observer.on_bulk_copy(BulkCopy(c, i, far(c), near(c), sizes, warps, inward))
         if not c.is_value_unused(i):
-            _move(c, far(c), near(c), sizes, first, inward=inward)
+            _copy_bytes(c, far(c), near(c), sizes, first, inward=inward)
         if barrier is not None:
             less = c.broadcast(np.negative(sizes).view(np.uint64))
             change(
@@ -211,7 +214,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
     return execute
 
 
-def _both(operand: Address) -> Address:
+def _widen_address(operand: Address) -> Address:
     """An address of 64 bits, which takes two registers."""
     uniform = operand.uniform
     if uniform is None or operand.register is not None:
@@ -219,14 +222,14 @@ def _both(operand: Address) -> Address:
     return Address(None, Register(uniform.index, uniform=True, part="64"), operand.offset)
 
 
-def _next(i: Instruction, operand: Address) -> Read:
+def _read_next_register(i: Instruction, operand: Address) -> Read:
     """The address in the register behind that of another."""
     if operand.uniform is None or operand.register is not None:
         raise NotKnownError(i)
     return read_u32(i, Register(operand.uniform.index + 1, uniform=True))
 
 
-def _move(
+def _copy_bytes(
     c: ExecutionContext, far: Array, near: Array, sizes: Array, first: Array, *, inward: bool
 ) -> None:
     """Copy as many units at a time as a warp has lanes; one by one where that cannot be done.
@@ -239,13 +242,15 @@ def _move(
     for begin in range(0, whole, at_once):
         steps = begin + np.arange(0, at_once, _UNIT_BYTES)
         try:
-            _copy(c, far + steps, near + steps, active_mask & (steps < sizes), inward=inward)
+            _copy_units(c, far + steps, near + steps, active_mask & (steps < sizes), inward=inward)
         except AccessError:
             for step in range(begin, min(begin + at_once, whole), _UNIT_BYTES):
-                _copy(c, far + step, near + step, first & (step < sizes), inward=inward)
+                _copy_units(c, far + step, near + step, first & (step < sizes), inward=inward)
 
 
-def _copy(c: ExecutionContext, far: Array, near: Array, lanes: Array, *, inward: bool) -> None:
+def _copy_units(
+    c: ExecutionContext, far: Array, near: Array, lanes: Array, *, inward: bool
+) -> None:
     there = [SpaceAccess(GLOBAL, c.broadcast(far), lanes)]
     here = split_by_space(SHARED, c, c.broadcast(near), lanes)
     source, target = (there, here) if inward else (here, there)
@@ -253,7 +258,7 @@ def _copy(c: ExecutionContext, far: Array, near: Array, lanes: Array, *, inward:
 
 
 @operation("STAS", modifiers="64 128")
-def _store_and_tell(i: Instruction) -> Step:
+def _store_async(i: Instruction) -> Step:
     """``st.async``: to shared memory of the cluster; its barrier is in the next register."""
     place, operand = address_in(i)
     size, guard = i.width // 8, read_guard(i)

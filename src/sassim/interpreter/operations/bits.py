@@ -89,7 +89,7 @@ _OF_TWO: Final[tuple[Callable[[Array, Array], Array], ...]] = (
 _ONE_INPUT: Final = {3: 0, 12: 0, 5: 1, 10: 1}
 
 
-def _of_two(table: int, a: Array, b: Array) -> Array:
+def _combine_two(table: int, a: Array, b: Array) -> Array:
     if table == 3:
         return ~a
     if table == 12:
@@ -108,10 +108,10 @@ def logic(table: int, a: Array, b: Array, c: Array) -> Array:
     zero = sum(((table >> (2 * bit)) & 1) << bit for bit in range(4))
     one = sum(((table >> (2 * bit + 1)) & 1) << bit for bit in range(4))
     if zero == one:
-        return _of_two(zero, a, b)
+        return _combine_two(zero, a, b)
     if zero == 0:
-        return c & _of_two(one, a, b)
-    return _of_two(zero, a, b) ^ (c & _of_two(zero ^ one, a, b))
+        return c & _combine_two(one, a, b)
+    return _combine_two(zero, a, b) ^ (c & _combine_two(zero ^ one, a, b))
 
 
 @operation("LOP3", "ULOP3", modifiers="LUT PAND")

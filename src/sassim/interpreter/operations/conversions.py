@@ -45,13 +45,13 @@ _WHOLES: Final = " ".join(_WHOLE)
 _ROUNDINGS: Final = " ".join(TO_WHOLE)
 
 
-def _whole_kind(i: Instruction) -> np.dtype[Any]:
+def _integer_type(i: Instruction) -> np.dtype[Any]:
     """The type of the whole number that an instruction takes or gives."""
     name = next((each for each in i.modifiers if each in _WHOLE), "S32")
     return np.dtype(f"{'int' if name[0] == 'S' else 'uint'}{name[1:]}")
 
 
-def _directed_half(values: Array, i: Instruction) -> Array:
+def _round_to_half(values: Array, i: Instruction) -> Array:
     """64-bit values rounded to 16 as an instruction says, as 16 bits in 32."""
     near = values.astype(np.float16)
     if i.has("RZ"):
@@ -61,7 +61,7 @@ def _directed_half(values: Array, i: Instruction) -> Array:
     return near.view(np.uint16).astype(np.uint32)
 
 
-def _brain(values: Array, i: Instruction) -> Array:
+def _round_to_bfloat(values: Array, i: Instruction) -> Array:
     """Values rounded to bfloat16, as 16 bits in 32: to the nearest, or by what is cut off."""
     if i.has("RM", "RP"):
         raise NotKnownError(i)
@@ -85,7 +85,7 @@ def _number_of_whole(i: Instruction) -> Step:
 
 @operation("I2F", "UI2F", modifiers=f"F16 BF16 F32 F64 {_WHOLES} {DIRECTIONS}")
 def _float_of_whole(i: Instruction) -> Step:
-    kind = _whole_kind(i)
+    kind = _integer_type(i)
     guard, read = read_guard(i), _part_read(i, 8 * kind.itemsize)
     result = write_u64(i, 0) if i.has("F64") else write_u32(i, 0)
     directed = i.has(*DIRECTIONS.split())
@@ -97,19 +97,19 @@ def _float_of_whole(i: Instruction) -> Step:
         if i.has("F64"):
             new: Array = value.astype(np.float64)
         elif i.has("F16"):
-            new = _directed_half(value.astype(np.float64), i)
+            new = _round_to_half(value.astype(np.float64), i)
         elif i.has("BF16"):
-            new = _brain(value.astype(np.float64), i)
+            new = _round_to_bfloat(value.astype(np.float64), i)
         elif kind.itemsize < 8:
             new = rounded(value.astype(np.float64), i)
         else:
-            new = _single_of_long(value, i) if directed else value.astype(np.float32)
+            new = _round_long(value, i) if directed else value.astype(np.float32)
         result(c, new, guard(c))
 
     return execute
 
 
-def _single_of_long(value: Array, i: Instruction) -> Array:
+def _round_long(value: Array, i: Instruction) -> Array:
     """Whole numbers of 64 bits rounded to 32 in a direction."""
     near = value.astype(np.float32)
     # The neighbours of what 64 bits hold are far enough apart to be compared as whole numbers.
@@ -142,8 +142,8 @@ def _part_read(i: Instruction, bits: int) -> Read:
 @operation("F2I", "UF2I", modifiers=f"FTZ NTZ F16 BF16 F32 F64 {_WHOLES} {_ROUNDINGS}")
 def _whole_of_float(i: Instruction) -> Step:
     """Out of range becomes the nearest there is; NaN zero, or all but the highest bit of 64."""
-    number, how = _whole_kind(i), to_whole(i)
-    a = _number_read(i, operand_at(i, 1))
+    number, how = _integer_type(i), to_whole(i)
+    a = _read_number(i, operand_at(i, 1))
     info = np.iinfo(number)
     low, high = float(info.min), 2.0 ** (info.bits - (number.kind == "i"))
     guard = read_guard(i)
@@ -163,19 +163,19 @@ def _whole_of_float(i: Instruction) -> Step:
     return execute
 
 
-def _number_read(i: Instruction, operand: Operand) -> Read:
+def _read_number(i: Instruction, operand: Operand) -> Read:
     """A number of the type that an instruction takes: 64 bits, 16, or 32."""
     if i.has("F64"):
         return read_f64(i, operand)
     if i.has("F16"):
         return half_of(i, operand)
     if i.has("BF16"):
-        return _brain_of(i, operand)
+        return _read_bfloat(i, operand)
     read = read_f32(i, operand)
     return (lambda c: flushed(read(c))) if i.has("FTZ") else read
 
 
-def _brain_of(i: Instruction, operand: Operand) -> Read:
+def _read_bfloat(i: Instruction, operand: Operand) -> Read:
     """A number of bfloat16 in a half of a register, as one of 32 bits."""
     if not isinstance(operand, Register):
         raise NotKnownError(i)
@@ -202,14 +202,14 @@ def _float_of_float(i: Instruction) -> Step:
         "F64": lambda operand: read_f64(i, operand),
         "F32": lambda operand: read_f32(i, operand),
         "F16": lambda operand: half_of(i, operand),
-        "BF16": lambda operand: _brain_of(i, operand),
+        "BF16": lambda operand: _read_bfloat(i, operand),
     }
     read = readers[source](operand_at(i, 1))
     writers: dict[str, Callable[[Array], Array]] = {
         "F64": lambda values: values,
         "F32": lambda values: rounded(values, i),
-        "F16": lambda values: _directed_half(values, i),
-        "BF16": lambda values: _brain(values, i),
+        "F16": lambda values: _round_to_half(values, i),
+        "BF16": lambda values: _round_to_bfloat(values, i),
     }
     made = writers[to]
     return lambda c: write(c, made(read(c).astype(np.float64)), guard(c))
@@ -217,7 +217,7 @@ def _float_of_float(i: Instruction) -> Step:
 
 @operation("FRND", modifiers=f"F16 BF16 F32 F64 FTZ {_ROUNDINGS}")
 def _round(i: Instruction) -> Step:
-    how, guard, read = to_whole(i), read_guard(i), _number_read(i, operand_at(i, 1))
+    how, guard, read = to_whole(i), read_guard(i), _read_number(i, operand_at(i, 1))
     if i.has("F64"):
         wide = write_u64(i, 0)
         return lambda c: wide(c, how(read(c)), guard(c))
@@ -246,7 +246,9 @@ def _pack(i: Instruction) -> Step:
 
     def stored(values: Array) -> Array:
         values = np.maximum(values, np.float32(0)) if relu else values
-        return _brain(values, i) if brain else _directed_half(values.astype(np.float64), i)
+        return (
+            _round_to_bfloat(values, i) if brain else _round_to_half(values.astype(np.float64), i)
+        )
 
     def execute(c: ExecutionContext) -> None:
         result(c, stored(upper(c)) << np.uint32(16) | stored(lower(c)), guard(c))

@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 _SPLITTER: Final = 2.0**27 + 1
 
 
-def _split(x: Array) -> tuple[Array, Array]:
+def _split_digits(x: Array) -> tuple[Array, Array]:
     """The upper and the lower half of the digits (Veltkamp)."""
     scaled = _SPLITTER * x
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def _product(x: Array, y: Array) -> tuple[Array, Array]:
+def _multiply_exactly(x: Array, y: Array) -> tuple[Array, Array]:
     """A product and its rounding error (Dekker 1971, "A floating-point technique")."""
     product = x * y
-    (a, b), (d, e) = _split(x), _split(y)
+    (a, b), (d, e) = _split_digits(x), _split_digits(y)
     return product, ((a * d - product) + a * e + b * d) + b * e
 
 
-def _sum(x: Array, y: Array) -> tuple[Array, Array]:
+def _add_exactly(x: Array, y: Array) -> tuple[Array, Array]:
     """A sum and its rounding error (Knuth, TwoSum)."""
     total = x + y
     back = total - x
@@ -56,15 +56,15 @@ def _sum(x: Array, y: Array) -> tuple[Array, Array]:
 
 def fused(x: Array, y: Array, z: Array) -> Array:
     """``x * y + z`` rounded once (Boldo and Melquiond 2008); what overflows on the way is not."""
-    high, low = _product(x, y)
-    upper, remainder = _sum(z, low)
-    total, more = _sum(high, upper)
+    high, low = _multiply_exactly(x, y)
+    upper, remainder = _add_exactly(z, low)
+    total, more = _add_exactly(high, upper)
     better = total + odd_sum(remainder, more)
     simple = x * y + z
     return np.where(np.isfinite(better), better, simple)
 
 
-def _directed(i: Instruction, near: Array, error: Array) -> Array:
+def _round_directed(i: Instruction, near: Array, error: Array) -> Array:
     """The neighbour where rounding to the nearest went the wrong way; ``error`` is what is left."""
     if i.has("RP"):
         return np.where(error > 0, np.nextafter(near, np.inf), near)
@@ -88,7 +88,7 @@ def _add(i: Instruction) -> Step:
     guard, result = read_guard(i), write_u64(i, 0)
     if not i.modifiers:
         return lambda c: result(c, a(c) + b(c), guard(c))
-    return lambda c: result(c, _directed(i, *_sum(a(c), b(c))), guard(c))
+    return lambda c: result(c, _round_directed(i, *_add_exactly(a(c), b(c))), guard(c))
 
 
 def _is_zero(operand: object) -> bool:
@@ -101,7 +101,7 @@ def _multiply(i: Instruction) -> Step:
     guard, result = read_guard(i), write_u64(i, 0)
     if not i.modifiers:
         return lambda c: result(c, a(c) * b(c), guard(c))
-    return lambda c: result(c, _directed(i, *_product(a(c), b(c))), guard(c))
+    return lambda c: result(c, _round_directed(i, *_multiply_exactly(a(c), b(c))), guard(c))
 
 
 @operation("DFMA", modifiers=DIRECTIONS)
@@ -114,9 +114,9 @@ def _multiply_add(i: Instruction) -> Step:
     def execute(c: ExecutionContext) -> None:
         x, y, z = a(c), b(c), addend(c)
         near = fused(x, y, z)
-        high, low = _product(x, y)
+        high, low = _multiply_exactly(x, y)
         error = ((high - near) + z) + low
-        result(c, _directed(i, near, error), guard(c))
+        result(c, _round_directed(i, near, error), guard(c))
 
     return execute
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sassim.sass.operands import Operand
 
 
-def _singles(i: Instruction, *operands: int | Operand) -> list[Read]:
+def _read_singles(i: Instruction, *operands: int | Operand) -> list[Read]:
     """Numbers of 32 bits to read; with FTZ subnormal ones are zeros."""
     values = [read_f32(i, each) for each in operands]
     return [flushing(each) for each in values] if i.has("FTZ", "FMZ") else values
@@ -63,7 +63,7 @@ def _is_plain(i: Instruction) -> bool:
 
 @operation("FADD", "UFADD", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _add(i: Instruction) -> Step:
-    a, b = _singles(i, 1, 2)
+    a, b = _read_singles(i, 1, 2)
     guard, result = read_guard(i), write_u32(i, 0)
     if not _is_plain(i):
         return lambda c: result(c, rounded(odd_sum(a(c).astype(F64), b(c)), i), guard(c))
@@ -72,7 +72,7 @@ def _add(i: Instruction) -> Step:
 
 @operation("FMUL", "UFMUL", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _multiply(i: Instruction) -> Step:
-    a, b = _singles(i, 1, 2)
+    a, b = _read_singles(i, 1, 2)
     guard, result = read_guard(i), write_u32(i, 0)
     if not _is_plain(i):
         return lambda c: result(c, rounded(a(c).astype(F64) * b(c), i), guard(c))
@@ -82,7 +82,7 @@ def _multiply(i: Instruction) -> Step:
 @operation("FFMA", "UFFMA", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _multiply_add(i: Instruction) -> Step:
     """The product is exact in 64 bits; that the sum is rounded twice shows once in 2^29."""
-    a, b, addend = _singles(i, 1, 2, 3)
+    a, b, addend = _read_singles(i, 1, 2, 3)
     guard, result = read_guard(i), write_u32(i, 0)
     if is_directed(i):
         return lambda c: result(
@@ -127,13 +127,17 @@ def _two(i: Instruction, operand: Operand) -> list[Read]:
         raise NotKnownError(i)
     sign = (operand.negative, operand.absolute)
     plain = [Register(operand.index + n, operand.uniform, *sign) for n in steps]
-    return _singles(i, *plain) if operand.index >= 0 else [read_f32(i, Register(operand.index))] * 2
+    return (
+        _read_singles(i, *plain)
+        if operand.index >= 0
+        else [read_f32(i, Register(operand.index))] * 2
+    )
 
 
 @operation("FMNMX", "UFMNMX", modifiers="FTZ NAN")
 def _smaller_or_larger(i: Instruction) -> Step:
     """A number before none, but for NAN."""
-    (a, b), smaller = _singles(i, 1, 2), read_predicate(i, 3)
+    (a, b), smaller = _read_singles(i, 1, 2), read_predicate(i, 3)
     guard, result = read_guard(i), write_u32(i, 0)
     low, high = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
 
@@ -146,7 +150,7 @@ def _smaller_or_larger(i: Instruction) -> Step:
 
 @operation("FMNMX3", modifiers="FTZ NAN")
 def _smallest_or_largest(i: Instruction) -> Step:
-    (a, b, third), smaller = _singles(i, 1, 2, 3), read_predicate(i, 4)
+    (a, b, third), smaller = _read_singles(i, 1, 2, 3), read_predicate(i, 4)
     guard, result = read_guard(i), write_u32(i, 0)
     low, high = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
 
@@ -189,7 +193,7 @@ def comparison(i: Instruction) -> Callable[[Array, Array], Array]:
 
 @operation("FSETP", "UFSETP", modifiers=f"{COMPARISONS} AND OR XOR FTZ")
 def _compare(i: Instruction) -> Step:
-    return compare_numbers(i, _singles(i, 2, 3))
+    return compare_numbers(i, _read_singles(i, 2, 3))
 
 
 def compare_numbers(i: Instruction, sources: list[Read]) -> Step:
@@ -215,7 +219,7 @@ def _compare_to_number(i: Instruction) -> Step:
     """The result is a number: one (``BF``), or all bits."""
     compare, join = comparison(i), joined_by(i)
     if i.opcode == "FSET":
-        a, b = _singles(i, 1, 2)
+        a, b = _read_singles(i, 1, 2)
     else:
         a, b = (read_f64(i, n) for n in range(1, 3))
     other = read_predicate(i, 3)
@@ -244,7 +248,7 @@ def _division_is_hard(i: Instruction) -> Step:
     return execute
 
 
-def _of_turns(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _in_turns(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """MUFU takes an angle in turns."""
     return lambda x: function(2 * np.pi * x)
 
@@ -255,8 +259,8 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
     "SQRT": np.sqrt,
     "EX2": np.exp2,
     "LG2": np.log2,
-    "SIN": _of_turns(np.sin),
-    "COS": _of_turns(np.cos),
+    "SIN": _in_turns(np.sin),
+    "COS": _in_turns(np.cos),
     "TANH": np.tanh,
 }
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     """Reads the lower and the upper number, in 32 bits."""
 
 
-def _sources(i: Instruction, count: int, first: int = 1) -> list[Two]:
+def _read_sources(i: Instruction, count: int, first: int = 1) -> list[Two]:
     """So many sources of an instruction; a number in it is written as two, the upper first."""
     values: list[Two] = []
     sources = [each for each in i.operands[first:] if not isinstance(each, Predicate)]
@@ -45,19 +45,19 @@ def _sources(i: Instruction, count: int, first: int = 1) -> list[Two]:
         if isinstance(each, Immediate):
             if not sources or not isinstance(sources[0], Immediate):
                 raise NotKnownError(i)
-            values.append(_fixed(each, sources.pop(0)))
+            values.append(_pack_immediates(each, sources.pop(0)))
         else:
-            values.append(_two(i, each))
+            values.append(_read_two(i, each))
     return list(expect_count(i, values[:count], count))
 
 
-def _fixed(upper: Immediate, lower: Operand) -> Two:
+def _pack_immediates(upper: Immediate, lower: Operand) -> Two:
     low = number(lower.text) if isinstance(lower, Immediate) else 0.0
     values = tuple(np.full((1, 1), value, np.float32) for value in (low, number(upper.text)))
     return lambda _: (values[0], values[1])
 
 
-def _two(i: Instruction, operand: Operand) -> Two:
+def _read_two(i: Instruction, operand: Operand) -> Two:
     if not isinstance(operand, Register | Constant):
         raise NotKnownError(i)
     part = operand.part
@@ -104,7 +104,7 @@ _ARITHMETIC: Final = "MMA F32 BF16_V2 BF16 F16_V2 FTZ FMZ RELU SAT"
 def _arithmetic(i: Instruction) -> Step:
     """In 64 bits, where products are exact, and rounded; with F32 the lower one in 32 bits."""
     count = 3 if i.opcode == "HFMA2" else 2
-    sources, guard, write = _sources(i, count), read_guard(i), write_u32(i, 0)
+    sources, guard, write = _read_sources(i, count), read_guard(i), write_u32(i, 0)
     work_out = _compute(i, sources)
     relu, saturates, wide = i.has("RELU"), i.has("SAT"), i.has("F32")
 
@@ -152,7 +152,7 @@ def _compute(i: Instruction, sources: list[Two]) -> Callable[[ExecutionContext],
 
 @operation("HMNMX2", modifiers="BF16_V2 BF16 F16_V2 FTZ NAN")
 def _smaller_or_larger(i: Instruction) -> Step:
-    a, b = _sources(i, 2)
+    a, b = _read_sources(i, 2)
     smaller = read_predicate(i, -1)
     write, guard = write_u32(i, 0), read_guard(i)
     low_of, high_of = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
@@ -171,7 +171,7 @@ def _smaller_or_larger(i: Instruction) -> Step:
 def _compare(i: Instruction) -> Step:
     """The first predicate is of the lower numbers, the second of the upper ones."""
     first, second = write_predicate(i, 0), write_predicate(i, 1)
-    a, b = _sources(i, 2, first=2)
+    a, b = _read_sources(i, 2, first=2)
     other, guard = read_predicate(i, -1), read_guard(i)
     join, compare = joined_by(i), comparison(i)
 
@@ -187,7 +187,7 @@ def _compare(i: Instruction) -> Step:
 @operation("HSET2", modifiers=f"{COMPARISONS} AND OR XOR BF BF16_V2 BF16 F16_V2 FTZ")
 def _compare_to_numbers(i: Instruction) -> Step:
     """The results are numbers: one (``BF``), or all bits."""
-    a, b = _sources(i, 2)
+    a, b = _read_sources(i, 2)
     other, guard, write = read_predicate(i, -1), read_guard(i), write_u32(i, 0)
     join, compare = joined_by(i), comparison(i)
     one = np.array([1.0])

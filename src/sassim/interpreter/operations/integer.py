@@ -48,10 +48,10 @@ def _split_operands(i: Instruction) -> tuple[list[Write], list[Operand], list[Re
     overflows = [write_predicate(i, each) for each in written]
     if all(isinstance(each, Predicate) and each.index == TRUE for each in written):
         overflows = []
-    return overflows, sources, [read_predicate(i, each) for each in read if not _never(each)]
+    return overflows, sources, [read_predicate(i, each) for each in read if not _is_false(each)]
 
 
-def _never(operand: Operand) -> bool:
+def _is_false(operand: Operand) -> bool:
     return isinstance(operand, Predicate) and operand.index == TRUE and operand.negated
 
 
@@ -59,7 +59,7 @@ def _is_zero(operand: Operand) -> bool:
     return isinstance(operand, Register) and operand.index == ZERO and not operand.inverted
 
 
-def _plain(operand: Operand) -> tuple[Operand, bool]:
+def _strip_sign(operand: Operand) -> tuple[Operand, bool]:
     """An operand without its sign, and whether it has one."""
     if isinstance(operand, Register | Constant) and operand.negative:
         return replace(operand, negative=False), True
@@ -89,7 +89,7 @@ def _add_some(i: Instruction) -> Step:
             result(c, total.copy() if len(terms) == 1 and not carried else total, guard(c))
 
         return add
-    unsigned = [_plain(each) for each in sources if not _is_zero(each)]
+    unsigned = [_strip_sign(each) for each in sources if not _is_zero(each)]
     parts = [(read_u32(i, operand), negative) for operand, negative in unsigned]
     # Minus zero is a carry, too: a number is taken away by adding what it lacks to 2^32.
     constant = sum(_negative(each) for each in sources if _is_zero(each)) << 32
@@ -117,7 +117,7 @@ def _negative(operand: Operand) -> bool:
 def _add_wide(i: Instruction) -> Step:
     """Sums of numbers of 64 bits, with a carry in and out."""
     overflows, sources, carried = _split_operands(i)
-    parts = [(read_u64(i, operand), negative) for operand, negative in map(_plain, sources)]
+    parts = [(read_u64(i, operand), negative) for operand, negative in map(_strip_sign, sources)]
     guard, result = read_guard(i), write_u64(i, 0)
 
     def add(c: ExecutionContext) -> None:
@@ -147,7 +147,7 @@ def _add(i: Instruction) -> Step:
 
 
 def _add_packed(i: Instruction, kind: np.dtype[Any]) -> Step:
-    operands = [_plain(operand_at(i, n)) for n in range(1, 3)]
+    operands = [_strip_sign(operand_at(i, n)) for n in range(1, 3)]
     terms = [(read_u32(i, operand), negative) for operand, negative in operands]
     guard, result = read_guard(i), write_u32(i, 0)
 
@@ -203,7 +203,7 @@ def _multiply_wide(
     i: Instruction, overflows: list[Write], sources: list[Operand], carried: list[Read]
 ) -> Step:
     guard, result = read_guard(i), write_u64(i, 0)
-    total_of = _wide_product(i, sources, carried)
+    total_of = _multiply_add_wide(i, sources, carried)
 
     def multiply(c: ExecutionContext) -> None:
         total, over = total_of(c)
@@ -220,7 +220,7 @@ def _multiply_high(
 ) -> Step:
     """The upper half of a product and of 64 bits that are added to it."""
     guard, result = read_guard(i), write_u32(i, 0)
-    total_of = _wide_product(i, sources, carried)
+    total_of = _multiply_add_wide(i, sources, carried)
 
     def multiply(c: ExecutionContext) -> None:
         total, over = total_of(c)
@@ -232,12 +232,12 @@ def _multiply_high(
     return multiply
 
 
-def _wide_product(
+def _multiply_add_wide(
     i: Instruction, sources: list[Operand], carried: list[Read]
 ) -> Callable[[ExecutionContext], tuple[Array, Array]]:
     """A product of 64 bits with what is added to it, and whether there was a carry."""
     a_operand, b_operand, c_operand = expect_count(i, sources, 3)
-    product, addend = _product(i, a_operand, b_operand), read_u64(i, c_operand)
+    product, addend = _multiply_wide_unsigned(i, a_operand, b_operand), read_u64(i, c_operand)
     alone = _is_zero(c_operand)
 
     def execute(c: ExecutionContext) -> tuple[Array, Array]:
@@ -252,7 +252,7 @@ def _wide_product(
     return execute
 
 
-def _product(i: Instruction, a_operand: Operand, b_operand: Operand) -> Read:
+def _multiply_wide_unsigned(i: Instruction, a_operand: Operand, b_operand: Operand) -> Read:
     """The product of 64 bits, as a number without sign."""
     if i.has("U32"):
         a, b = read_u32(i, a_operand), read_u32(i, b_operand)
@@ -269,7 +269,7 @@ def _shifted_sum(i: Instruction) -> Step:
     *_, last = expect_count(i, sources, 4 if reads_pair else 3)
     shift = immediate(i, last)
     addend_of = read_u32(i, sources[1])
-    moved_of = _shifted_high(i, sources, shift) if i.has("HI") else _shifted(i, sources[0], shift)
+    moved_of = _shift_high(i, sources, shift) if i.has("HI") else _shifted(i, sources[0], shift)
 
     def execute(c: ExecutionContext) -> None:
         addend = addend_of(c)
@@ -293,7 +293,7 @@ def _shifted(i: Instruction, operand: Operand, shift: int) -> Read:
     return lambda c: a(c) << by
 
 
-def _shifted_high(i: Instruction, sources: list[Operand], shift: int) -> Read:
+def _shift_high(i: Instruction, sources: list[Operand], shift: int) -> Read:
     """The upper half of 64 bits that were shifted: two registers, or one with its sign."""
     by = np.uint64(shift)
     if i.has("SX32"):
@@ -340,7 +340,7 @@ def _differences_of_bytes(i: Instruction) -> Step:
 
 
 @operation("IDP", "UIDP", modifiers="4A 2A LO HI U8 S8 U16 S16")
-def _dot(i: Instruction) -> Step:
+def _dot_product(i: Instruction) -> Step:
     """Four bytes by four bytes, or two numbers of 16 bits by the lower or upper two bytes."""
     kinds = [np.dtype(_NUMBERS[each]) for each in i.modifiers if each in _NUMBERS]
     if i.has("4A") == i.has("2A") or len(kinds) != 2:

@@ -33,7 +33,7 @@ _ROW_BYTES: Final = 16
 _ROW_WORDS: Final = 4
 
 
-def _form(i: Instruction) -> tuple[int, bool]:
+def _decode_form(i: Instruction) -> tuple[int, bool]:
     """How many matrices, and whether each is transposed."""
     count_modifiers = [each for each in i.modifiers if each not in ("16", "M88", "MT88")]
     if (
@@ -45,8 +45,7 @@ def _form(i: Instruction) -> tuple[int, bool]:
     return int(count_modifiers[0]) if count_modifiers else 1, i.has("MT88")
 
 
-def _transposed(words: Array) -> Array:
-    """Matrices, as warps by rows by words, the other way around."""
+def _transpose(words: Array) -> Array:
     numbers = np.ascontiguousarray(words).view(np.uint16)
     return np.ascontiguousarray(numbers.transpose(0, 2, 1)).view(np.uint32)
 
@@ -54,7 +53,7 @@ def _transposed(words: Array) -> Array:
 @operation("LDSM")
 def _load_matrices(i: Instruction) -> Step:
     """8 lanes after each other give the addresses of the rows of a matrix."""
-    matrices, transposed = _form(i)
+    matrices, transposed = _decode_form(i)
     _, operand = address_in(i)
     space, at = decode_address(i, operand)
     results = [write_u32(i, 0, n) for n in range(matrices)]
@@ -76,7 +75,7 @@ def _load_matrices(i: Instruction) -> Step:
         rows = load(c, parts, _ROW_BYTES)
         for n, result in enumerate(results):
             matrix = rows[:, _ROWS * n : _ROWS * (n + 1)]
-            matrix = _transposed(matrix) if transposed else np.ascontiguousarray(matrix)
+            matrix = _transpose(matrix) if transposed else np.ascontiguousarray(matrix)
             result(c, matrix.reshape(c.warps, LANES), active)
 
     return execute
@@ -84,7 +83,7 @@ def _load_matrices(i: Instruction) -> Step:
 
 @operation("STSM")
 def _store_matrices(i: Instruction) -> Step:
-    matrices, transposed = _form(i)
+    matrices, transposed = _decode_form(i)
     place, operand = address_in(i)
     space, at = decode_address(i, operand)
     source = operand_at(i, place + 1)
@@ -107,20 +106,20 @@ def _store_matrices(i: Instruction) -> Step:
         rows = np.zeros((c.warps, LANES, _ROW_WORDS), np.uint32)
         for n, word in enumerate(words):
             matrix = c.broadcast(word(c)).reshape(c.warps, _ROWS, _ROW_WORDS)
-            rows[:, _ROWS * n : _ROWS * (n + 1)] = _transposed(matrix) if transposed else matrix
+            rows[:, _ROWS * n : _ROWS * (n + 1)] = _transpose(matrix) if transposed else matrix
         store(c, parts, rows, _ROW_BYTES)
 
     return execute
 
 
 @operation("MOVM")
-def _transpose(i: Instruction) -> Step:
+def _move_matrix(i: Instruction) -> Step:
     if i.modifiers != ("16", "MT88"):
         raise NotKnownError(i)
     a, guard, result = read_u32(i, 1), read_guard(i), write_u32(i, 0)
 
     def execute(c: ExecutionContext) -> None:
         matrix = c.broadcast(a(c)).reshape(c.warps, _ROWS, _ROW_WORDS)
-        result(c, _transposed(matrix).reshape(c.warps, LANES), guard(c))
+        result(c, _transpose(matrix).reshape(c.warps, LANES), guard(c))
 
     return execute

@@ -79,7 +79,7 @@ def _load(i: Instruction) -> Step:
     if not targets or any(isinstance(each, Predicate) for each in i.operands):
         raise NotKnownError(i)
     size, guard = i.width // 8, read_guard(i)
-    results = _spread_over(i, targets, size)
+    results = _write_registers(i, targets, size)
     is_signed = i.has("S8", "S16")
 
     def execute(c: ExecutionContext) -> None:
@@ -95,18 +95,18 @@ def _load(i: Instruction) -> Step:
             return
         got = load(c, parts, size)
         for word, result in enumerate(results):
-            result(c, _word(got, word, size, is_signed=is_signed), active)
+            result(c, _extract_word(got, word, size, is_signed=is_signed), active)
 
     return execute
 
 
-def _spread_over(i: Instruction, targets: list[Register], size: int) -> list[Write]:
+def _write_registers(i: Instruction, targets: list[Register], size: int) -> list[Write]:
     """The registers that an access fills: in a row; of 256 bits the second half is named first."""
     words = max(1, count_words(size) // len(targets))
     return [write_u32(i, each, word) for each in reversed(targets) for word in range(words)]
 
 
-def _word(got: Array, word: int, size: int, *, is_signed: bool) -> Array:
+def _extract_word(got: Array, word: int, size: int, *, is_signed: bool) -> Array:
     if size == 4:
         return got
     if size > 4:

@@ -190,7 +190,7 @@ def _predicates_to_register(i: Instruction) -> Step:
     A mask says which bits are predicates; of a byte (``B1``) the bits begin there.
     """
     file, a_operand, mask = (operand_at(i, n) for n in range(1, 4))
-    shift = _byte_shift(i, i.modifiers)
+    shift = _shift_of_byte(i, i.modifiers)
     if not isinstance(mask, Immediate) or not isinstance(file, Other) or file.text != "PR":
         raise NotKnownError(i)
     a, wanted = read_u32(i, a_operand), immediate(i, mask)
@@ -207,7 +207,7 @@ def _predicates_to_register(i: Instruction) -> Step:
     return execute
 
 
-def _byte_shift(i: Instruction, names: tuple[str, ...]) -> int:
+def _shift_of_byte(i: Instruction, names: tuple[str, ...]) -> int:
     """Where a byte named so begins: ``B1``."""
     if not names:
         return 0
@@ -223,7 +223,7 @@ def _register_to_predicates(i: Instruction) -> Step:
         raise NotKnownError(i)
     if not isinstance(file, Other) or file.text != "PR":
         raise NotKnownError(i)
-    shift = np.uint32(_byte_shift(i, (a_operand.part,) if a_operand.part else ()))
+    shift = np.uint32(_shift_of_byte(i, (a_operand.part,) if a_operand.part else ()))
     a = read_u32(i, Register(a_operand.index, a_operand.uniform))
     guard, wanted = read_guard(i), immediate(i, mask)
     results = [
@@ -296,7 +296,7 @@ def _write_masks(i: Instruction, operand: Operand) -> Write:
     "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH", "MEMBAR", "ERRBAR",
     "CGAERRBAR", "CCTL", "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
-def _nothing(i: Instruction) -> Step:
+def _do_nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""
     del i
     return lambda _: None

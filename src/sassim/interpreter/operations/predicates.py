@@ -63,7 +63,7 @@ def joined_by(i: Instruction) -> Callable[[Array, Array], Array]:
     raise NotKnownError(i)
 
 
-def _read(i: Instruction, operand: int | Operand) -> Read:
+def _read_integer(i: Instruction, operand: int | Operand) -> Read:
     """A whole number with or without sign, of 32 or 64 bits."""
     if i.has("U64"):
         return read_u64(i, operand)
@@ -81,7 +81,7 @@ def _compare(i: Instruction) -> Step:
         raise NotKnownError(i)
     first, second = write_predicate(i, 0), write_predicate(i, 1)
     twice = operand_at(i, 1) not in (Predicate(TRUE), Predicate(TRUE, uniform=True))
-    a, b = _read(i, 2), _read(i, 3)
+    a, b = _read_integer(i, 2), _read_integer(i, 3)
     joined = operand_at(i, 4)
     trivially = i.has("AND") and isinstance(joined, Predicate) and _always(joined)
     other, low = read_predicate(i, joined), read_predicate(i, 5) if i.has("EX") else None
@@ -143,7 +143,7 @@ def _select(i: Instruction) -> Step:
     return lambda c: write(c, np.where(which(c), a(c), b(c)), guard(c))
 
 
-def _limits(i: Instruction) -> Callable[[ExecutionContext], Array]:
+def _read_minimum_flag(i: Instruction) -> Callable[[ExecutionContext], Array]:
     """Whether the smaller one is wanted: the last predicate, or the one before for 64 bits."""
     flags = [each for each in i.operands if isinstance(each, Predicate)]
     if i.has("U64", "S64"):
@@ -163,7 +163,7 @@ def _limits(i: Instruction) -> Callable[[ExecutionContext], Array]:
 )
 def _smaller_or_larger(i: Instruction) -> Step:
     """Predicates that are written say which one it was; nobody has asked for them so far."""
-    smaller, guard = _limits(i), read_guard(i)
+    smaller, guard = _read_minimum_flag(i), read_guard(i)
     place = next((n for n, each in enumerate(i.operands) if not isinstance(each, Predicate)), 0)
     sources = [each for each in i.operands[place + 1 :] if not isinstance(each, Predicate)]
     expect_count(i, sources, 2)
@@ -173,7 +173,7 @@ def _smaller_or_larger(i: Instruction) -> Step:
     packed = packed_kind(i)
     if packed is not None:
         return _packed_smaller_or_larger(i, sources, smaller, packed)
-    a, b = (_read(i, each) for each in sources)
+    a, b = (_read_integer(i, each) for each in sources)
     result = write_u64(i, place) if i.has("U64", "S64") else write_u32(i, place)
     relu = i.has("RELU")
 
@@ -203,8 +203,8 @@ def _packed_smaller_or_larger(
 
 @operation("VIMNMX3", "UVIMNMX3", modifiers="U32 S32 RELU")
 def _smallest_or_largest(i: Instruction) -> Step:
-    smaller, guard, result = _limits(i), read_guard(i), write_u32(i, 0)
-    a, b, third = (_read(i, n) for n in range(1, 4))
+    smaller, guard, result = _read_minimum_flag(i), read_guard(i), write_u32(i, 0)
+    a, b, third = (_read_integer(i, n) for n in range(1, 4))
     relu = i.has("RELU")
 
     def execute(c: ExecutionContext) -> None:

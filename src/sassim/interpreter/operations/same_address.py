@@ -57,7 +57,7 @@ class AtomicUpdate:
 
     def __init__(self, c: ExecutionContext, part: SpaceAccess, lanes: Array) -> None:
         self.c, self.part = c, part
-        keys = _keys(c, part)[lanes]
+        keys = _ordering_keys(c, part)[lanes]
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
         flat = np.flatnonzero(lanes)[order]
@@ -163,7 +163,7 @@ class AtomicUpdate:
         return previous, current
 
 
-def _keys(c: ExecutionContext, part: SpaceAccess) -> Array:
+def _ordering_keys(c: ExecutionContext, part: SpaceAccess) -> Array:
     """Addresses that differ between blocks, or threads, where each has its own memory."""
     at = c.broadcast(part.addresses)
     if part.space in (SHARED, CLUSTER):

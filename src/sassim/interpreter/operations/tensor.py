@@ -58,7 +58,7 @@ class _Type:
     """From registers, in a last dimension, to their elements in a last dimension, exactly."""
 
 
-def _parts(bits: int, *, is_signed: bool) -> Callable[[Array], Array]:
+def _read_small_integers(bits: int, *, is_signed: bool) -> Callable[[Array], Array]:
     """Whole numbers of a few bits."""
     shifts = np.arange(0, _WORD, bits, dtype=np.uint32)
     sign = 1 << (bits - 1)
@@ -71,7 +71,7 @@ def _parts(bits: int, *, is_signed: bool) -> Callable[[Array], Array]:
     return read
 
 
-def _small(name: str) -> Callable[[Array], Array]:
+def _read_small_floats(name: str) -> Callable[[Array], Array]:
     return lambda raw: SMALL[name][raw.view(np.uint8)]
 
 
@@ -81,15 +81,15 @@ _TYPES: Final = {
     "TF32": _Type(32, lambda raw: (raw & _TF32_BITS).view(np.float32)),
     "S8": _Type(8, lambda raw: raw.view(np.int8).astype(np.float32)),
     "U8": _Type(8, lambda raw: raw.view(np.uint8).astype(np.float32)),
-    "S4": _Type(4, _parts(4, is_signed=True)),
-    "U4": _Type(4, _parts(4, is_signed=False)),
-    "B1": _Type(1, _parts(1, is_signed=False)),
-    "E4M3": _Type(8, _small("E4M3")),
-    "E5M2": _Type(8, _small("E5M2")),
+    "S4": _Type(4, _read_small_integers(4, is_signed=True)),
+    "U4": _Type(4, _read_small_integers(4, is_signed=False)),
+    "B1": _Type(1, _read_small_integers(1, is_signed=False)),
+    "E4M3": _Type(8, _read_small_floats("E4M3")),
+    "E5M2": _Type(8, _read_small_floats("E5M2")),
 }
 
 
-def _shape(i: Instruction) -> tuple[int, int]:
+def _decode_shape(i: Instruction) -> tuple[int, int]:
     """Rows of A, and its columns: ``16816`` and ``16x8x16`` are 16 by 16."""
     for each in i.modifiers:
         if "x" in each and each.replace("x", "").isdigit():
@@ -101,14 +101,16 @@ def _shape(i: Instruction) -> tuple[int, int]:
     raise NotKnownError(i)
 
 
-def _check(i: Instruction, *allowed: str) -> None:
+def _check_form(i: Instruction, *allowed: str) -> None:
     """Refuse an instruction that has more to it, such as metadata of a sparse matrix."""
     extra = [each for each in i.modifiers if each not in allowed and not each[0].isdigit()]
     if extra or len(i.operands) != 4:
         raise NotKnownError(i)
 
 
-def _registers(i: Instruction, place: int, count: int) -> list[Callable[[ExecutionContext], Array]]:
+def _read_registers(
+    i: Instruction, place: int, count: int
+) -> list[Callable[[ExecutionContext], Array]]:
     """So many registers in a row; what else is said of them is how the matrix lies."""
     operand = operand_at(i, place)
     if not isinstance(operand, Register):
@@ -118,7 +120,9 @@ def _registers(i: Instruction, place: int, count: int) -> list[Callable[[Executi
     return [read_u32(i, Register(operand.index + n, operand.uniform)) for n in range(count)]
 
 
-def _raw(c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array]]) -> Array:
+def _stack_registers(
+    c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array]]
+) -> Array:
     return np.stack([c.broadcast(each(c)) for each in registers], axis=-1)
 
 
@@ -141,7 +145,7 @@ def _arrange_b(elements: Array, adjacent: int) -> Array:
     return ordered.reshape(warps, blocks * _PLACES * adjacent, _COLUMNS)
 
 
-def _by_lane(matrix: Array) -> list[Array]:
+def _arrange_d(matrix: Array) -> list[Array]:
     """D: from warps, rows, columns to the elements that each lane holds, one after the other."""
     warps, rows, _ = matrix.shape
     apart = matrix.reshape(warps, rows // _GROUPS, _GROUPS, _PLACES, 2)
@@ -152,25 +156,25 @@ def _by_lane(matrix: Array) -> list[Array]:
     ]
 
 
-def _product(
+def _multiply(
     i: Instruction, types: tuple[_Type, _Type], rows: int, columns: int
 ) -> Callable[[ExecutionContext], Array]:
     """A times B, as warps, rows, columns."""
     a_type, b_type = types
     per_register = _WORD // a_type.bits
-    a = _registers(i, 1, rows * columns // (_LANES * per_register))
-    b = _registers(i, 2, _COLUMNS * columns // (_LANES * per_register))
+    a = _read_registers(i, 1, rows * columns // (_LANES * per_register))
+    b = _read_registers(i, 2, _COLUMNS * columns // (_LANES * per_register))
 
     def execute(c: ExecutionContext) -> Array:
-        left = _arrange_a(a_type.read(_raw(c, a)), rows, per_register)
-        right = _arrange_b(b_type.read(_raw(c, b)), per_register)
+        left = _arrange_a(a_type.read(_stack_registers(c, a)), rows, per_register)
+        right = _arrange_b(b_type.read(_stack_registers(c, b)), per_register)
         products: Array = np.matmul(left, right)
         return products
 
     return execute
 
 
-def _write(i: Instruction, count: int) -> Callable[[ExecutionContext, list[Array]], None]:
+def _write_registers(i: Instruction, count: int) -> Callable[[ExecutionContext, list[Array]], None]:
     guard = read_guard(i)
     results = [write_u32(i, 0, n) for n in range(count)]
 
@@ -186,8 +190,8 @@ def _write(i: Instruction, count: int) -> Callable[[ExecutionContext, list[Array
 def _float_product(i: Instruction) -> Step:
     """Of numbers of 8, 16 or 19 bits; sums have 32 bits, or 16."""
     allowed = ("F16", "BF16", "TF32") if i.opcode == "HMMA" else ("E4M3", "E5M2")
-    _check(i, "F32", *allowed, "F16")
-    rows, columns = _shape(i)
+    _check_form(i, "F32", *allowed, "F16")
+    rows, columns = _decode_shape(i)
     wide = i.has("F32")
     type_names = [each for each in i.modifiers if each in allowed and (wide or each != "F16")]
     types = (
@@ -195,13 +199,13 @@ def _float_product(i: Instruction) -> Step:
         if type_names
         else (_TYPES["F16"], _TYPES["F16"])
     )
-    product = _product(i, types, rows, columns)
+    product = _multiply(i, types, rows, columns)
     elements = rows * _COLUMNS // _LANES
-    addend = _registers(i, 3, elements if wide else elements // 2)
-    write = _write(i, len(addend))
+    addend = _read_registers(i, 3, elements if wide else elements // 2)
+    write = _write_registers(i, len(addend))
 
     def execute(c: ExecutionContext) -> None:
-        values = _by_lane(product(c))
+        values = _arrange_d(product(c))
         if wide:
             write(
                 c,
@@ -229,23 +233,23 @@ def _integer_product(i: Instruction) -> Step:
     """Of whole numbers of 8 and 4 bits, or of bits, of which those that are set are counted."""
     is_bits = i.opcode == "BMMA"
     allowed = ("AND", "XOR", "POPC") if is_bits else ("S8", "U8", "S4", "U4")
-    _check(i, *allowed, "SAT")
-    rows, columns = _shape(i)
+    _check_form(i, *allowed, "SAT")
+    rows, columns = _decode_shape(i)
     if is_bits:
         types = (_TYPES["B1"], _TYPES["B1"])
     else:
         first, second = expect_count(i, [each for each in i.modifiers if each in allowed], 2)
         types = (_TYPES[first], _TYPES[second])
     product = (
-        _bit_product(i, types[0], rows, columns) if is_bits else _product(i, types, rows, columns)
+        _bit_product(i, types[0], rows, columns) if is_bits else _multiply(i, types, rows, columns)
     )
-    addend = _registers(i, 3, rows * _COLUMNS // _LANES)
-    write, saturates = _write(i, len(addend)), i.has("SAT")
+    addend = _read_registers(i, 3, rows * _COLUMNS // _LANES)
+    write, saturates = _write_registers(i, len(addend)), i.has("SAT")
     limits = np.iinfo(np.int32)
 
     def execute(c: ExecutionContext) -> None:
         sums = []
-        for value, each in zip(_by_lane(product(c)), addend, strict=True):
+        for value, each in zip(_arrange_d(product(c)), addend, strict=True):
             total = value.astype(np.int64) + c.broadcast(each(c)).view(np.int32)
             total = np.clip(total, limits.min, limits.max) if saturates else total
             sums.append(total.astype(np.int32))
@@ -258,15 +262,15 @@ def _bit_product(
     i: Instruction, kind: _Type, rows: int, columns: int
 ) -> Callable[[ExecutionContext], Array]:
     """Bits that are set in both rows and columns, or in one of them."""
-    a = _registers(i, 1, rows * columns // (_LANES * _WORD))
-    b = _registers(i, 2, _COLUMNS * columns // (_LANES * _WORD))
+    a = _read_registers(i, 1, rows * columns // (_LANES * _WORD))
+    b = _read_registers(i, 2, _COLUMNS * columns // (_LANES * _WORD))
     exclusive = i.has("XOR")
     if not i.has("POPC") or exclusive == i.has("AND"):
         raise NotKnownError(i)
 
     def execute(c: ExecutionContext) -> Array:
-        left = _arrange_a(kind.read(_raw(c, a)), rows, _WORD)
-        right = _arrange_b(kind.read(_raw(c, b)), _WORD)
+        left = _arrange_a(kind.read(_stack_registers(c, a)), rows, _WORD)
+        right = _arrange_b(kind.read(_stack_registers(c, b)), _WORD)
         both: Array = np.matmul(left, right)
         if exclusive:
             both = left.sum(axis=2, keepdims=True) + right.sum(axis=1, keepdims=True) - 2 * both
@@ -278,25 +282,27 @@ def _bit_product(
 @operation("DMMA")
 def _double_product(i: Instruction) -> Step:
     """Of numbers of 64 bits, two registers each."""
-    _check(i)
-    rows, columns = _shape(i)
-    a = _registers(i, 1, 2 * rows * columns // _LANES)
-    b = _registers(i, 2, 2 * _COLUMNS * columns // _LANES)
-    addend = _registers(i, 3, 2 * rows * _COLUMNS // _LANES)
-    write = _write(i, len(addend))
+    _check_form(i)
+    rows, columns = _decode_shape(i)
+    a = _read_registers(i, 1, 2 * rows * columns // _LANES)
+    b = _read_registers(i, 2, 2 * _COLUMNS * columns // _LANES)
+    addend = _read_registers(i, 3, 2 * rows * _COLUMNS // _LANES)
+    write = _write_registers(i, len(addend))
 
     def execute(c: ExecutionContext) -> None:
-        left, right = _arrange_a(_doubles(c, a), rows, 1), _arrange_b(_doubles(c, b), 1)
-        third = _doubles(c, addend)
+        left, right = _arrange_a(_read_doubles(c, a), rows, 1), _arrange_b(_read_doubles(c, b), 1)
+        third = _read_doubles(c, addend)
         sums: list[Array] = []
-        for n, value in enumerate(_by_lane(np.matmul(left, right))):
+        for n, value in enumerate(_arrange_d(np.matmul(left, right))):
             sums += halves(value + third[..., n])
         write(c, sums)
 
     return execute
 
 
-def _doubles(c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array]]) -> Array:
+def _read_doubles(
+    c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array]]
+) -> Array:
     """Pairs of registers as numbers of 64 bits beside each other in a last dimension."""
     return np.stack(
         [
