@@ -31,7 +31,7 @@ from kernelprof.launch.signature import kernels as kernels_of
 from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.names import short_name
 from kernelprof.report.writers.sarif import FINGERPRINT
-from kernelprof.report.writers.sarif import write as render_sarif
+from kernelprof.report.writers.sarif import write_gate as render_sarif
 
 SCHEMA = json.loads(
     (Path(__file__).parents[1] / "schemas" / "sarif-2.1.0.json").read_text(encoding="utf-8")

@@ -19,7 +19,8 @@ import kernelprof as kp
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Diagnosis, Status
 from kernelprof.model.names import short_name
-from kernelprof.report.sarif import FINGERPRINT, LONGEST_MEANING, MOST_RESULTS, OPEN, write
+from kernelprof.report.writers.sarif import FINGERPRINT, LONGEST_MEANING, MOST_RESULTS, OPEN
+from kernelprof.report.writers.sarif import write_diagnoses as write
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli, Samples
