@@ -106,13 +106,11 @@ def _log(
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
-def _rule(
-    identity: str, title: str, meaning: str, help_text: Mapping[str, str], level: str
-) -> Json:
+def _rule(name: str, title: str, meaning: str, help_text: Mapping[str, str], level: str) -> Json:
     """A rule; ``help_text`` is the same as ``text`` and as ``markdown``."""
     return {
-        "id": identity,
-        "name": "".join(part.capitalize() for part in identity.split("-")),
+        "id": name,
+        "name": "".join(part.capitalize() for part in name.split("-")),
         "shortDescription": {"text": title},
         "fullDescription": {"text": meaning},
         "help": dict(help_text),
@@ -140,8 +138,9 @@ def _entry(
     index: int,
     message: str,
     places: Sequence[Json],
+    *,
     identity: Sequence[str],
-    occurrence: int,
+    occurrence: int = 1,
     **level: str,
 ) -> Json:
     """A result of the rule ``name``, the ``index``-th, at the first of its places.
@@ -371,8 +370,15 @@ def _kernel_result(
     message = _message(kernel, predicted=bool(source.basis))
     shown = " ".join(filter(None, (middle(short, _LONGEST_LABEL), detail)))
     text, places = f"{shown}: {message}{source.basis}", source.places(kernel)
-    level = _LEVELS[verdict.status]
-    result = _entry(name, rules[name], text, places, identity, times_seen[identity], **level)
+    result = _entry(
+        name,
+        rules[name],
+        text,
+        places,
+        identity=identity,
+        occurrence=times_seen[identity],
+        **_LEVELS[verdict.status],
+    )
     result["properties"] = {"confidence": verdict.confidence.value, "launches": kernel.launches}
     if related := places[1:]:
         result["relatedLocations"] = related
@@ -422,8 +428,8 @@ def _access_result(
         rules[name],
         _access_message(predicted, moved),
         [_location(access.file, access.line)],
-        identity,
-        times_seen[identity],
+        identity=identity,
+        occurrence=times_seen[identity],
         **_ACCESS_LEVELS[moved.waste],
     )
 
@@ -459,7 +465,9 @@ def write_gate(
         for kernel, (_, detail) in zip(result.kernels, details, strict=True)
     ]
     results = [
-        _gate_result(code, occurrence, together, kernel, detail, result, lines)
+        _gate_result(
+            code, occurrence, together, kernel=kernel, detail=detail, result=result, lines=lines
+        )
         for kernel, detail, findings in [*groups, (None, "", result.general)]
         for code, occurrence, together in _grouped(findings)
     ]
@@ -510,6 +518,7 @@ def _gate_result(
     code: Code,
     occurrence: int,
     findings: list[GateFinding],
+    *,
     kernel: KernelResult | None,
     detail: str,
     result: GateResult,
@@ -531,7 +540,9 @@ def _gate_result(
         places = [_location(blamed[0].file, blamed[0].line, name)]
         places += [_location(each.file, each.line) for each in blamed[1:]]
     index, identity = list(RULES).index(code), (code.value, name, detail)
-    entry = _entry(code.value, index, text, places, identity, occurrence, level=level)
+    entry = _entry(
+        code.value, index, text, places, identity=identity, occurrence=occurrence, level=level
+    )
     if places[1:]:
         entry["relatedLocations"] = places[1:]
     return entry
