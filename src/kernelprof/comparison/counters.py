@@ -42,7 +42,7 @@ BANK_CONFLICTS: Final = "conflict_wavefronts"
 
 THREADS: Final = "threads_per_instruction"
 
-WORK: Final = (
+WORK_COUNTERS: Final = (
     "global_sectors",
     "local_sectors",
     "shared_wavefronts",
@@ -60,9 +60,9 @@ _PART_OF: Final = {"global_load_sectors": "global_sectors", BANK_CONFLICTS: "sha
 LEAST: Final = 0.001
 """Relative changes below this are not told: a line more of the same length would say nothing."""
 
-_LANES: Final = 32
+LANES: Final = 32
 
-_MOST_TOLD: Final = 3
+_MOST_SHOWN: Final = 3
 
 
 def lanes_did(before: KernelSnapshot, after: KernelSnapshot) -> bool | None:
@@ -76,18 +76,18 @@ def lanes_did(before: KernelSnapshot, after: KernelSnapshot) -> bool | None:
 def idle_lanes(kernel: KernelSnapshot) -> float:
     """The lanes that idle in all instructions of a kernel; nothing where that is not known."""
     executed, threads = (kernel.metrics.get(name) for name in ("instructions", THREADS))
-    return 0.0 if executed is None or threads is None else executed * (_LANES - threads)
+    return 0.0 if executed is None or threads is None else executed * (LANES - threads)
 
 
 def more_idle(before: KernelSnapshot, after: KernelSnapshot) -> float:
     """How many lanes more idle, as a part of all lanes that the instructions had before."""
     executed = before.metrics.get("instructions") or 0.0
-    return (idle_lanes(after) - idle_lanes(before)) / (_LANES * executed) if executed else 0.0
+    return (idle_lanes(after) - idle_lanes(before)) / (LANES * executed) if executed else 0.0
 
 
 def total_work(kernel: KernelSnapshot) -> float:
     """All work of a kernel."""
-    return sum(kernel.metrics.get(name, 0.0) for name in WORK)
+    return sum(kernel.metrics.get(name, 0.0) for name in WORK_COUNTERS)
 
 
 def sorted_by_cost(
@@ -97,7 +97,7 @@ def sorted_by_cost(
 
     def order(change: CounterChange) -> tuple[int, float, float]:
         by = _cost(change, before, after)
-        return (True, False, None).index(change.worse), -by, -_relative_change(change)
+        return (True, False, None).index(change.worse), -by, -relative_change(change)
 
     return sorted(changes, key=order)
 
@@ -110,9 +110,9 @@ def _cost(change: CounterChange, before: KernelSnapshot, after: KernelSnapshot) 
         fewer, more = sorted((change.before, change.after))
         return more / fewer - 1 if fewer else float(more > 0)
     if change.metric == THREADS:
-        added = (idle_lanes(after) - idle_lanes(before)) / _LANES
+        added = (idle_lanes(after) - idle_lanes(before)) / LANES
     else:
-        is_work = change.metric in WORK or change.metric in _PART_OF
+        is_work = change.metric in WORK_COUNTERS or change.metric in _PART_OF
         added = change.after - change.before if is_work else 0.0
     return abs(added) / total if total else 0.0
 
@@ -121,12 +121,13 @@ def most_costly(changes: Sequence[CounterChange]) -> list[CounterChange]:
     """Return the few changes that a line has room for, in their order, without small ones."""
     by_counter: dict[str, CounterChange] = {}
     for each in changes:
-        if each.worse is not None and _relative_change(each) >= LEAST:
+        if each.worse is not None and relative_change(each) >= LEAST:
             by_counter.setdefault(_PART_OF.get(each.metric, each.metric), each)
-    return list(by_counter.values())[:_MOST_TOLD]
+    return list(by_counter.values())[:_MOST_SHOWN]
 
 
-def _relative_change(change: CounterChange) -> float:
+def relative_change(change: CounterChange) -> float:
+    """By which part of it a counter changed; infinity from none."""
     return abs(change.after / change.before - 1) if change.before else math.inf
 
 
@@ -134,7 +135,7 @@ def _idle(kernel: KernelSnapshot) -> tuple[float, float] | None:
     executed, threads = (_ends(kernel, name) for name in ("instructions", THREADS))
     if executed is None or threads is None:
         return None
-    return executed[0] * (_LANES - threads[1]), executed[1] * (_LANES - threads[0])
+    return executed[0] * (LANES - threads[1]), executed[1] * (LANES - threads[0])
 
 
 def _ends(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:

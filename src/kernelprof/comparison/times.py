@@ -89,9 +89,9 @@ def clear(floor: float, calibrated: Noise | None = None) -> float:
     return CLEAR * floor if calibrated else max(CLEAR * floor, CLEAR_AT_LEAST)
 
 
-def calibration(kernel: KernelSnapshot, measured_by: str | None) -> Noise | None:
+def calibration(kernel: KernelSnapshot | None, measured_by: str | None) -> Noise | None:
     """The noise of a kernel's times that ``measured_by`` took, where it was calibrated."""
-    noise = kernel.noise
+    noise = None if kernel is None else kernel.noise
     return noise if noise is not None and noise.how == measured_by else None
 
 

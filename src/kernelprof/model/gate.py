@@ -11,6 +11,8 @@ from kernelprof.model.json_types import JsonStruct, about, added
 from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.model.comparison import Comparison, KernelComparison
 
 
@@ -20,6 +22,11 @@ class Outcome(StrEnum):
     PASS = "pass"
     INCONCLUSIVE = "inconclusive"
     REGRESSION = "regression"
+
+    @property
+    def severity(self) -> int:
+        """The higher, the worse."""
+        return list(Outcome).index(self)
 
 
 class Code(StrEnum):
@@ -140,8 +147,11 @@ class GateResult:
     @property
     def fails_inconclusive(self) -> bool:
         """Whether the policy made a regression of what is only inconclusive."""
-        outcomes = {
-            *(each.outcome for each in self.kernels),
-            *(each.outcome for each in self.general),
-        }
+        outcomes = {each.outcome for each in (*self.kernels, *self.general)}
         return self.outcome is Outcome.REGRESSION and Outcome.REGRESSION not in outcomes
+
+
+def worst_outcome(results: Iterable[KernelResult | GateFinding]) -> Outcome:
+    """The worst outcome of kernels or findings; a pass without any."""
+    outcomes = (each.outcome for each in results)
+    return max(outcomes, key=lambda each: each.severity, default=Outcome.PASS)

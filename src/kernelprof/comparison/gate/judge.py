@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import structs
 
-from kernelprof.comparison.counters import COUNTERS, unit_of, value
+from kernelprof.comparison.counters import COUNTERS, relative_change, unit_of, value
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.sides import architectures
@@ -29,7 +29,14 @@ from kernelprof.comparison.words import (
 )
 from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
+from kernelprof.model.gate import (
+    Code,
+    GateFinding,
+    GateResult,
+    KernelResult,
+    Outcome,
+    worst_outcome,
+)
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.numbers import count, factor, quantity
 from kernelprof.model.snapshot import PROFILER
@@ -49,7 +56,6 @@ WORSE_GAIN: Final = 1.1
 of the same code scattered by 7 % between captures, where the verdict stayed
 (``tests/captures/h200_changes``)."""
 
-_ORDER: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
 _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
 
 
@@ -65,7 +71,7 @@ def judge(
         general.append(GateFinding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
     if not any(each.kernel.before and each.kernel.after for each in kernels):
         general.append(_nothing_compared(comparison))
-    outcome = _worst((*kernels, *general))
+    outcome = worst_outcome((*kernels, *general))
     if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION
     passes = policy.inconclusive is Outcome.PASS
@@ -73,34 +79,25 @@ def judge(
 
 
 def _sorted(results: Iterable[Judged]) -> tuple[Judged, ...]:
-    return tuple(sorted(results, key=lambda each: _ORDER.index(each.outcome), reverse=True))
-
-
-def _worst(results: Iterable[KernelResult | GateFinding]) -> Outcome:
-    return max((each.outcome for each in results), key=_ORDER.index, default=Outcome.PASS)
+    return tuple(sorted(results, key=lambda each: each.outcome.severity, reverse=True))
 
 
 def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
         findings = [GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
     else:
-        findings = list(_findings(kernel, policy))
         means = policy.inconclusive_of(kernel.name)
         findings = [
             structs.replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
-            for each in findings
+            for each in _findings(kernel, policy)
         ]
     if any(each.kind == "compute capability" for each in comparison.machine):
-        findings = list(map(_discount_other_code, findings))
-    return KernelResult(kernel, _worst(findings), _sorted(findings))
-
-
-def _discount_other_code(finding: GateFinding) -> GateFinding:
-    # Code for another architecture is other code: its counters and verdicts prove nothing
-    if finding.code not in _OF_THE_CODE or finding.outcome is not Outcome.REGRESSION:
-        return finding
-    text = f"{finding.text}; on another architecture, for which other code was made"
-    return GateFinding(finding.code, Outcome.INCONCLUSIVE, text)
+        # Code for another architecture is other code: its counters and verdicts prove nothing
+        for at, each in enumerate(findings):
+            if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
+                text = f"{each.text}; on another architecture, for which other code was made"
+                findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
+    return KernelResult(kernel, worst_outcome(findings), _sorted(findings))
 
 
 def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]:
@@ -154,7 +151,7 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]
 
 
 def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
-    if _is_unchecked(before, after):
+    if before.passed is True and after.passed is None and after.specification is None:
         text = "the baseline's result was checked, and nothing says that the candidate's was"
         yield GateFinding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
     elif weaker := _weaker_check(before, after):
@@ -190,8 +187,7 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]
         if not change.worse:
             yield GateFinding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
             continue
-        increase = abs(change.after / change.before - 1) if change.before else math.inf
-        small = increase <= limits.max_increase.get(change.metric, 0.0)
+        small = relative_change(change) <= limits.max_increase.get(change.metric, 0.0)
         paid_off = kernel.time.outcome is TimeOutcome.FASTER
         outcome = Outcome.PASS if paid_off or small else limits.counter_worse
         if change.is_partial and outcome is Outcome.REGRESSION:
@@ -329,7 +325,10 @@ def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
     if not few:
         return
     floors = [each.time.noise_floor or 0.0 for each in few]
-    sure = [_clear(each) for each in few]
+    sure = [
+        clear(floor, calibration(each.before, each.time.measured_by))
+        for floor, each in zip(floors, few, strict=True)
+    ]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
@@ -338,12 +337,6 @@ def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
         "runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
-
-
-def _clear(kernel: KernelComparison) -> float:
-    before, time = kernel.before, kernel.time
-    noise = None if before is None else calibration(before, time.measured_by)
-    return clear(time.noise_floor or 0.0, noise)
 
 
 def _span(fractions: Sequence[float]) -> str:
@@ -361,19 +354,19 @@ def _total_time(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]
     kernels = [
         each for each in comparison.kernels if not policy.ignores(each.name) and each.arch is None
     ]
+    old = [each.before for each in kernels if each.before]
+    now = [each.after for each in kernels if each.after]
     new = [each.after for each in kernels if each.match is Match.APPEARED and each.after]
     if not new or not any(each.before and each.after for each in kernels):
         return
     subject = f"{count(len(new), 'new kernel')} {'takes' if len(new) == 1 else 'take'}"
-    profiled = all(side.profiled_ns for side in _sides(kernels))
-    before = _total((each.before for each in kernels), profiled=profiled)
-    after = _total((each.after for each in kernels), profiled=profiled)
-    added = _total(new, profiled=profiled)
+    profiled = all(side.profiled_ns for side in (*old, *now))
+    before, after, added = (_total(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
         text = f"{subject} nobody knows how long: not all kernels have a time"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
-    vanished = (each.before for each in kernels if each.after is None)
+    vanished = [each.before for each in kernels if each.before and each.after is None]
     gone = _total(vanished, profiled=profiled) or 0.0
     text = (
         f"{subject} {quantity(added, 'ns')}, and what vanished took {quantity(gone, 'ns')}; all "
@@ -395,26 +388,12 @@ def _room(kernel: KernelComparison, policy: Policy) -> float:
     return allowed * (kernel.before.total_ns or 0.0)
 
 
-def _sides(kernels: Iterable[KernelComparison]) -> Iterator[KernelSnapshot]:
-    for each in kernels:
-        yield from filter(None, (each.before, each.after))
-
-
-def _total(kernels: Iterable[KernelSnapshot | None], *, profiled: bool) -> float | None:
-    total = 0.0
-    for each in filter(None, kernels):
-        took = each.total_by(PROFILER) if profiled else each.total_ns
-        if took is None:
-            return None
-        total += took
-    return total
+def _total(kernels: Iterable[KernelSnapshot], *, profiled: bool) -> float | None:
+    times = [each.total_by(PROFILER) if profiled else each.total_ns for each in kernels]
+    return None if None in times else sum(filter(None, times))
 
 
 _CONSTANT: Final = frozenset({"zeros"})
-
-
-def _is_unchecked(before: KernelSnapshot, after: KernelSnapshot) -> bool:
-    return before.passed is True and after.passed is None and after.specification is None
 
 
 def _weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
@@ -427,63 +406,49 @@ def _weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     was, now = old.get("reference"), new.get("reference")
     if now in {None, NO_REFERENCE} or after.passed is None:
         return f"its result was checked against {was}, and is not checked any more"
-    changes = f"its result is checked against {now} instead of {was}" if was != now else None
-    return changes or _closeness(old, new) or _breadth(old, new)
+    if was != now:
+        return f"its result is checked against {now} instead of {was}"
+    allowed, allows = _tolerance(old), _tolerance(new)
+    if allows > allowed:
+        return f"its result may be off by {allows:g}, {allowed:g} before"
+    sizes, fewer = _check_sizes(old), _check_sizes(new)
+    if _product(fewer) < _product(sizes):
+        old_text, new_text = (
+            ", ".join(f"{name}={value}" for name, value in each.items()) or "no sizes"
+            for each in (sizes, fewer)
+        )
+        return f"its result is checked at {new_text}, at {old_text} before"
+    counts = {"outputs": _count_outputs, "inputs with values of their own": _count_varied}
+    weaker = (
+        f"its result is checked with {count_of(new)} {what}, {count_of(old)} before"
+        for what, count_of in counts.items()
+        if count_of(new) < count_of(old)
+    )
+    return next(weaker, None)
 
 
-def _closeness(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    allowed, allows = (_tolerance(_check_settings(each).get("tolerance")) for each in (old, new))
-    return f"its result may be off by {allows:g}, {allowed:g} before" if allows > allowed else None
-
-
-def _breadth(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    if _size(new) < _size(old):
-        return f"its result is checked at {_sizes(new)}, at {_sizes(old)} before"
-    for what, size in (("outputs", _outputs), ("inputs with values of their own", _varied)):
-        if size(new) < size(old):
-            return f"its result is checked with {size(new)} {what}, {size(old)} before"
-    return None
-
-
-def _check_settings(specification: dict[str, Any]) -> dict[str, Any]:
-    return specification.get("check") or {}
-
-
-def _tolerance(value: object) -> float:
+def _tolerance(specification: dict[str, Any]) -> float:
     # How far a result may be off: the default where nothing is said, anything where it is none
+    value = (specification.get("check") or {}).get("tolerance")
     if value is None:
         return TOLERANCE
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else math.inf
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def _check_sizes(specification: dict[str, Any]) -> dict[str, Any]:
+    of_check = (specification.get("check") or {}).get("sizes")
+    return {**(specification.get("sizes") or {}), **(of_check or {})}
 
 
-def _size(specification: dict[str, Any]) -> float:
-    return math.prod(filter(None, map(_number, _all_sizes(specification).values())))
+def _product(sizes: dict[str, Any]) -> float:
+    numbers = (float(each) for each in sizes.values() if isinstance(each, int | float))
+    return math.prod(filter(None, numbers))
 
 
-def _all_sizes(specification: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **(specification.get("sizes") or {}),
-        **(_check_settings(specification).get("sizes") or {}),
-    }
+def _count_outputs(specification: dict[str, Any]) -> int:
+    return sum(bool(each.get("output")) for each in specification.get("arguments") or [])
 
 
-def _sizes(specification: dict[str, Any]) -> str:
-    changes = _all_sizes(specification)
-    return ", ".join(f"{name}={value}" for name, value in changes.items()) or "no sizes"
-
-
-def _outputs(specification: dict[str, Any]) -> int:
-    return sum(bool(each.get("output")) for each in _arguments(specification))
-
-
-def _varied(specification: dict[str, Any]) -> int:
-    arrays = (each for each in _arguments(specification) if each.get("fill") is not None)
-    return sum(each["fill"] not in _CONSTANT for each in arrays)
-
-
-def _arguments(specification: dict[str, Any]) -> list[dict[str, Any]]:
-    return specification.get("arguments") or []
+def _count_varied(specification: dict[str, Any]) -> int:
+    fills = [each.get("fill") for each in specification.get("arguments") or []]
+    return sum(fill is not None and fill not in _CONSTANT for fill in fills)

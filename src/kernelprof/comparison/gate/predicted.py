@@ -12,20 +12,20 @@ that replaced each other, is subtracted.
 from __future__ import annotations
 
 import difflib
-import math
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
 
 from kernelprof.comparison.counters import (
     BANK_CONFLICTS,
+    LANES,
     LEAST,
     THREADS,
-    WORK,
+    WORK_COUNTERS,
     idle_lanes,
     more_idle,
+    relative_change,
     total_work,
 )
 from kernelprof.comparison.words import counter_text, verdict_text
@@ -35,18 +35,14 @@ from kernelprof.model.numbers import number
 from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kernelprof.model.prediction import Amount, LineWork, Predicted, PredictedAccess
-
-    Where = tuple[str, int]
-    Counts = Mapping[Where, float]
-    OfAccess = Callable[[PredictedAccess], float]
     from kernelprof.comparison.gate.policy import Limits
-    from kernelprof.model.comparison import CounterChange, KernelComparison
+    from kernelprof.model.comparison import KernelComparison
+    from kernelprof.model.prediction import LineWork, Predicted, PredictedAccess
     from kernelprof.model.snapshot import KernelSnapshot
 
-_LANES: Final = 32
+    LineCounter = Callable[[Predicted], Mapping[tuple[str, int], float]]
 
 MOST_PLACES: Final = 3
 """Lines that a finding names: the one that counts most first."""
@@ -55,25 +51,24 @@ LEAST_PART: Final = 0.2
 """A line is named where it has at least this part of what the worst line has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(NamedTuple):
     """Lines of the first version and those that replace them, from 1; ``stop`` is excluded."""
 
     old: range
     new: range
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedLines:
-    """Two versions of a source side by side."""
+class AlignedLines(NamedTuple):
+    """Two versions of a source side by side.
+
+    ``old_of`` has the line of the first version with the same text, by the line of the second.
+    """
 
     old_of: Mapping[int, int]
-    """The line of the first version with the same text, by the line of the second."""
     hunks: tuple[Hunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WorseLine:
+class WorseLine(NamedTuple):
     """A line of the second version with what it counts there, and what the first counts for it."""
 
     location: SourceLocation
@@ -92,21 +87,20 @@ def align_lines(before: Sequence[str], after: Sequence[str]) -> AlignedLines:
     old_of: dict[int, int] = {}
     hunks = []
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        old, new = range(i + 1, i_end + 1), range(j + 1, j_end + 1)
         if tag == "equal":
-            old_of.update(zip(range(j + 1, j_end + 1), range(i + 1, i_end + 1), strict=True))
+            old_of.update(zip(new, old, strict=True))
         elif any(before[i:i_end]) or any(after[j:j_end]):
-            hunks.append(Hunk(range(i + 1, i_end + 1), range(j + 1, j_end + 1)))
+            hunks.append(Hunk(old, new))
     return AlignedLines(old_of, tuple(hunks))
 
 
 def worse_lines(name: str, before: Predicted, after: Predicted) -> tuple[WorseLine, ...]:
     """List the lines of the second version at which a counter of :data:`LINE_COUNTERS` is more."""
-    count = LINE_COUNTERS.get(name)
-    if count is None:
+    if name not in LINE_COUNTERS:
         return ()
-    sides = align_lines(before.text, after.text)
     lines = sorted(
-        _differences(count(before), count(after), sides, (before.file, after.file)),
+        _differences(LINE_COUNTERS[name], before, after),
         key=lambda each: (-each.more, each.location),
     )
     least = LEAST_PART * lines[0].more if lines else 0.0
@@ -120,96 +114,75 @@ def changed_lines(
 
     Lines above come before lines below: they mostly decide what an access does.
     """
-    own = [each.line for each in near if each.file == after.file]
-    at = own[0] if own else 0
-    lines = [_line_of(hunk, after.text, at) for hunk in align_lines(before.text, after.text).hunks]
+    at = next((each.line for each in near if each.file == after.file), 0)
+    lines = []
+    for hunk in align_lines(before.text, after.text).hunks:
+        written = [line for line in hunk.new if after.text[line - 1]]
+        behind = min(hunk.new.start, max(len(after.text), 1))
+        lines.append(min(written, key=lambda line: abs(at - line), default=behind))
     ordered = sorted(lines, key=lambda line: (line > at > 0, abs(at - line)))
     return tuple(SourceLocation(after.file, line) for line in ordered[:MOST_PLACES])
 
 
-def _line_of(hunk: Hunk, text: Sequence[str], at: int) -> int:
-    written = [line for line in hunk.new if text[line - 1]]
-    behind = min(hunk.new.start, max(len(text), 1))
-    return min(written, key=lambda line: abs(at - line), default=behind)
-
-
-def _differences(
-    before: Counts, after: Counts, sides: AlignedLines, files: tuple[str, str]
-) -> Iterator[WorseLine]:
+def _differences(count: LineCounter, before: Predicted, after: Predicted) -> Iterator[WorseLine]:
     # What each line has on both sides; of lines that were replaced, all of a hunk together
-    own_before, own_after = files
-    replaced = {line: hunk for hunk in sides.hunks for line in hunk.new}
+    old, new = count(before), count(after)
+    old_of, hunks = align_lines(before.text, after.text)
+    replaced = {line: hunk for hunk in hunks for line in hunk.new}
     together: dict[Hunk, list[int]] = defaultdict(list)
-    for (file, line), value in after.items():
-        if file != own_after:
-            yield WorseLine(SourceLocation(file, line), before.get((file, line), 0.0), value)
-        elif line in replaced:
+    for (file, line), value in new.items():
+        if file == after.file and line in replaced:
             together[replaced[line]].append(line)
-        else:
-            old = sides.old_of.get(line, 0)
-            yield WorseLine(SourceLocation(file, line), before.get((own_before, old), 0.0), value)
+            continue
+        same = (before.file, old_of.get(line, 0)) if file == after.file else (file, line)
+        yield WorseLine(SourceLocation(file, line), old.get(same, 0.0), value)
     for hunk, lines in together.items():
         # The hunk's old lines stand for its new ones in the proportion of what these count.
-        now = sum(after[own_after, line] for line in lines)
-        was = sum(before.get((own_before, line), 0.0) for line in hunk.old)
+        now = sum(new[after.file, line] for line in lines)
+        was = sum(old.get((before.file, line), 0.0) for line in hunk.old)
         for line in lines:
-            value = after[own_after, line]
-            yield WorseLine(
-                SourceLocation(own_after, line), was * value / now if now else 0.0, value
-            )
+            value = new[after.file, line]
+            part = was * value / now if now else 0.0
+            yield WorseLine(SourceLocation(after.file, line), part, value)
 
 
-def _by_access(value: OfAccess, *spaces: str, kinds: Iterable[str] = ()) -> Callable[..., Counts]:
-    wanted = frozenset(kinds)
-
-    def count(side: Predicted) -> Counts:
-        totals: dict[Where, float] = defaultdict(float)
+def _count_accesses(
+    space: str, value: Callable[[PredictedAccess], float], *kinds: str
+) -> LineCounter:
+    def count(side: Predicted) -> dict[tuple[str, int], float]:
+        totals: dict[tuple[str, int], float] = defaultdict(float)
         for each in side.accesses:
-            if each.space in spaces and (not wanted or each.kind in wanted):
+            if each.space == space and (not kinds or each.kind in kinds):
                 totals[each.file, each.line] += value(each)
         return totals
 
     return count
 
 
-def _by_line(value: Callable[[LineWork], float]) -> Callable[[Predicted], Counts]:
+def _count_lines(value: Callable[[LineWork], float]) -> LineCounter:
     return lambda side: {(each.file, each.line): value(each) for each in side.lines}
 
 
-def _sectors(each: PredictedAccess) -> float:
-    return _value(each.sectors)
-
-
-def _wavefronts(each: PredictedAccess) -> float:
-    return _value(each.wavefronts)
-
-
-def _conflicts(each: PredictedAccess) -> float:
-    return _value(each.wavefronts) - _value(each.ideal)
+def _moved(each: PredictedAccess) -> float:
+    return each.moved.value if each.moved else 0.0
 
 
 def _requests(each: PredictedAccess) -> float:
     return each.requests.value
 
 
-def _value(amount: Amount | None) -> float:
-    return 0.0 if amount is None else amount.value
-
-
-ATOMICS: Final = ("atomic", "compare", "count")
-
-LINE_COUNTERS: Final[Mapping[str, Callable[[Predicted], Counts]]] = {
-    "global_load_sectors": _by_access(_sectors, "global", kinds=("load",)),
-    "global_sectors": _by_access(_sectors, "global"),
-    "local_sectors": _by_access(_sectors, "local"),
-    "shared_wavefronts": _by_access(_wavefronts, "shared"),
-    BANK_CONFLICTS: _by_access(_conflicts, "shared"),
-    "global_atomic_requests": _by_access(_requests, "global", kinds=ATOMICS),
-    "global_reduction_requests": _by_access(_requests, "global", kinds=("reduction",)),
-    "instructions": _by_line(lambda each: each.instructions.value),
-    "threads_per_instruction": _by_line(
-        lambda each: _LANES * each.instructions.value - each.threads.value
+LINE_COUNTERS: Final[Mapping[str, LineCounter]] = {
+    "global_load_sectors": _count_accesses("global", _moved, "load"),
+    "global_sectors": _count_accesses("global", _moved),
+    "local_sectors": _count_accesses("local", _moved),
+    "shared_wavefronts": _count_accesses("shared", _moved),
+    BANK_CONFLICTS: _count_accesses(
+        "shared", lambda each: _moved(each) - (each.ideal.value if each.ideal else 0.0)
     ),
+    "global_atomic_requests": _count_accesses("global", _requests, "atomic", "compare", "count"),
+    "global_reduction_requests": _count_accesses("global", _requests, "reduction"),
+    "instructions": _count_lines(lambda each: each.instructions.value),
+    THREADS: _count_lines(lambda each: LANES * each.instructions.value - each.threads.value),
 }
 """What each counter is the sum of, by line. Of threads those are counted that are missing."""
 
@@ -233,18 +206,24 @@ def findings(
     assert new is not None
     trade = _is_trade(kernel, before)
     for change in kernel.counters:
-        increase = _increase(change, before, after)
-        if increase < LEAST:
-            continue
-        text = counter_text(change)
-        if change.metric == THREADS:
+        metric, text, increase = change.metric, counter_text(change), relative_change(change)
+        if metric == THREADS:
+            increase = abs(more_idle(before, after))
             sides = " to ".join(number(idle_lanes(each)) for each in (before, after))
             text += f"; idle lanes of warps: {sides}"
-        if change.worse:
-            finding = _worse(change.metric, increase, text, limits, trade=trade)
-            yield with_lines(finding, change.metric, old, new)
-        elif change.worse is False:
-            yield CounterFinding(Code.COUNTER_BETTER, Outcome.PASS, text, metric=change.metric)
+        if increase < LEAST or change.worse is None:
+            continue
+        if not change.worse:
+            yield CounterFinding(Code.COUNTER_BETTER, Outcome.PASS, text, metric=metric)
+            continue
+        outcome = limits.counter_worse
+        if increase <= limits.max_increase.get(metric, _ROOM.get(metric, 0.0)):
+            outcome = Outcome.PASS
+        elif trade and outcome is Outcome.REGRESSION:
+            outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
+        finding = CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
+        at = [each.location for each in worse_lines(metric, old, new) if each.location.line]
+        yield _with_places(finding, at, old, new)
     for name in kernel.lacking:
         text = f"only one side has {name}: predict both with the same version of kernelprof"
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
@@ -268,50 +247,26 @@ def wrong_result(before: KernelSnapshot | None, after: KernelSnapshot) -> GateFi
     return _with_places(finding, at, old or new, new)
 
 
-def _increase(change: CounterChange, before: KernelSnapshot, after: KernelSnapshot) -> float:
-    if change.metric == THREADS:
-        return abs(more_idle(before, after))
-    return abs(change.after / change.before - 1) if change.before else math.inf
-
-
-def _worse(metric: str, increase: float, text: str, limits: Limits, *, trade: bool) -> GateFinding:
-    outcome = limits.counter_worse
-    if increase <= limits.max_increase.get(metric, _ROOM.get(metric, 0.0)):
-        outcome = Outcome.PASS
-    elif trade and outcome is Outcome.REGRESSION:
-        outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
-    return CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
-
-
-def with_lines(finding: GateFinding, metric: str, old: Predicted, new: Predicted) -> GateFinding:
-    """A finding with the lines at which its counter is more, and those that were changed."""
-    at = [each.location for each in worse_lines(metric, old, new) if each.location.line]
-    return _with_places(finding, at, old, new)
-
-
 def _with_places(
     finding: GateFinding, at: list[SourceLocation], old: Predicted, new: Predicted
 ) -> GateFinding:
     wrote = changed_lines(old, new, at)
-    parts = []
-    if at:
-        parts.append(f"at {_format_places(at)}")
+    text = f"{finding.text}; at {_format_places(at)}" if at else finding.text
     if others := [each for each in wrote if each not in at]:
-        parts.append(f"changed: {_format_places(others)}")
+        text += f"; changed: {_format_places(others)}"
     places = (*wrote, *(each for each in at if each not in wrote))
-    text = "; ".join((finding.text, *parts))
     return structs.replace(finding, text=text, places=places)
 
 
 def _format_places(places: list[SourceLocation]) -> str:
-    lines: dict[str, list[str]] = {}
+    lines = defaultdict(list)
     for each in places:
-        lines.setdefault(each.file, []).append(str(each.line))
+        lines[each.file].append(str(each.line))
     return ", ".join(f"{file}:{', '.join(numbers)}" for file, numbers in lines.items())
 
 
 def _is_trade(kernel: KernelComparison, before: KernelSnapshot) -> bool:
     # Whether at least as much work went away as was added, and enough to be worth it
-    by = [each.after - each.before for each in kernel.counters if each.metric in WORK]
+    by = [each.after - each.before for each in kernel.counters if each.metric in WORK_COUNTERS]
     added, saved = sum(each for each in by if each > 0), -sum(each for each in by if each < 0)
     return saved > LEAST_SAVED * total_work(before) and saved >= added

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Read = TypeVar("Read")
 
 _WORDS: Final = {outcome: word for word, outcome in ACTIONS.items()}
-_STRICTNESS: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
 _MOST: Final = "max_"
 """Keys of fractions that say how much worse something may get."""
 
@@ -129,7 +128,7 @@ def _changed(name: str, old: object, new: object, where: str = "") -> Iterator[P
 
 def _looser(name: str, old: object, new: object) -> bool:
     if isinstance(old, Outcome) and isinstance(new, Outcome):
-        return _STRICTNESS.index(new) < _STRICTNESS.index(old)
+        return new.severity < old.severity
     if isinstance(old, Budget) or isinstance(new, Budget):
         return _looser_budget(
             old if isinstance(old, Budget) else Budget(),
@@ -205,7 +204,7 @@ def with_proposed(
     if any(each.outcome is not Outcome.PASS for each in proposed):
         fails = policy.inconclusive is Outcome.REGRESSION
         worst = Outcome.REGRESSION if fails else Outcome.INCONCLUSIVE
-    outcome = max(result.outcome, worst, key=list(Outcome).index)
+    outcome = max(result.outcome, worst, key=lambda each: each.severity)
     # The first of them is the reason that is given.
     stopping = worst is not Outcome.PASS
     general = (*proposed, *result.general) if stopping else (*result.general, *proposed)

@@ -39,7 +39,7 @@ def write(result: GateResult) -> str:
         passes = result.inconclusive_passes
         _judge(case, kernel.outcome, printable(why(kernel)), kernel.findings, passes=passes)
     if result.general:
-        worst = max(result.general, key=lambda each: list(Outcome).index(each.outcome))
+        worst = max(result.general, key=lambda each: each.outcome.severity)
         case = _case(suite, "all kernels", 0.0)
         passes = result.lets_pass
         _judge(case, worst.outcome, printable(worst.text), result.general, passes=passes)

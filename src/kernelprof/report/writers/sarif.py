@@ -29,7 +29,7 @@ from kernelprof.comparison.words import labels as labels_of_changes
 from kernelprof.errors import ExitCode
 from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import PROPOSED, Outcome
+from kernelprof.model.gate import PROPOSED, Outcome, worst_outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import labels, middle, printable, short_name
 from kernelprof.model.numbers import comparison, count, number, share
@@ -528,7 +528,7 @@ def _gate_result(
     text = "; ".join(each.text for each in findings)
     if kernel is not None:
         text = f"{' '.join(filter(None, (short_name(name), detail)))}: {text}"
-    worst = max((each.outcome for each in findings), key=list(Outcome).index)
+    worst = worst_outcome(findings)
     level = _GATE_LEVELS.get(worst, "note")
     if worst is Outcome.INCONCLUSIVE and result.inconclusive_passes and code not in PROPOSED:
         level = "note"
