@@ -147,7 +147,7 @@ class GateResult:
     @property
     def fails_inconclusive(self) -> bool:
         """Whether the policy made a regression of what is only inconclusive."""
-        outcomes = {each.outcome for each in (*self.kernels, *self.general)}
+        outcomes = (worst_outcome(self.kernels), worst_outcome(self.general))
         return self.outcome is Outcome.REGRESSION and Outcome.REGRESSION not in outcomes
 
 

@@ -284,8 +284,7 @@ def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
     for name, budget in limits.budget.items():
         measured = _budgeted(kernel, name)
         unit = "sector/request" if name in PER_REQUEST else unit_of(name)
-        sides = (("at most", budget.at_most), ("at least", budget.at_least))
-        most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in sides if by is not None)
+        most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in budget.sides)
         if measured is None:
             text = f"{name} may be {most}: the candidate does not have it"
             yield GateFinding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)

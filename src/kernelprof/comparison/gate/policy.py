@@ -53,6 +53,12 @@ class Budget:
     at_most: float | None = None
     at_least: float | None = None
 
+    @property
+    def sides(self) -> list[tuple[str, float]]:
+        """The limits that there are, each with its name in words."""
+        sides = (("at most", self.at_most), ("at least", self.at_least))
+        return [(side, limit) for side, limit in sides if limit is not None]
+
     def allows(self, measured: float) -> bool:
         """Whether a value is within both limits."""
         if self.at_most is not None and measured > self.at_most:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.gate.policy import ACTIONS, Budget, Limits, Policy
@@ -20,85 +20,71 @@ from kernelprof.model.numbers import count, number, quantity
 from kernelprof.model.snapshot import Acceptance, KernelSnapshot, MeasurementSetup, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import GateResult
     from kernelprof.model.snapshot import Key
 
     Read = TypeVar("Read")
+    T = TypeVar("T")
+    Entry = TypeVar("Entry")
 
 _WORDS: Final = {outcome: word for word, outcome in ACTIONS.items()}
 _MOST: Final = "max_"
 """Keys of fractions that say how much worse something may get."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedChange:
+class ProposedChange(NamedTuple):
     """One difference in a few words. ``looser`` where it can let pass what was stopped before."""
 
     text: str
-    looser: bool
-
-
-_APART: Final = frozenset({"limits", "ignore", "overrides"})
-"""Fields of a policy that are compared by their parts."""
+    looser: bool = True
 
 
 def policy_changes(old: Policy, new: Policy) -> tuple[ProposedChange, ...]:
     """Everything that judges otherwise, in the order of the keys."""
-    return (*_general(old, new), *_ignored(old, new), *_overridden(old, new))
+    gained = [each for each in new.ignore if each not in old.ignore]
+    lost = [each for each in old.ignore if each not in new.ignore]
+    ignored = [
+        *(ProposedChange(f"ignore gains {name!r}") for name in gained),
+        *(ProposedChange(f"ignore loses {name!r}", looser=False) for name in lost),
+    ]
+    general = _changed_keys(_general_keys(old), _general_keys(new))
+    return (*general, *ignored, *_overridden(old, new))
 
 
-def _general(old: Policy, new: Policy) -> Iterator[ProposedChange]:
-    whole = [each.name for each in fields(Policy) if each.name not in _APART]
-    before, after = (
-        {
-            **_limits(policy),
-            **{name: getattr(policy, name) for name in whole},
-        }
-        for policy in (old, new)
-    )
-    for key in dict.fromkeys((*before, *after)):
-        yield from _changed(key, before.get(key, _absent(key)), after.get(key, _absent(key)))
-
-
-def _ignored(old: Policy, new: Policy) -> Iterator[ProposedChange]:
-    for name in new.ignore:
-        if name not in old.ignore:
-            yield ProposedChange(f"ignore gains {name!r}", looser=True)
-    for name in old.ignore:
-        if name not in new.ignore:
-            yield ProposedChange(f"ignore loses {name!r}", looser=False)
+def _general_keys(policy: Policy) -> dict[str, object]:
+    by_parts = {"limits", "ignore", "overrides"}
+    whole = [each.name for each in fields(Policy) if each.name not in by_parts]
+    return {**_limits(policy), **{name: getattr(policy, name) for name in whole}}
 
 
 def _overridden(old: Policy, new: Policy) -> Iterator[ProposedChange]:
     # The tables of single kernels, by pattern: the first of one pattern with the first of it
-    before, after = (_numbered_overrides(policy) for policy in (old, new))
+    before, after = _numbered(old.overrides), _numbered(new.overrides)
     for key in dict.fromkeys((*before, *after)):
-        limits = [_flat(table.get(key, {})) for table in (before, after)]
-        pattern = f"[[kernel]] {key[0]!r}, "
-        for name in dict.fromkeys((*limits[0], *limits[1])):
-            # A table that lacks the key leaves what is said of all kernels.
-            old_value, new_value = (
-                side.get(name, _limits(policy).get(name, _absent(name)))
-                for side, policy in zip(limits, (old, new), strict=True)
-            )
-            yield from _changed(name, old_value, new_value, pattern)
+        tables = _flat(before.get(key, {})), _flat(after.get(key, {}))
+        keys = dict.fromkeys((*tables[0], *tables[1]))
+        # A table that lacks a key leaves what is said of all kernels.
+        general = [_limits(policy) for policy in (old, new)]
+        sides = [
+            {name: table.get(name, limits.get(name, _absent(name))) for name in keys}
+            for table, limits in zip(tables, general, strict=True)
+        ]
+        yield from _changed_keys(sides[0], sides[1], f"[[kernel]] {key[0]!r}, ")
     orders = [[key for key in table if key in before and key in after] for table in (before, after)]
     if orders[0] != orders[1]:
-        yield ProposedChange(
-            "the order of the tables [[kernel]], of which the last counts", looser=True
-        )
+        yield ProposedChange("the order of the tables [[kernel]], of which the last counts")
 
 
-def _numbered_overrides(policy: Policy) -> dict[tuple[str, int], Mapping[str, Any]]:
-    seen: Counter[str] = Counter()
-    tables: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for pattern, changes in policy.overrides:
-        tables[pattern, seen[pattern]] = changes
-        seen[pattern] += 1
-    return tables
+def _numbered(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:
+    # By key and number: a second one of the same key must not hide the first
+    seen: Counter[T] = Counter()
+    numbered = {}
+    for key, entry in entries:
+        numbered[key, seen[key]] = entry
+        seen[key] += 1
+    return numbered
 
 
 def _limits(policy: Policy) -> dict[str, object]:
@@ -120,37 +106,35 @@ def _absent(key: str) -> object:
     return 0.0 if key.startswith(_MOST) else None
 
 
-def _changed(name: str, old: object, new: object, where: str = "") -> Iterator[ProposedChange]:
-    if old != new:
-        text = f"{where}{name} {_shown(name, old)} to {_shown(name, new)}"
-        yield ProposedChange(text, _looser(name, old, new))
+def _changed_keys(
+    before: Mapping[str, object], after: Mapping[str, object], where: str = ""
+) -> Iterator[ProposedChange]:
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, _absent(name)), after.get(name, _absent(name))
+        if old != new:
+            text = f"{where}{name} {_shown(name, old)} to {_shown(name, new)}"
+            yield ProposedChange(text, _is_looser(name, old, new))
 
 
-def _looser(name: str, old: object, new: object) -> bool:
+def _is_looser(name: str, old: object, new: object) -> bool:
     if isinstance(old, Outcome) and isinstance(new, Outcome):
         return new.severity < old.severity
     if isinstance(old, Budget) or isinstance(new, Budget):
-        return _looser_budget(
-            old if isinstance(old, Budget) else Budget(),
-            new if isinstance(new, Budget) else Budget(),
-        )
+        was = old if isinstance(old, Budget) else Budget()
+        now = new if isinstance(new, Budget) else Budget()
+        if was.at_most is not None and (now.at_most is None or now.at_most > was.at_most):
+            return True
+        return was.at_least is not None and (now.at_least is None or now.at_least < was.at_least)
     if name.startswith(_MOST) and isinstance(old, float) and isinstance(new, float):
         return new > old
     return True
-
-
-def _looser_budget(old: Budget, new: Budget) -> bool:
-    if old.at_most is not None and (new.at_most is None or new.at_most > old.at_most):
-        return True
-    return old.at_least is not None and (new.at_least is None or new.at_least < old.at_least)
 
 
 def _shown(name: str, value: object) -> str:
     if isinstance(value, Outcome):
         return f'"{_WORDS[value]}"'
     if isinstance(value, Budget):
-        sides = (("at most", value.at_most), ("at least", value.at_least))
-        return " and ".join(f"{side} {by:g}" for side, by in sides if by is not None)
+        return " and ".join(f"{side} {by:g}" for side, by in value.sides)
     if isinstance(value, float):
         return f"{100 * value:g} %" if name.startswith(_MOST) else f"{value:g}"
     return "none" if value is None else str(value)
@@ -163,7 +147,7 @@ _MOST_COUNTERS: Final = 3
 _REASON_WIDTH: Final = 200
 _NAME_WIDTH: Final = 100
 _OF_FILES: Final = {Code.POLICY_CHANGED: "policy", Code.BASELINE_CHANGED: "baseline"}
-_TOLD_APART: Final = frozenset(
+_OWN_WORDS: Final = frozenset(
     {"name", "grid", "block", "median_ns", "events_ns", "profiled_ns", "metrics", "verdict"}
     | {"noise", "launches", "predicted"}
 )
@@ -215,10 +199,11 @@ def policy_findings(
     trusted: Policy, proposed: Policy | Missing | KernelprofError, *, accepted: bool = False
 ) -> tuple[GateFinding, ...]:
     """A finding for each key that would judge otherwise, those that let more pass first."""
+    changes: Iterable[ProposedChange]
     if isinstance(proposed, Policy):
-        changes: Sequence[ProposedChange] = policy_changes(trusted, proposed)
+        changes = policy_changes(trusted, proposed)
     else:
-        changes = _not_there(proposed)
+        changes = (_unreadable(proposed),)
     return _findings(Code.POLICY_CHANGED, changes, accepted=accepted)
 
 
@@ -226,24 +211,25 @@ def baseline_findings(
     trusted: Snapshot, proposed: Snapshot | Missing | KernelprofError, *, accepted: bool = False
 ) -> tuple[GateFinding, ...]:
     """A finding for each kernel that would be held against something else."""
-    if isinstance(proposed, Snapshot) and not trusted.kernels:
+    changes: Iterable[ProposedChange]
+    if not isinstance(proposed, Snapshot):
+        changes = (_unreadable(proposed),)
+    elif not trusted.kernels:
         text = f"it is the first one, of {count(len(proposed.kernels), 'kernel')}"
-        changes: Sequence[ProposedChange] = (ProposedChange(text, looser=True),)
-    elif isinstance(proposed, Snapshot):
-        changes = tuple(_baseline(trusted, proposed))
+        changes = (ProposedChange(text),)
     else:
-        changes = _not_there(proposed)
+        changes = _baseline(trusted, proposed)
     return _findings(Code.BASELINE_CHANGED, changes, accepted=accepted)
 
 
-def _not_there(proposed: Missing | KernelprofError) -> tuple[ProposedChange, ...]:
+def _unreadable(proposed: Missing | KernelprofError) -> ProposedChange:
     if isinstance(proposed, Missing):
-        return (ProposedChange("the file would be gone", looser=True),)
-    return (ProposedChange(f"the file cannot be read: {proposed.what}", looser=True),)
+        return ProposedChange("the file would be gone")
+    return ProposedChange(f"the file cannot be read: {proposed.what}")
 
 
 def _findings(
-    code: Code, changes: Sequence[ProposedChange], *, accepted: bool
+    code: Code, changes: Iterable[ProposedChange], *, accepted: bool
 ) -> tuple[GateFinding, ...]:
     ordered = sorted(changes, key=lambda each: not each.looser)
     outcome = Outcome.PASS if accepted else Outcome.INCONCLUSIVE
@@ -256,7 +242,7 @@ def _findings(
 
 def _baseline(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     names = _labels(old, new)
-    before, after = _numbered_kernels(old), _numbered_kernels(new)
+    before, after = (_numbered((each.key, each) for each in side.kernels) for side in (old, new))
     fresh = [each for each in new.accepted if each not in old.accepted]
     reported_names: set[str] = set()
     for key in dict.fromkeys((*before, *after)):
@@ -264,11 +250,10 @@ def _baseline(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
         if one == other:
             continue
         name = key[0][0]
-        reasons = [each for each in fresh if each.kernel == name]
         reported_names.add(name)
         parts = tuple(_kernel(one, other))
-        text = "; ".join(each.text for each in parts)
-        text = f"{names[key[0]]}: {text}{''.join(map(_consent, reasons))}"
+        consents = (_consent(each) for each in fresh if each.kernel == name)
+        text = f"{names[key[0]]}: {'; '.join(each.text for each in parts)}{''.join(consents)}"
         yield ProposedChange(text, any(each.looser for each in parts))
     yield from _machine_of(old.machine, new.machine)
     for each in fresh:
@@ -276,18 +261,9 @@ def _baseline(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
             yield ProposedChange(f"{_short(each.kernel)}: as it was{_consent(each)}", looser=False)
     for each in old.accepted:
         if each not in new.accepted:
-            text = f"{_short(each.kernel)}: the record of what {_short(each.who)} accepted is gone"
-            yield ProposedChange(text, looser=True)
-
-
-def _numbered_kernels(side: Snapshot) -> dict[tuple[Key, int], KernelSnapshot]:
-    # The kernels by name and launch; a second one of the same must not hide the first
-    seen: Counter[Key] = Counter()
-    numbered = {}
-    for each in side.kernels:
-        numbered[each.key, seen[each.key]] = each
-        seen[each.key] += 1
-    return numbered
+            who = _short(each.who)
+            text = f"{_short(each.kernel)}: the record of what {who} accepted is gone"
+            yield ProposedChange(text)
 
 
 def _labels(old: Snapshot, new: Snapshot) -> dict[Key, str]:
@@ -315,35 +291,34 @@ def _kernel(old: KernelSnapshot | None, new: KernelSnapshot | None) -> Iterator[
     yield from _noise(old, new)
     yield from _counters(old, new)
     if old.verdict != new.verdict:
-        sides = (_verdict(old.verdict), _verdict(new.verdict))
+        sides = [
+            _short(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
+        ]
         what = f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "other gain or runners-up"
-        yield ProposedChange(f"verdict {what}", looser=True)
+        yield ProposedChange(f"verdict {what}")
     if old.launches != new.launches:
         more = new.launches > old.launches
         yield ProposedChange(f"launches {old.launches:,} to {new.launches:,}", looser=more)
     if old.predicted != new.predicted:
-        yield ProposedChange("other machine code, or counts of its lines", looser=True)
+        yield ProposedChange("other machine code, or counts of its lines")
     others = [
         each.name.removesuffix("_bytes").replace("_", " ")
         for each in fields(KernelSnapshot)
-        if each.name not in _TOLD_APART and getattr(old, each.name) != getattr(new, each.name)
+        if each.name not in _OWN_WORDS and getattr(old, each.name) != getattr(new, each.name)
     ]
     if others:
-        yield ProposedChange(f"other {', '.join(others)}", looser=True)
+        yield ProposedChange(f"other {', '.join(others)}")
 
 
 def _time(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
-    if old.median_ns != new.median_ns:
-        sides = [
-            "no time" if each.median_ns is None else quantity(each.median_ns, "ns")
-            for each in (old, new)
-        ]
+    was, now = old.median_ns, new.median_ns
+    if was != now:
+        sides = ["no time" if each is None else quantity(each, "ns") for each in (was, now)]
         if sides[0] == sides[1]:
-            sides = [f"{each.median_ns:,} ns" for each in (old, new)]
-        slower = not (old.median_ns and new.median_ns) or new.median_ns > old.median_ns
-        yield ProposedChange(f"{sides[0]} to {sides[1]}", looser=slower)
+            sides = [f"{each:,} ns" for each in (was, now)]
+        yield ProposedChange(f"{sides[0]} to {sides[1]}", not (was and now) or now > was)
     elif (old.events_ns, old.profiled_ns) != (new.events_ns, new.profiled_ns):
-        yield ProposedChange("other times of single launches", looser=True)
+        yield ProposedChange("other times of single launches")
 
 
 def _noise(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
@@ -353,38 +328,25 @@ def _noise(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]
         "not calibrated" if each.noise is None else f"{100 * each.noise.floor:.3g} %"
         for each in (old, new)
     ]
-    if sides[0] != sides[1]:
-        yield ProposedChange(f"noise {sides[0]} to {sides[1]}", looser=True)
-    else:
-        yield ProposedChange("other noise of counters or captures", looser=True)
+    is_other_floor = sides[0] != sides[1]
+    other = "other noise of counters or captures"
+    yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 
 def _counters(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
     # Exact counters decide; other metrics only explain
+    before, after = old.metrics, new.metrics
     names = [
-        name
-        for name in dict.fromkeys((*old.metrics, *new.metrics))
-        if old.metrics.get(name) != new.metrics.get(name)
+        name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)
     ]
     exact = [name for name in names if name in COUNTERS]
-    texts = [
-        f"{COUNTERS[name].label} {_value(old, name)} to {_value(new, name)}"
-        for name in exact[:_MOST_COUNTERS]
-    ]
+    for name in exact[:_MOST_COUNTERS]:
+        sides = [number(each[name]) if name in each else "none" for each in (before, after)]
+        yield ProposedChange(f"{COUNTERS[name].label} {sides[0]} to {sides[1]}")
     if len(exact) > _MOST_COUNTERS:
-        texts.append(count(len(exact) - _MOST_COUNTERS, "more exact counter"))
-    yield from (ProposedChange(text, looser=True) for text in texts)
+        yield ProposedChange(count(len(exact) - _MOST_COUNTERS, "more exact counter"))
     if others := len(names) - len(exact):
         yield ProposedChange(count(others, "other metric"), looser=False)
-
-
-def _value(kernel: KernelSnapshot, name: str) -> str:
-    metric = kernel.metrics.get(name)
-    return "none" if metric is None else number(metric)
-
-
-def _verdict(verdict: Verdict) -> str:
-    return _short(verdict.bottleneck or verdict.status.value)
 
 
 def _machine_of(old: MeasurementSetup, new: MeasurementSetup) -> Iterator[ProposedChange]:
@@ -395,7 +357,7 @@ def _machine_of(old: MeasurementSetup, new: MeasurementSetup) -> Iterator[Propos
             sides = (_fact(before, unit), _fact(after, unit))
             # Clocks scatter from run to run: what does not show in three digits decides nothing.
             if sides[0] != sides[1]:
-                yield ProposedChange(f"{label} {sides[0]} to {sides[1]}", looser=True)
+                yield ProposedChange(f"{label} {sides[0]} to {sides[1]}")
 
 
 def _fact(value: object, unit: str) -> str:
