@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support import manifests
 
 from kernelprof.collect import run as collection
 from kernelprof.collect.recorded import name_only
@@ -18,10 +19,10 @@ from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
 from kernelprof.launch.processes import Interrupts
 from kernelprof.model.capture import SampledLine
-from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import read_lines
 
 if TYPE_CHECKING:
+    from kernelprof.model.manifest import Manifest
     from kernelprof.model.sampled import SampledCode
 
 PAGES = Path(__file__).parents[1] / "captures" / "source_page"
@@ -31,28 +32,8 @@ LINES = (
     SampledLine('/a/"b", c.cuh', "void m<1, 2>(é)", 1042, 1_386_212),
     SampledLine("k.cu", "k(int)", 8, 0),
 )
-RUN = RunFacts(
-    command=("ncu", "./app"),
-    raw="raw.csv.gz",
-    raw_sha256="0" * 64,
-    report=None,
-    why="preset full",
-    metrics=(),
-    launches=1,
-    passes=20,
-    seconds=1.0,
-)
-MANIFEST = Manifest(
-    created="2026-11-21T09:00:00Z",
-    kernelprof="0.1.0",
-    target=("./app",),
-    ncu="2025.3.1.0",
-    driver=None,
-    cuda=None,
-    gpu=GpuFacts(),
-    clock_control="none",
-    runs=(RUN,),
-)
+RUN = dataclasses.replace(manifests.RUN, lines=None, lines_sha256=None)
+MANIFEST = dataclasses.replace(manifests.FULL, runs=(RUN,))
 
 
 def _packed(text: bytes) -> bytes:

@@ -11,12 +11,13 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
+from tests.support.manifests import FULL, RUN
 from tests.support.wheels import without_wheels
 
-from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.errors import MissingToolError
@@ -24,9 +25,6 @@ from kernelprof.launch.source import launch_hashes
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.model.manifest import (
     CorrectnessFacts,
-    GpuFacts,
-    Manifest,
-    RunFacts,
     SourceFacts,
     TimingFacts,
 )
@@ -34,6 +32,9 @@ from kernelprof.model.records import to_json
 from kernelprof.prediction import machine_code
 from kernelprof.report.writers.json import schema
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
+
+if TYPE_CHECKING:
+    from tests.support.commands import Command, Printed
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 OLD, NEW = "2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"
@@ -93,17 +94,7 @@ def record(page: Callable[[str], bytes]) -> Recording:
         folder = recorded.FOLDERS[0] / "ladder" / name
         with store.draft(folder) as draft:
             raw, digest = draft.store("raw", 0, page(kernel))
-            run = RunFacts(
-                command=("ncu", "python"),
-                raw=raw,
-                raw_sha256=digest,
-                report="capture.ncu-rep",
-                why="preset full",
-                metrics=(),
-                launches=1,
-                passes=None,
-                seconds=1.0,
-            )
+            run = replace(RUN, raw=raw, raw_sha256=digest, lines=None, lines_sha256=None)
             facts = SourceFacts(
                 path=f"cuda/ladder/{source.name}",
                 sha256=hashes.source,
@@ -112,15 +103,11 @@ def record(page: Callable[[str], bytes]) -> Recording:
                 compile_sha256=hashes.compile,
                 includes=dict(hashes.includes),
             )
-            manifest = Manifest(
+            manifest = replace(
+                FULL,
                 created=created,
-                kernelprof="0.1.0",
                 target=(facts.path,),
                 ncu="2025.3.1.0",
-                driver="580.95.05",
-                cuda="13.0",
-                gpu=GpuFacts("NVIDIA H200", "9.0"),
-                clock_control="none",
                 runs=(run,),
                 source=facts,
                 timing=TimingFacts(20, 5, 2e6, 1.9e6, 2.2e6),
@@ -137,28 +124,45 @@ def _change(folder: Path, **changes: object) -> None:
     (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
 
 
-def _verdict(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    assert main([*arguments, "--format", "json"]) == 0
-    (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with an H200."""
+    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
+
+
+@pytest.fixture
+def diagnose(kernelprof: Command) -> Callable[..., Printed]:
+    """Runs ``diagnose 01_naive.cu`` with more options; exit code 4 where texts are refused."""
+
+    def run(options: str = "", *, refused: object = ()) -> Printed:
+        code = 4 if refused else 0
+        printed = kernelprof(f"diagnose 01_naive.cu {options}", code=code, err=refused)
+        assert not refused or printed.out == ""
+        return printed
+
+    return run
+
+
+def _verdict(command: Command, source: object) -> tuple[str, str]:
+    (kernel,) = command.json(f"diagnose {source}")["kernels"]
     return kernel["name"], kernel["verdict"]["bottleneck"]
 
 
-def test_a_kernel_is_diagnosed_from_its_record(source, record, capsys) -> None:
+def test_a_kernel_is_diagnosed_from_its_record(source, record, kernelprof, diagnose) -> None:
     folder = record(source)
-    assert main(["diagnose", "01_naive.cu"]) == 0
-    out, err = capsys.readouterr()
-    assert out.splitlines()[0] == f"01_naive.cu {FIRST_LINE} here)"
-    assert "Limited by uncoalesced-global-access" in out
-    assert err.splitlines() == [
+    printed = diagnose()
+    assert printed.out.splitlines()[0] == f"01_naive.cu {FIRST_LINE} here)"
+    assert "Limited by uncoalesced-global-access" in printed.out
+    assert printed.err.splitlines() == [
         "kernelprof: as recorded: checked against gemm in float64: error 2e-07 (allowed 1e-05)",
         "kernelprof: as recorded: timed: median 2 ms (20 launches, 1.9 ms to 2.2 ms)",
     ]
-    expected = _verdict(["diagnose", str(folder)], capsys)
-    assert _verdict(["diagnose", "01_naive.cu"], capsys) == expected
+    assert _verdict(kernelprof, "01_naive.cu") == _verdict(kernelprof, folder)
 
 
 def test_files_of_one_name_in_two_folders_have_records_of_their_own(
-    source, record, work, capsys
+    source, record, work, kernelprof
 ) -> None:
     """Every ladder has a first rung that is called the same."""
     other = work / "bf16" / "01_naive.cu"
@@ -166,207 +170,176 @@ def test_files_of_one_name_in_two_folders_have_records_of_their_own(
     other.write_text(source.read_text("utf-8") + "// another\n", encoding="utf-8")
     record(source, "01")
     record(other, "bf16/01", kernel="sgemm_shared_tile")
-    names = {}
-    for each in (source, other):
-        assert main(["diagnose", str(each.relative_to(work))]) == 0
-        names[each] = capsys.readouterr().out
-    assert "shared-memory-throughput" in names[other]
-    assert "uncoalesced-global-access" in names[source]
+    kernelprof("diagnose 01_naive.cu", out="uncoalesced-global-access")
+    kernelprof("diagnose bf16/01_naive.cu", out="shared-memory-throughput")
     other.write_text(source.read_text("utf-8") + "// changed\n", encoding="utf-8")
-    assert main(["diagnose", "bf16/01_naive.cu"]) == 4
-    assert "the source differs from the recorded one" in capsys.readouterr().err
+    differs = "the source differs from the recorded one"
+    kernelprof("diagnose bf16/01_naive.cu", code=4, err=differs)
 
 
-def test_samples_by_source_line_of_a_record_are_on_its_page(source, record, work) -> None:
+def test_samples_by_source_line_of_a_record_are_on_its_page(source, record, work, diagnose) -> None:
     folder = record(source)
     data = gzip.compress(b"file,function,line,samples\ncuda/ladder/01_naive.cu,sgemm_naive,3,1\n")
     (folder / "lines.csv.gz").write_bytes(data)
     (run,) = read_manifest(folder).runs
     digest = hashlib.sha256(data).hexdigest()
     _change(folder, runs=(replace(run, lines="lines.csv.gz", lines_sha256=digest),))
-    assert main(["diagnose", "01_naive.cu", "--html", "page.html"]) == 0
+    diagnose("--html page.html")
     assert "100 % of the samples are at" in (work / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("options", [["--format", "json"], ["--format", "markdown"], ["-o", "f"]])
+@pytest.mark.parametrize("options", ["--format json", "--format markdown", "-o f"])
 def test_what_is_not_read_at_once_says_on_stderr_that_it_is_a_record(
-    source, record, capsys, options
+    source, record, diagnose, options
 ) -> None:
     record(source)
-    assert main(["diagnose", "01_naive.cu", *options]) == 0
-    out, err = capsys.readouterr()
-    assert f"kernelprof: warning: 01_naive.cu {FIRST_LINE} here)\n" in err
-    if options[-1] == "json":
-        found = json.loads(out)
-        jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
-        assert found["captures"][0]["origin"] == f"01_naive.cu {FIRST_LINE} here)"
+    printed = diagnose(options)
+    assert f"kernelprof: warning: 01_naive.cu {FIRST_LINE} here)\n" in printed.err
+    if options == "--format json":
+        jsonschema.Draft202012Validator(json.loads(schema())).validate(printed.json)
+        assert printed.json["captures"][0]["origin"] == f"01_naive.cu {FIRST_LINE} here)"
 
 
-def test_a_preset_judges_the_record(source, record, capsys) -> None:
+def test_a_preset_and_a_filter_of_kernels_apply_to_a_record(source, record, kernelprof) -> None:
     record(source)
-    assert main(["diagnose", "01_naive.cu", "--preset", "dram", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "dram"
-    assert main(["diagnose", "01_naive.cu", "--preset", "drm"]) == 2
+    judged = kernelprof.json("diagnose 01_naive.cu --preset dram")
+    assert judged["captures"][0]["preset"] == "dram"
+    kernelprof("diagnose 01_naive.cu --preset drm", code=2)
+    kernelprof("diagnose 01_naive.cu --kernel ^sgemm_n")
+    missing = "no kernel's name matches"
+    kernelprof("diagnose 01_naive.cu --kernel softmax", code=2, err=missing)
 
 
-def _first_paragraph(capsys: pytest.CaptureFixture[str]) -> str:
-    """What stands above the number of kernels, however it wraps."""
-    return " ".join(capsys.readouterr().out.partition("\n1 kernel ")[0].split())
-
-
-def test_the_first_line_says_what_is_missing(source, record, capsys, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("has_gpu", "lacking"), [(False, "(no GPU and no ncu here)"), (True, "(no ncu here)")]
+)
+def test_the_first_line_says_what_is_missing(
+    source, record, diagnose, *, has_gpu, lacking, request, monkeypatch
+) -> None:
     record(source)
     monkeypatch.setenv("KERNELPROF_NCU", "no/such/ncu")
-    assert main(["diagnose", "01_naive.cu"]) == 0
-    assert "(no GPU and no ncu here)" in _first_paragraph(capsys)
-    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
-    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
-    assert main(["diagnose", "01_naive.cu"]) == 0
-    assert "(no ncu here)" in _first_paragraph(capsys)
+    if has_gpu:
+        request.getfixturevalue("gpu")
+    # What stands above the number of kernels, however it wraps
+    assert lacking in " ".join(diagnose().out.partition("\n1 kernel ")[0].split())
 
 
+@pytest.mark.usefixtures("gpu")
 def test_where_a_kernel_can_be_measured_no_record_stands_in(
-    source, record, capsys, monkeypatch
+    source, record, diagnose, monkeypatch
 ) -> None:
     def prepare(*_: object, **__: object) -> None:
         raise MissingToolError("PyCUDA cannot be imported")
 
     record(source)
-    seen = LocalMachine((LocalGpu(0, "NVIDIA H200", (9, 0)),))
-    monkeypatch.setattr("kernelprof.collect.environment.query_machine", lambda: seen)
     monkeypatch.setattr("kernelprof.collect.run.prepare", prepare)
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "PyCUDA cannot be imported" in err
+    diagnose(refused="PyCUDA cannot be imported")
 
 
-def test_a_profile_is_never_a_record(source, record, capsys) -> None:
+def test_a_profile_is_never_a_record(source, record, kernelprof) -> None:
     record(source)
-    assert main(["profile", "01_naive.cu", "-o", "out"]) == 4
-    assert "this machine has no NVIDIA GPU" in capsys.readouterr().err
+    kernelprof("profile 01_naive.cu -o out", code=4, err="this machine has no NVIDIA GPU")
     assert not Path("out").exists()
 
 
-def test_one_byte_more_is_another_source(source, record, capsys) -> None:
-    record(source)
+def _add_byte(source: Path) -> None:
     source.write_bytes(source.read_bytes() + b"\n")
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert (
-        "; 01_naive.cu was recorded on 2026-11-21, but the source differs from the recorded one\n"
-    ) in err
-    assert "\nkernelprof diagnose 01_naive.cu\n" in err
+
+
+def _change_header(source: Path) -> None:
+    source.with_name("tile.cuh").write_text("#pragma once\n#define X\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("change", "options", "differing"),
     [
-        (["--size", "M=512"], "the launch specification differs (M is 4096 there and 512 here)\n"),
+        (_add_byte, "", "the source differs from the recorded one\n"),
+        (_change_header, "", "an included file differs\n"),
         (
-            ["--define", "BLOCK=16"],
+            None,
+            "--size M=512",
+            "the launch specification differs (M is 4096 there and 512 here)\n",
+        ),
+        (
+            None,
+            "--define BLOCK=16",
             "the launch specification differs (BLOCK is 32 there and 16 here), "
             "compile flags differ\n",
         ),
     ],
 )
-def test_other_sizes_and_defines_are_another_launch(
-    source, record, capsys, options, expected
+def test_another_kernel_has_no_record_and_its_difference_is_reported(
+    source, record, diagnose, *, change, options, differing
 ) -> None:
-    record(source)
-    assert main(["diagnose", "01_naive.cu", *options]) == 4
-    err = capsys.readouterr().err
-    assert f", but {expected}" in err
-    assert f"\nkernelprof diagnose 01_naive.cu {' '.join(options)}\n" in err
-    # The recorded size said once more changes nothing.
-    assert main(["diagnose", "01_naive.cu", "--size", "M=4096"]) == 0
-
-
-def test_another_included_file_is_another_kernel(source, record, capsys) -> None:
-    header = source.with_name("tile.cuh")
-    header.write_text("#pragma once\n", encoding="utf-8")
+    source.with_name("tile.cuh").write_text("#pragma once\n", encoding="utf-8")
     text = source.read_text(encoding="utf-8")
     source.write_text(f'{text}\n#include "tile.cuh"\n', encoding="utf-8")
     record(source)
-    assert main(["diagnose", "01_naive.cu"]) == 0
-    header.write_text("#pragma once\n#define X\n", encoding="utf-8")
-    capsys.readouterr()
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    assert ", but an included file differs\n" in capsys.readouterr().err
+    diagnose("--size M=4096")  # the recorded size once more changes nothing
+    if change is not None:
+        change(source)
+    command = f"\nkernelprof diagnose 01_naive.cu {options}".rstrip(" ")
+    recorded_here = "; 01_naive.cu was recorded on 2026-11-21, but "
+    diagnose(options, refused=[recorded_here + differing, command + "\n"])
 
 
-def test_the_name_of_a_file_does_not_count(source: Path, record: Recording) -> None:
+def test_the_name_of_a_file_does_not_count(source, record, kernelprof) -> None:
     record(source)
-    assert main(["diagnose", str(source.rename("mine.cu"))]) == 0
+    kernelprof("diagnose", source.rename("mine.cu"))
 
 
-def test_the_newest_of_several_counts(source, record, capsys) -> None:
+def test_the_newest_of_several_counts(source, record, kernelprof) -> None:
     record(source, "a", OLD, "sgemm_coalesced")
     record(source, "b", NEW, "sgemm_naive")
     record(source, "c", OLD, "sgemm_warp_tile")
-    assert _verdict(["diagnose", "01_naive.cu"], capsys)[0] == "sgemm_naive"
+    assert _verdict(kernelprof, "01_naive.cu")[0] == "sgemm_naive"
 
 
-def test_the_nearest_record_says_what_differs(source, record, capsys) -> None:
+def test_the_nearest_record_says_what_differs(source, record, diagnose) -> None:
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("// M = 4096", "// M = 2048") + "\n", encoding="utf-8")
     record(source, "a", NEW)
     source.write_text(text, encoding="utf-8")
     record(source, "b", OLD)
-    assert main(["diagnose", "01_naive.cu", "--size", "K=64"]) == 4
-    err = capsys.readouterr().err
-    assert "was recorded on 2026-11-20, but the launch" in err
-    assert "K is 4096 there and 64 here" in err
+    nearest = "was recorded on 2026-11-20, but the launch"
+    diagnose("--size K=64", refused=[nearest, "K is 4096 there and 64 here"])
 
 
-def test_a_damaged_record_is_as_good_as_none(source, record, capsys) -> None:
+def test_a_damaged_record_is_as_good_as_none(source, record, diagnose) -> None:
     older = record(source, "older", OLD)
     newer = record(source, "newer", NEW)
     broken = record(source, "broken", NEW)
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     (newer / "raw.csv.gz").write_bytes(b"?")
-    assert main(["diagnose", "01_naive.cu"]) == 0
-    assert "on 2026-11-20 with" in capsys.readouterr().out.splitlines()[0]
+    assert "on 2026-11-20 with" in diagnose().out.splitlines()[0]
     (older / "raw.csv.gz").unlink()
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    err = capsys.readouterr().err
-    assert f"its recorded capture is damaged ({newer})" in err
-    assert "Traceback" not in err
+    diagnose(refused=f"its recorded capture is damaged ({newer})")
 
 
-def test_records_that_say_less_of_their_source_do_not_match(source, record, capsys) -> None:
+def test_records_that_say_less_of_their_source_do_not_match(source, record, diagnose) -> None:
     folder = record(source)
     facts = read_manifest(folder).source
     assert facts is not None
     _change(folder, source=SourceFacts(facts.path, facts.sha256))
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    assert "the launch specification differs" in capsys.readouterr().err
+    diagnose(refused="the launch specification differs")
     _change(folder, source=None)
-    assert main(["diagnose", "01_naive.cu"]) == 4
-    assert "there is no recorded capture of it" in capsys.readouterr().err
+    diagnose(refused="there is no recorded capture of it")
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--keep", "out"], "--keep"),
-        (["--sanitize", "memcheck", "--launch-count", "2"], "--sanitize and --launch-count"),
-        (["--clock-control", "base"], "--clock-control"),
+        ("--keep out", "--keep"),
+        ("--sanitize memcheck --launch-count 2", "--sanitize and --launch-count"),
+        ("--clock-control base", "--clock-control"),
     ],
 )
-def test_what_only_a_measurement_can_do_is_refused(source, record, capsys, options, named) -> None:
+def test_what_only_a_measurement_can_do_is_refused(
+    source, record, diagnose, options, named
+) -> None:
     record(source)
-    assert main(["diagnose", "01_naive.cu", *options]) == 4
-    assert f"{named} cannot be done with a recorded capture" in capsys.readouterr().err
+    diagnose(options, refused=f"{named} cannot be done with a recorded capture")
     assert not Path("out").exists()
-
-
-def test_a_kernel_filter_applies_to_a_record(source, record, capsys) -> None:
-    record(source)
-    assert main(["diagnose", "01_naive.cu", "--kernel", "^sgemm_n"]) == 0
-    assert main(["diagnose", "01_naive.cu", "--kernel", "softmax"]) == 2
-    assert "no kernel's name matches" in capsys.readouterr().err
 
 
 def test_the_shipped_records_can_all_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,16 +353,15 @@ def test_the_shipped_records_can_all_be_read(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(
-    tmp_path, capsys, monkeypatch
+    tmp_path, kernelprof, monkeypatch
 ) -> None:
     """Every pair of the corpus has files of the same names."""
     monkeypatch.setattr(recorded, "FOLDERS", SHIPPED)
     known = Path(__file__).parents[2] / "cuda/pairs/transpose-column-reads"
-    for folder, said in ((known.name, "but the source differs"), ("mine", "no recorded capture")):
-        place = tmp_path / folder
-        place.mkdir()
-        text = (known / "before.cu").read_text("utf-8")
-        monkeypatch.chdir(place)
-        (place / "before.cu").write_text(text + "// changed\n", "utf-8")
-        assert main(["diagnose", str(place / "before.cu")]) == 4
-        assert said in capsys.readouterr().err
+    text = (known / "before.cu").read_text("utf-8")
+    for folder, why in ((known.name, "but the source differs"), ("mine", "no recorded capture")):
+        changed = tmp_path / folder / "before.cu"
+        changed.parent.mkdir()
+        changed.write_text(text + "// changed\n", "utf-8")
+        monkeypatch.chdir(changed.parent)
+        kernelprof("diagnose", changed, code=4, err=why)
