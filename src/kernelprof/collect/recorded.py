@@ -7,11 +7,12 @@ if source, specification, compiler's options and included files are those that w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from kernelprof.collect.request import ProfileResult
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.resources import checkout_folder
 from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_manifest, read_stored
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.source import LaunchHashes
     from kernelprof.launch.specification.spec import LaunchSpec
-    from kernelprof.model.capture import Capture, SampledLine
     from kernelprof.model.manifest import Manifest, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
@@ -31,21 +31,15 @@ FOLDERS = (FOLDER,) if _CORPUS is None else (FOLDER, _CORPUS)
 _VALUES_SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCapture:
-    """A recorded capture that is of just the kernel that was asked for."""
-
-    manifest: Manifest
-    capture: Capture
-    lines: tuple[SampledLine, ...] | None = None
-
-
 class NoRecordError(Exception):
     """There is no record of this kernel; the message says in part of a sentence what differs."""
 
 
-def find(source: Path, spec: LaunchSpec) -> RecordedCapture:
-    """Return the newest intact record of a kernel; :class:`NoRecordError` without one."""
+def find(source: Path, spec: LaunchSpec, lacking: str) -> ProfileResult:
+    """Return the newest intact record of a kernel; :class:`NoRecordError` without one.
+
+    ``lacking`` is why it is not measured, within a sentence.
+    """
     from kernelprof.launch.source import launch_hashes
 
     hashes = launch_hashes(source, spec)
@@ -59,7 +53,9 @@ def find(source: Path, spec: LaunchSpec) -> RecordedCapture:
                 near.append((manifest, differing))
             continue
         try:
-            return RecordedCapture(manifest, read_stored(folder), read_lines(folder, manifest))
+            capture = replace(read_stored(folder), origin=_describe(source, manifest, lacking))
+            lines = read_lines(folder, manifest)
+            return ProfileResult(capture, manifest, recorded=True, lines=lines)
         except KernelprofError:
             damaged.append(folder)
     raise NoRecordError(_difference(source, near, damaged))
@@ -82,8 +78,8 @@ def differences(facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str,
     return texts
 
 
-def describe(source: Path, manifest: Manifest, lacking: str) -> str:
-    """The sentence that stands above a diagnosis out of a record."""
+def _describe(source: Path, manifest: Manifest, lacking: str) -> str:
+    # The sentence above a diagnosis out of a record
     gpu = manifest.gpu.name or "unknown GPU"
     article = "an" if gpu.startswith(("NVIDIA", "unknown")) else "a"
     ncu = f"Nsight Compute {manifest.ncu}" if manifest.ncu else "an unknown Nsight Compute"

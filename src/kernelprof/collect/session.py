@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from kernelprof.collect import request as requests
 from kernelprof.collect.progress import Progress
-from kernelprof.collect.request import ProfileResult
 
 if TYPE_CHECKING:
-    from kernelprof.collect.request import LocalTools, ProfileRequest
+    from kernelprof.collect.request import LocalTools, ProfileRequest, ProfileResult
     from kernelprof.collect.store import CaptureDraft
     from kernelprof.model.manifest import Manifest
 
@@ -44,15 +43,13 @@ def measure(
 
     assert request.source is not None
     try:
-        record = recorded.find(request.source, spec)
+        record = recorded.find(request.source, spec, tools.describe())
     except recorded.NoRecordError as reason:
         raise requests.source_error(
             request, preset, tools, diagnosing=True, why=str(reason)
         ) from reason
     requests.check_recordable(request, tools)
-    origin = recorded.describe(request.source, record.manifest, tools.describe())
-    capture = replace(record.capture, origin=origin)
-    return ProfileResult(capture, record.manifest, recorded=True, lines=record.lines)
+    return record
 
 
 def _repeated(

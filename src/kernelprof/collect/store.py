@@ -76,21 +76,18 @@ class CaptureDraft:
         with held(self.final):
             if not self._replaces:  # somebody else's may have come meanwhile
                 refuse_existing(self.final, force=False)
-            self._settle(self.final)
-
-    def _settle(self, final: Path) -> None:
-        before = None
-        if self._replaces and final.is_dir():
-            before = self.folder.with_name(f"{self.folder.name}.old")
-            final.rename(before)
-        try:
-            self.folder.rename(final)
-        except OSError:
+            before = None
+            if self._replaces and self.final.is_dir():
+                before = self.folder.with_name(f"{self.folder.name}.old")
+                self.final.rename(before)
+            try:
+                self.folder.rename(self.final)
+            except OSError:
+                if before is not None:
+                    before.rename(self.final)
+                raise
             if before is not None:
-                before.rename(final)
-            raise
-        if before is not None:
-            shutil.rmtree(before, ignore_errors=True)
+                shutil.rmtree(before, ignore_errors=True)
 
 
 def numbered(stem: str, number: int, suffix: str) -> str:

@@ -12,11 +12,13 @@ import contextlib
 import csv
 import multiprocessing
 import os
+import re
 import signal
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, Self
 
 from kernelprof.errors import ErrorFacts, ExitCode, MissingToolError, Terminated, UsageError
@@ -34,13 +36,13 @@ class GpuDevice:
     """A GPU; ``uuid`` is what the driver calls it, and empty for one that was recorded."""
 
     name: str
-    compute_capability: tuple[int, int]
+    compute_capability: str
     uuid: str = ""
 
     @property
     def arch(self) -> str:
         """What code for it is compiled for, such as ``sm_90``."""
-        return "sm_{}{}".format(*self.compute_capability)
+        return f"sm_{self.compute_capability.replace('.', '')}"
 
 
 def local_devices() -> tuple[GpuDevice, ...]:
@@ -49,13 +51,9 @@ def local_devices() -> tuple[GpuDevice, ...]:
     done = tool and ask(tool, "--query-gpu=name,compute_cap,uuid", "--format=csv,noheader,nounits")
     if not done or done.returncode != 0:
         return ()
-    devices = []
-    for row in csv.reader(done.stdout.splitlines()):
-        name, capability, uuid = (cell.strip() for cell in row)
-        major, _, minor = capability.partition(".")
-        if major.isdigit() and minor.isdigit():
-            devices.append(GpuDevice(name, (int(major), int(minor)), uuid))
-    return tuple(devices)
+    rows = csv.reader(done.stdout.splitlines())
+    devices = (GpuDevice(*map(str.strip, row)) for row in rows)
+    return tuple(each for each in devices if re.fullmatch(r"\d+\.\d+", each.compute_capability))
 
 
 def recorded_devices() -> tuple[GpuDevice, ...]:
@@ -64,12 +62,11 @@ def recorded_devices() -> tuple[GpuDevice, ...]:
     from kernelprof.sources.capture_directory import MANIFEST, read_manifest
 
     devices = {}
-    for folder in sorted(each for each in FOLDER.iterdir() if each.is_dir()):
+    for folder in sorted(filter(Path.is_dir, FOLDER.iterdir())):
         first = next(iter(sorted(folder.rglob(MANIFEST))), None)
         gpu = None if first is None else read_manifest(first.parent).gpu
         if gpu is not None and gpu.name and gpu.compute_capability:
-            major, _, minor = gpu.compute_capability.partition(".")
-            devices[gpu.name] = GpuDevice(gpu.name, (int(major), int(minor)))
+            devices[gpu.name] = GpuDevice(gpu.name, gpu.compute_capability)
     return tuple(devices.values())
 
 
@@ -85,18 +82,17 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
             hint="run the plan on a machine with one, on a Ray cluster with --ray ADDRESS, or take "
             "recorded captures in place of measurements with --recorded",
         )
-    for pattern in wanted:
-        if not any(pattern.lower() in each.name.lower() for each in devices):
+    chosen = []
+    for part in wanted:
+        matches = [each for each in devices if part.lower() in each.name.lower()]
+        if not matches:
             raise UsageError(
-                f"the plan wants a GPU {pattern!r}, and there is none",
+                f"the plan wants a GPU {part!r}, and there is none",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
                 hint="correct gpus in the plan, or run it where there is one",
             )
-    return tuple(
-        each
-        for each in devices
-        if not wanted or any(pattern.lower() in each.name.lower() for pattern in wanted)
-    )
+        chosen += matches
+    return tuple(each for each in devices if not wanted or each in chosen)
 
 
 @dataclass(frozen=True, slots=True)

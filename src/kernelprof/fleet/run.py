@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 _AT_ONCE: Final = 16
 """Captures in a call: each takes 20 ms, and a call about one."""
 
-_NOWHERE: Final = GpuDevice("", (0, 0))
+_NOWHERE: Final = GpuDevice("", "")
 """In the place of a GPU for what needs none."""
 
 

@@ -96,15 +96,10 @@ def devices_of(store: FleetStore, wanted: Iterable[str]) -> tuple[GpuDevice, ...
         ),
     )
     return tuple(
-        GpuDevice(gpu, _pair(capability))
+        GpuDevice(gpu, capability)
         for gpu, capability in rows
-        if not parts or any(pattern in gpu.lower() for pattern in parts)
+        if not parts or any(part in gpu.lower() for part in parts)
     )
-
-
-def _pair(capability: str) -> tuple[int, int]:
-    major, _, minor = capability.partition(".")
-    return int(major), int(minor)
 
 
 def missing(
@@ -130,7 +125,7 @@ def missing(
     planned, recorded = len(open_), 0
     old = query_store(store, outdated) if store.names() else ()
     for group in plan.groups:
-        for device in devices if group[0].kind != "capture" else (GpuDevice("", (0, 0)),):
+        for device in devices if group[0].kind != "capture" else (GpuDevice("", ""),):
             executor.submit(Call(identify_jobs, (group, device), (group, device)))
     while executor.pending:
         outcome = executor.wait()

@@ -62,7 +62,7 @@ def climb(
     gets a line after each rung, ``save`` the results so far. A rung that fails is among the results
     with its error.
     """
-    from kernelprof.ladder.climb import Callbacks, ClimbPlan
+    from kernelprof.ladder.climb import ClimbPlan
     from kernelprof.ladder.climb import climb as run
     from kernelprof.ladder.registry import choose, ladders, singly_chosen_files
 
@@ -78,7 +78,13 @@ def climb(
         profile=profile,
         display=display,
     )
-    return run(plan, Callbacks(lambda *done: step(_line(*done)), warn, save), earlier)
+    return run(
+        plan,
+        progress=lambda *done: step(_line(*done)),
+        warn=warn,
+        save=save,
+        earlier=earlier,
+    )
 
 
 def _line(position: int, total: int, rung: Climbed, seconds: float) -> str:

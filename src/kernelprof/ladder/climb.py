@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kernelprof.collect.commands import DEFAULT_CLOCKS
 from kernelprof.collect.progress import Progress
@@ -58,25 +58,25 @@ class ClimbPlan:
         return self.ladder.sizes if self.size is None else (self.size,)
 
 
-class Callbacks(NamedTuple):
-    """``progress`` gets each climbed rung and its seconds, ``save`` the results so far."""
-
-    progress: Callable[[int, int, Climbed, float], None]
-    warn: Callable[[str], None]
-    save: Callable[[Climb], None]
-
-
-def climb(plan: ClimbPlan, callbacks: Callbacks, earlier: Climb | None = None) -> Climb:
+def climb(
+    plan: ClimbPlan,
+    *,
+    progress: Callable[[int, int, Climbed, float], None],
+    warn: Callable[[str], None],
+    save: Callable[[Climb], None],
+    earlier: Climb | None = None,
+) -> Climb:
     """Climb the rungs that earlier results lack; failed ones are among the results.
 
-    An error of the machine before anything was measured is raised.
+    ``progress`` gets each climbed rung and its seconds, ``save`` the results so far. An error of
+    the machine before anything was measured is raised.
     """
     with open_bench(plan) as (bench, info):
         if plan.captures is not None:
             for rung in plan.rungs:
                 with draft(plan.captures / rung.stem, force=True):
                     pass  # a place that cannot be written is known before an hour of measuring
-        return _Climber(plan, callbacks, bench, info).climb(earlier)
+        return _Climber(plan, progress, warn, save, bench, info).climb(earlier)
 
 
 @contextmanager
@@ -115,7 +115,9 @@ def finished(climbed: Climbed | None, rung: Rung, plan: ClimbPlan, *, with_cubla
 @dataclass
 class _Climber:
     plan: ClimbPlan
-    callbacks: Callbacks
+    progress: Callable[[int, int, Climbed, float], None]
+    warn: Callable[[str], None]
+    save: Callable[[Climb], None]
     bench: Bench
     machine: LocalMachine
     measured: int = 0
@@ -139,16 +141,16 @@ class _Climber:
 
     def _rungs(self, result: Climb, todo: list[Rung]) -> Climb:
         if not todo:
-            self.callbacks.save(result)
+            self.save(result)
         for position, rung in enumerate(todo, 1):
             start = time.monotonic()
             climbed, surroundings = self._rung(rung, result.surroundings)
             others = [each for each in result.rungs if each.file != rung.file]
             rungs = tuple(sorted([*others, climbed], key=lambda each: each.file))
             result = replace(result, rungs=rungs, surroundings=surroundings)
-            self.callbacks.save(result)
+            self.save(result)
             seconds = time.monotonic() - start
-            self.callbacks.progress(position, len(todo), climbed, seconds)
+            self.progress(position, len(todo), climbed, seconds)
         return result
 
     def _begin(self, earlier: Climb | None) -> Climb:
@@ -193,7 +195,7 @@ class _Climber:
                 ceiling = cublas.ceiling(self.plan.timed_sizes[-1])
         except KernelprofError as error:
             self.stack.close()
-            self.callbacks.warn(f"{error.what}; {error.hint}")
+            self.warn(f"{error.what}; {error.hint}")
             # What was known of it before is still true.
             why = ErrorFacts.of(error) if result.ceiling is None else None
             return replace(result, ceiling_error=why)
@@ -209,7 +211,7 @@ class _Climber:
             )
         except CeilingError as error:
             self.stack.close()
-            self.callbacks.warn(f"{error.what}; {error.hint}")
+            self.warn(f"{error.what}; {error.hint}")
             self.cublas = None
             return ()
 

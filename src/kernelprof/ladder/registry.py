@@ -247,13 +247,8 @@ def to_json(chosen: Ladder, available: Iterable[Ladder]) -> str:
     ]
     document = {
         "schema_version": "1",
-        "ladder": {
-            "name": chosen.name,
-            "title": chosen.title,
-            "about": chosen.about,
-            "sizes": chosen.sizes,
-            "ceiling": asdict(chosen.product),
-        },
+        "ladder": {key: getattr(chosen, key) for key in ("name", "title", "about", "sizes")}
+        | {"ceiling": asdict(chosen.product)},
         "ladders": [each.name for each in available],
         "rungs": entries,
     }

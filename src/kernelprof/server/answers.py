@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections import OrderedDict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -267,13 +266,11 @@ def recorded_capture(source: Path, spec: LaunchSpec, lacking: str) -> Capture | 
     ``lacking`` says in part of a sentence why it is not measured.
     """
     try:
-        record = records.find(source, spec)
+        record = records.find(source, spec, lacking)
     except records.NoRecordError:
         return None
-    origin = records.describe(source, record.manifest, lacking)
     contents = contents_of(source, record.manifest, record.lines)
-    described = replace(record.capture, origin=origin)
-    return as_result(Capture, described, contents=contents, recorded=True)
+    return as_result(Capture, record.capture, contents=contents, recorded=True)
 
 
 def recorded_kernels(which: str, contains: str) -> Document:
