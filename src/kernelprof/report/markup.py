@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup, escape
 
 from kernelprof.model.names import printable
-from kernelprof.report.document import Span, Tone, spans
+from kernelprof.report.document import Span, Text, Tone, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from jinja2 import Environment
 
-    from kernelprof.report.document import Text
 
 Attribute = str | float | bool | None
 
@@ -75,9 +74,9 @@ def element(name: str, *children: str, **values: Attribute) -> Markup:
 
     Attributes are named as in HTML, with ``_`` for ``-``; ``class_`` is ``class``.
     """
-    named = _named_attributes(**values) if values else ""
+    rendered = _named_attributes(**values) if values else ""
     parts = [each if each.__class__ is Markup else _escaped(each) for each in children]
-    return Markup(f"<{name}{named}>{''.join(parts)}</{name}>")
+    return Markup(f"<{name}{rendered}>{''.join(parts)}</{name}>")
 
 
 @lru_cache(maxsize=1 << 12, typed=True)

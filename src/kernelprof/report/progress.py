@@ -48,9 +48,9 @@ class ProgressLine(Progress):
         if self._display is not None:
             self._display.stop()
 
-    def capture(self, number: int, of: int) -> None:
+    def capture(self, number: int, total: int) -> None:
         """From here on it is about this one of so many captures, counted from 1."""
-        self._which = f"run {number} of {of}: "
+        self._which = f"run {number} of {total}: "
 
     def say(self, text: str) -> None:
         """Something is done before the first run."""

@@ -26,7 +26,7 @@ from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.figures import multiprocessor
 from kernelprof.report.figures.measured import LaunchFigures, Measured
 from kernelprof.report.figures.memory import Memory, memory
-from kernelprof.report.figures.opcode_mix import counted_mix
+from kernelprof.report.figures.opcode_mix import mix_of_counters
 from kernelprof.report.figures.roofline import Roofline, roofline
 from kernelprof.report.figures.roofline import count as count_flops
 
@@ -168,7 +168,7 @@ def _card(
         multiprocessor.warp_states(launch),
         multiprocessor.occupancy(launch),
         multiprocessor.pipes(launch),
-        counted_mix(launch),
+        mix_of_counters(launch),
     )
 
 

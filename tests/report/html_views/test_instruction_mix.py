@@ -17,9 +17,9 @@ from kernelprof.report.document import Chart, Paragraph
 from kernelprof.report.figures.measured import LaunchFigures, Measured
 from kernelprof.report.figures.opcode_mix import (
     MOST_UNKNOWN,
-    counted_mix,
     in_words,
     kind_of,
+    mix_of_counters,
     opcode_mix,
 )
 from kernelprof.sources import read_capture
@@ -135,7 +135,7 @@ def test_a_page_takes_the_mix_of_the_machine_code() -> None:
 
 
 def _counted(folder: Path) -> dict[str, float]:
-    return _parts(counted_mix(LaunchFigures(Measured(read_capture(folder)), 0)))
+    return _parts(mix_of_counters(LaunchFigures(Measured(read_capture(folder)), 0)))
 
 
 def test_counters_tell_shared_memory_apart_in_a_tiled_product() -> None:
@@ -178,7 +178,7 @@ def test_what_follows_from_pipes_is_what_the_machine_code_has(pair: str) -> None
     executed = sum(each.counts.executed or 0 for each in code.instructions)
     if more or executed != pytest.approx(launch.value("instructions"), rel=0.01):
         pytest.skip("the counters are of another launch")
-    opcodes, mix = _opcodes(code), _parts(counted_mix(launch))
+    opcodes, mix = _opcodes(code), _parts(mix_of_counters(launch))
     for kind, names in PIPES.items():
         if kind in mix:
             counted = sum(opcodes.get(name, 0.0) for name in names.split())
@@ -189,7 +189,7 @@ def test_what_follows_from_pipes_is_what_the_machine_code_has(pair: str) -> None
 
 def test_words_say_what_is_not_told_apart() -> None:
     folder = PAIRS / "markov-powers-one-by-one" / "before"
-    mix = counted_mix(LaunchFigures(Measured(read_capture(folder)), 0))
+    mix = mix_of_counters(LaunchFigures(Measured(read_capture(folder)), 0))
     assert mix[-1].name == "everything else"
     assert mix[-1].share > MOST_UNKNOWN
     text = in_words(mix)
@@ -201,4 +201,4 @@ def test_words_say_what_is_not_told_apart() -> None:
     _, paragraphs = _chart(folder)
     assert text in paragraphs
     tile = RECORDED / "h200" / "03_shared_tile"
-    assert in_words(counted_mix(LaunchFigures(Measured(read_capture(tile)), 0))) == ""
+    assert in_words(mix_of_counters(LaunchFigures(Measured(read_capture(tile)), 0))) == ""

@@ -247,7 +247,7 @@ def covers(box: Boxes, point: tuple[float, float], width: float) -> bool:
     return bool(overlap(box, _marks([point], np.array(width))[0]))
 
 
-def beside_slope(line: Line, words: Sequence[str], step: float) -> list[Spot]:
+def along_slope(line: Line, words: Sequence[str], step: float) -> list[Spot]:
     """Spots along a line that rises: right of it and below, left of it and above.
 
     The corner of the words that is nearest to the line touches it at any width. Words that come

@@ -266,13 +266,13 @@ def _words(spot: Spot, look: str = "") -> Markup:
 
 
 def _spots(limit: Ceiling, line: Line) -> list[Spot]:
-    from kernelprof.report.charts.placement import along_level, beside_slope
+    from kernelprof.report.charts.placement import along_level, along_slope
 
     name, limits = limit.label, ": limits" if limit.limiting else ""
     texts = (f"{name} {limit.amount}", name, name.partition(",")[0], name.split()[0])
     words = [f"{each}{limits}" for each in dict.fromkeys(texts)]
     level = limit.kind == "compute"
-    spots = along_level(line, words, _ACROSS) if level else beside_slope(line, words, _UP)
+    spots = along_level(line, words, _ACROSS) if level else along_slope(line, words, _UP)
     return _bold(spots) if limit.limiting else spots
 
 

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import short_name
 from kernelprof.model.numbers import count, number, quantity
-from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table
+from kernelprof.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+)
 from kernelprof.report.documents.change_tables import time_cell, verdict_span
 
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.snapshot import Acceptance, KernelSnapshot, MeasurementSetup
-    from kernelprof.report.document import Block
 
 _KERNELS: Final = (
     Column("kernel", yielding=True),

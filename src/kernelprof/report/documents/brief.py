@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import labels, middle, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
+    Block,
     Document,
     Fact,
     FactList,
@@ -15,6 +16,7 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Span,
+    Text,
     plain,
 )
 from kernelprof.report.documents import TONES, prediction, source
@@ -34,8 +36,6 @@ from kernelprof.report.documents.verdict import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
-    from kernelprof.report.document import Block, Text
 
 MOST_WARNINGS: Final = 3
 MOST_ADVICE: Final = 2

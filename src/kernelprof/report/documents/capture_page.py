@@ -6,13 +6,14 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.rules import registry
-from kernelprof.model.capture import shares
-from kernelprof.model.diagnosis import Status
+from kernelprof.analysis.rules import Subsystem, registry
+from kernelprof.model.capture import Capture, shares
+from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import count, number, quantity, share
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
+    Block,
     Cell,
     Chart,
     CodeBlock,
@@ -26,6 +27,7 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
 )
 from kernelprof.report.documents import TONES, prediction, source, survey, waiting
@@ -48,7 +50,7 @@ from kernelprof.report.documents.verdict import (
 from kernelprof.report.figures import memory as bytes_of
 from kernelprof.report.figures import multiprocessor
 from kernelprof.report.figures.measured import UNITS, LaunchFigures, Measured
-from kernelprof.report.figures.opcode_mix import counted_mix, in_words, opcode_mix
+from kernelprof.report.figures.opcode_mix import in_words, mix_of_counters, opcode_mix
 from kernelprof.report.figures.roofline import count as count_flops
 from kernelprof.report.figures.roofline import roofline as roofline_of
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
@@ -58,20 +60,14 @@ from kernelprof.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
-    from kernelprof.report.document import Block
 
     Labelled = tuple[str, str] | tuple[str, str, str]
     from collections.abc import Mapping
 
-    from kernelprof.analysis.rules import Subsystem
-    from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
     from kernelprof.model.manifest import TimingFacts
     from kernelprof.model.sampled import SampledCode
-    from kernelprof.report.document import Text
     from kernelprof.report.documents.source import MachineListing
     from kernelprof.report.figures.roofline import FlopCount
     from kernelprof.sources.source import Contents
@@ -310,7 +306,7 @@ def panels(
         yield from _shares(title, "warps", states.states, states.explained)
     yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
     yield from _occupancy(launch)
-    mix = opcode_mix(code) or counted_mix(launch)
+    mix = opcode_mix(code) or mix_of_counters(launch)
     yield from _shares("Instruction mix", "instructions", mix, in_words(mix))
 
 

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.comparison import words
-from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import Outcome
+from kernelprof.model.comparison import (
+    ComparedCounter,
+    InputChange,
+    KernelComparison,
+    MetricChange,
+    TimeOutcome,
+)
+from kernelprof.model.diagnosis import Status, Verdict
+from kernelprof.model.gate import KernelResult, Outcome
 from kernelprof.model.names import beginning, fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity
-from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Tone
+from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Text, Tone
 from kernelprof.report.documents import TONES
 from kernelprof.report.figures.measured import clip as share_of
 from kernelprof.report.figures.measured import finite
@@ -20,16 +26,7 @@ from kernelprof.report.figures.measured import finite
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.model.comparison import (
-        ComparedCounter,
-        InputChange,
-        KernelComparison,
-        MetricChange,
-    )
-    from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.gate import KernelResult
     from kernelprof.model.snapshot import KernelSnapshot
-    from kernelprof.report.document import Text
 
 MOST_ENTRIES: Final = 20
 _TEXT_WIDTH: Final = 500

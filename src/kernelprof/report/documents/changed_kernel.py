@@ -14,6 +14,7 @@ from kernelprof.report.charts.bars import WaterfallStep
 from kernelprof.report.charts.drawing import tidy, time_unit
 from kernelprof.report.charts.times import LaunchTimes, NoiseBand
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Cell,
     Chart,
@@ -27,10 +28,12 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
 )
 from kernelprof.report.documents.change_tables import (
     TIME_TONES,
+    Judged,
     clip,
     counters_table,
     findings,
@@ -42,7 +45,7 @@ from kernelprof.report.documents.change_tables import (
     verdict_of,
 )
 from kernelprof.report.documents.verdict import about
-from kernelprof.report.figures.measured import Medians, finite
+from kernelprof.report.figures.measured import Medians, Numbers, finite
 from kernelprof.report.figures.multiprocessor import IN_WORDS, warp_states
 from kernelprof.report.figures.roofline import both_sides
 
@@ -51,12 +54,9 @@ if TYPE_CHECKING:
 
     from kernelprof.model.comparison import Comparison, KernelComparison
     from kernelprof.model.snapshot import KernelSnapshot
-    from kernelprof.report.document import Block, Text
-    from kernelprof.report.documents.change_tables import Judged
-    from kernelprof.report.figures.measured import Numbers
 
 MOST: Final = 3
-REST: Final = "everything else"
+EVERYTHING_ELSE: Final = "everything else"
 LEAST: Final = 0.05
 """Part of the change from which a cause is named."""
 
@@ -73,7 +73,7 @@ class Causes:
     @property
     def parts(self) -> tuple[tuple[str, float], ...]:
         """All parts of the change, the rest last."""
-        remaining = ((REST, self.rest_ns),) if self.rest_ns else ()
+        remaining = ((EVERYTHING_ELSE, self.rest_ns),) if self.rest_ns else ()
         return (*self.largest, *remaining)
 
 
@@ -172,7 +172,7 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
     rows = [_step("Before", 0.0, change.before_ns, "before", fine(change.before_ns))]
     at = change.before_ns
     for (name, part), amount in zip(change.parts, _of_change(change), strict=True):
-        look = "rest" if name == REST else "more" if part > 0 else "less"
+        look = "rest" if name == EVERYTHING_ELSE else "more" if part > 0 else "less"
         rows.append(_step(name, at, at + part, look, amount))
         at += part
     rows.append(_step("After", 0.0, change.after_ns, "first", fine(change.after_ns)))
@@ -202,7 +202,7 @@ def _of_change(causes: Causes) -> list[str]:
     """Each part with its percentage of the change, ``+436 µs, 38 %``: they add up to the whole."""
     change, left, amounts = causes.after_ns - causes.before_ns, 100, []
     for name, part in causes.parts:
-        percent = left if name == REST else min(round(100 * part / change), left)
+        percent = left if name == EVERYTHING_ELSE else min(round(100 * part / change), left)
         left -= percent
         of_change = f"{percent} %" if percent else "~0 %"
         amounts.append(f"{'+' if part > 0 else '−'}{fine(abs(part), 3)}, {of_change}")

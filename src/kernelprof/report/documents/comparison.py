@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, structs
 
 from kernelprof.comparison import words
-from kernelprof.model.comparison import Comparison, TimeOutcome
-from kernelprof.model.gate import Outcome
+from kernelprof.model.comparison import Comparison, InputChange, KernelComparison, TimeOutcome
+from kernelprof.model.gate import GateResult, Outcome
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import count, quantity
 from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.charts.times import TimeMark
 from kernelprof.report.document import (
+    Block,
     Cell,
     Chart,
     CodeBlock,
@@ -30,6 +31,7 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
 )
 from kernelprof.report.documents import changed_kernel
@@ -50,10 +52,7 @@ from kernelprof.report.writers import json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.comparison import InputChange, KernelComparison
-    from kernelprof.model.gate import GateResult
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.report.document import Block, Text
 
 MOST_ROWS: Final = 30
 MOST_CARDS: Final = 20

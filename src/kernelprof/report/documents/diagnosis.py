@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.diagnosis import Status
+from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import alternatives, labels, middle, printable
 from kernelprof.model.numbers import count, dimensions, quantity, share
 from kernelprof.report.document import (
+    Block,
     Cell,
     Column,
     Document,
@@ -18,6 +19,7 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
 )
 from kernelprof.report.documents import TONES, prediction, survey, waiting
@@ -39,8 +41,6 @@ from kernelprof.report.private import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
-    from kernelprof.report.document import Block, Text
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5

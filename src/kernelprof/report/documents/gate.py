@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
-from kernelprof.model.gate import Outcome
+from kernelprof.model.gate import GateFinding, GateResult, Outcome
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Document,
     Layout,
@@ -15,6 +16,7 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Span,
+    Text,
     Tone,
 )
 from kernelprof.report.documents.change_tables import OUTCOME_TONES, Judged, clip, judged
@@ -23,8 +25,6 @@ from kernelprof.report.documents.comparison import Detail, brief, page, without_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kernelprof.model.gate import GateFinding, GateResult
-    from kernelprof.report.document import Block, Text
 
 MOST_GENERAL = 3
 MOST_PROPOSED = 10

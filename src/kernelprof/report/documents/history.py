@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.comparison.history import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.history import HistoryOrigin
+from kernelprof.model.history import History, HistoryOrigin, HistoryRow, KernelHistory
 from kernelprof.model.names import middle, printable
-from kernelprof.report.charts.drawing import tidy
+from kernelprof.report.charts.drawing import Key, tidy
 from kernelprof.report.charts.times import HistoryPoint, verdict_looks
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Cell,
     Chart,
@@ -36,9 +37,6 @@ from kernelprof.report.private import shown, shown_origin, without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.model.history import History, HistoryRow, KernelHistory
-    from kernelprof.report.charts.drawing import Key
-    from kernelprof.report.document import Block
 
 MOST_ROWS: Final = 5_000
 """Rows in all tables of a page together: more make it slow to open."""

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.diagnosis import Status
+from kernelprof.model.diagnosis import KernelDiagnosis, Status
 from kernelprof.model.names import brief_labels
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import KernelDiagnosis
 
 MOST_AREAS: Final = 40
 LEAST_SAVING: Final = 0.01

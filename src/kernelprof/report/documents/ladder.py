@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.ladder.results import (
     Climb,
+    Climbed,
+    InterleavedTiming,
     ceiling_rate,
     gain_before,
     gflops,
@@ -20,6 +22,7 @@ from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.model.records import build, read_object
 from kernelprof.report.charts.drawing import time_unit
 from kernelprof.report.document import (
+    Block,
     Cell,
     Column,
     Document,
@@ -63,62 +66,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.ladder.registry import Ladder, Rung
-    from kernelprof.ladder.results import Climbed, InterleavedTiming
     from kernelprof.model.manifest import TimingFacts
-    from kernelprof.report.document import Block
 
 
-def beside_section(climb: Climb) -> Section:
-    """The rungs with their verdict, and at each size their rate and what part of cuBLAS' it is."""
-    sizes = climb.measured_sizes
-    columns = (
-        Column("rung", yielding=True),
-        Column("verdict"),
-        Column("confidence", brief="conf", optional=True),
-        *(
-            Column(f"{what} at {size}", number=True)
-            for size in sizes
-            for what in (TERA.name, "of cuBLAS")
-        ),
-        Column("gain", number=True),
-        Column("expected gain", brief="expected", number=True),
-        Column("next rung gained", optional=True),
-    )
-    rows = tuple(tuple(_row_beside_cublas(climb, rung, sizes)) for rung in climb.rungs)
-    text = (
-        "The verdict is that on the preset `full`. Of cuBLAS is the rung's speed over that of "
-        "cuBLAS, which is timed in turns with it: the median of the rounds, and in brackets the "
-        f"lowest and the highest. Gain is over the rung that this one changes, at {sizes[-1]}, as "
-        "is next rung gained; expected gain is what kernelprof works out from the counters of the "
-        "rung alone."
-    )
-    table = Table(columns, rows, label="Table of rungs", long=True)
-    return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))
-
-
-def _row_beside_cublas(climb: Climb, rung: Climbed, sizes: Sequence[int]) -> Iterator[Cell]:
-    verdict = None if rung.full is None else rung.full.said
-    yield Cell(Span(rung_name(rung), target=anchor(rung)), sort=rung.number)
-    yield Cell(verdict_text(verdict) if rung.error is None else Span("failed", Tone.BAD))
-    yield Cell(DASH if verdict is None else verdict.confidence)
-    for size in sizes:
-        timing = rung.at(size)
-        if timing is None:
-            yield from (Cell(DASH), Cell(DASH))
-            continue
-        rung_ns, ceiling_ns = _medians(timing)
-        tip = f"{_time(timing.timing, rung_ns)}; cuBLAS {_time(timing.ceiling, ceiling_ns)}"
-        yield Cell(TERA.cell(timing.timing), sort=gflops(timing.timing), tip=tip)
-        yield Cell(part_cell(timing), sort=ratio_of(timing).median)
-    gain = gain_before(climb, rung)
-    yield Cell(factor_cell(gain), sort=gain)
-    yield Cell(gain_cell(verdict), sort=None if verdict is None else verdict.gain)
-    gains = next_gains(climb, rung)
-    gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
-    yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
-
-
-def beside_facts(rung: Climbed) -> Iterator[Fact]:
+def _interleaved_facts(rung: Climbed) -> Iterator[Fact]:
     """Both times at each size, with the lowest and the highest median of a round."""
     for timing in rung.beside:
         rung_ns, ceiling_ns = _medians(timing)
@@ -178,7 +129,7 @@ def document(
     sections = (
         _headline(climb, way),
         bar_section(climb, way),
-        beside_section(climb) if climb.measured_sizes else _rungs(climb),
+        _rungs(climb),
         roofline_section(climb, cards_of_rungs, way),
         _bytes(climb),
         *(
@@ -300,45 +251,80 @@ def _facts(climb: Climb) -> Iterator[Fact]:
 
 
 def _rungs(climb: Climb) -> Section:
+    """The rungs with their verdict, their rate, its part of cuBLAS', and what they gained."""
+    size_columns = [
+        Column(f"{what} at {size}", number=True)
+        for size in climb.measured_sizes
+        for what in (TERA.name, "of cuBLAS")
+    ]
+    rates = ("time", rate_unit(climb).name, "of cuBLAS")
+    gain = Column("expected gain", brief="gain", number=True)
+    text = _ALONE
+    if size_columns:
+        gain = Column("expected gain", brief="expected", number=True)
+        text = _INTERLEAVED.format(size=climb.measured_sizes[-1])
+        size_columns.append(Column("gain", number=True))
     columns = (
         Column("rung", yielding=True),
         Column("verdict"),
         Column("confidence", brief="conf", optional=True),
-        Column("time", number=True),
-        Column(rate_unit(climb).name, number=True),
-        Column("of cuBLAS", number=True),
-        Column("expected gain", brief="gain", number=True),
+        *(size_columns or [Column(each, number=True) for each in rates]),
+        gain,
         Column("next rung gained", optional=True),
     )
     rows = tuple(tuple(_row(climb, rung)) for rung in climb.rungs)
-    text = (
-        "The verdict is that on the preset `full`. Expected gain is the estimate that kernelprof "
-        "works out from the counters of the rung alone; next rung gained is what each rung that "
-        "changes this one in one thing did. A rung can gain more where it changes more than what "
-        "limited the one before, and a variant may lose."
-    )
     table = Table(columns, rows, label="Table of rungs", long=True)
     return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))
 
 
+_ALONE: Final = (
+    "The verdict is that on the preset `full`. Expected gain is the estimate that kernelprof "
+    "works out from the counters of the rung alone; next rung gained is what each rung that "
+    "changes this one in one thing did. A rung can gain more where it changes more than what "
+    "limited the one before, and a variant may lose."
+)
+_INTERLEAVED: Final = (
+    "The verdict is that on the preset `full`. Of cuBLAS is the rung's speed over that of "
+    "cuBLAS, which is timed in turns with it: the median of the rounds, and in brackets the "
+    "lowest and the highest. Gain is over the rung that this one changes, at {size}, as "
+    "is next rung gained; expected gain is what kernelprof works out from the counters of the "
+    "rung alone."
+)
+
+
 def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
     verdict = None if rung.full is None else rung.full.said
-    rate, timing = gflops(rung.timing), rung.timing
-    part = ratio(rate, ceiling_rate(climb))
-    gains = next_gains(climb, rung)
     yield Cell(Span(rung_name(rung), target=anchor(rung)), sort=rung.number)
     yield Cell(verdict_text(verdict) if rung.error is None else Span("failed", Tone.BAD))
     yield Cell(DASH if verdict is None else verdict.confidence)
-    yield Cell(
-        time_cell(timing),
-        sort=None if timing is None else timing.median_ns,
-        tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
-    )
-    yield Cell(rate_unit(climb).cell(timing), sort=rate)
-    yield Cell(share(part), sort=part)
+    if climb.measured_sizes:
+        for size in climb.measured_sizes:
+            yield from _interleaved_cells(rung.at(size))
+        gain = gain_before(climb, rung)
+        yield Cell(factor_cell(gain), sort=gain)
+    else:
+        rate, timing = gflops(rung.timing), rung.timing
+        part = ratio(rate, ceiling_rate(climb))
+        yield Cell(
+            time_cell(timing),
+            sort=None if timing is None else timing.median_ns,
+            tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
+        )
+        yield Cell(rate_unit(climb).cell(timing), sort=rate)
+        yield Cell(share(part), sort=part)
     yield Cell(gain_cell(verdict), sort=None if verdict is None else verdict.gain)
+    gains = next_gains(climb, rung)
     gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
     yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
+
+
+def _interleaved_cells(timing: InterleavedTiming | None) -> tuple[Cell, Cell]:
+    if timing is None:
+        return Cell(DASH), Cell(DASH)
+    rung_ns, ceiling_ns = _medians(timing)
+    tip = f"{_time(timing.timing, rung_ns)}; cuBLAS {_time(timing.ceiling, ceiling_ns)}"
+    rate = Cell(TERA.cell(timing.timing), sort=gflops(timing.timing), tip=tip)
+    return rate, Cell(part_cell(timing), sort=ratio_of(timing).median)
 
 
 def _bytes(climb: Climb) -> Section | None:
@@ -453,7 +439,7 @@ def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
     if rung.timing is not None:
         launches = count(rung.timing.launches, "launch")
         yield Fact("95 % confidence of the median", (f"{spread_cell(rung.timing)}, {launches}",))
-    yield from beside_facts(rung)
+    yield from _interleaved_facts(rung)
     of_peak = ratio(gflops(rung.timing), peak_rate(climb))
     if of_peak is not None:
         yield Fact(f"Of the {climb.product.about.peak}", (share(of_peak),))

@@ -6,24 +6,41 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA
-from kernelprof.ladder.results import ceiling_rate, gflops, peak_gflops, peak_lanes, ratio
+from kernelprof.ladder.results import (
+    Climb,
+    Climbed,
+    ShortVerdict,
+    ceiling_rate,
+    gflops,
+    peak_gflops,
+    peak_lanes,
+    ratio,
+)
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import roofline
 from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
 from kernelprof.report.charts.drawing import tidy, time_unit
 from kernelprof.report.charts.roofline import DATASHEET, MEASURED
-from kernelprof.report.document import Bullets, Chart, CodeBlock, Paragraph, Section, Span, Tone
+from kernelprof.report.document import (
+    Block,
+    Bullets,
+    Chart,
+    CodeBlock,
+    Paragraph,
+    Section,
+    Span,
+    Text,
+    Tone,
+)
 from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.ladder.registry import Rung
-    from kernelprof.ladder.results import Climb, Climbed, ShortVerdict
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import TimingFacts
-    from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.capture_page import CaptureAttachments
 
 MOST_GFLOPS: Final = 100_000.0
@@ -324,7 +341,7 @@ def _timing_rule(climb: Climb) -> str:
     timing = any_timing(climb)
     if timing is None:
         return "No rung was timed."
-    text = _turns_rule(climb) or (
+    text = _interleaving_rule(climb) or (
         f"Times are medians of {count(timing.launches, 'launch')} by CUDA events after "
         f"{timing.warm_up} of warm-up, outside the profiler, with the 95 % confidence interval of "
         "the median."
@@ -338,13 +355,13 @@ def _timing_rule(climb: Climb) -> str:
     return text
 
 
-def _turns_rule(climb: Climb) -> str:
+def _interleaving_rule(climb: Climb) -> str:
     """How rungs and cuBLAS were timed in turns; empty where they were not."""
-    besides = [each for rung in climb.rungs for each in rung.beside]
-    if not besides:
+    timings = [each for rung in climb.rungs for each in rung.beside]
+    if not timings:
         return ""
     rounds, launches = (
-        max(map(measure, besides))
+        max(map(measure, timings))
         for measure in (lambda each: len(each.rounds), lambda each: each.timing.launches)
     )
     return (

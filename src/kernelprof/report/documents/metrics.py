@@ -37,10 +37,10 @@ class OfManyKernels:
 
     def __init__(self) -> None:
         own = {column for _, column in opcode_mix.COLUMNS}
-        self._known = names_known() | names_read() | roofline.COLUMNS | own
+        self._names = names_known() | names_read() | roofline.COLUMNS | own
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or TENSOR_COLUMN.match(str(name)) is not None
+        return name in self._names or TENSOR_COLUMN.match(str(name)) is not None
 
 
 class MetricTables:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import count, factor
-from kernelprof.model.optimization import Basis, Decision, Ended, Optimization
+from kernelprof.model.optimization import Attempt, Basis, Decision, Ended, Optimization
 from kernelprof.report.document import (
+    Block,
     Cell,
     CodeBlock,
     Column,
@@ -23,8 +24,6 @@ from kernelprof.report.document import (
 from kernelprof.report.documents.verdict import headline, verdict_cell
 
 if TYPE_CHECKING:
-    from kernelprof.model.optimization import Attempt
-    from kernelprof.report.document import Block
     from kernelprof.report.documents.comparison import Detail
 
 _COLUMNS: Final = (

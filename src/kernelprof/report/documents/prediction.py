@@ -12,6 +12,7 @@ from kernelprof.analysis.rules.shared_bank_conflicts import NOTABLE_CONFLICTS
 from kernelprof.analysis.rules.uncoalesced_global_access import NOTABLE_EXCESS
 from kernelprof.model.numbers import count, number, share
 from kernelprof.report.document import (
+    Block,
     Cell,
     Column,
     LineNote,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.rules import Threshold
     from kernelprof.model.prediction import Predicted, PredictedAccess, PredictionFacts
-    from kernelprof.report.document import Block
 
 GLOBAL: Final = "global"
 SHARED: Final = "shared"

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice.lines import CALLER
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import Metric, catalogue
 from kernelprof.model.numbers import number
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Cell,
     CodeBlock,
@@ -23,15 +24,12 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.rules import Rule
-    from kernelprof.report.document import Block, Text
 
 LIBRARIES: Final = "kernels-of-libraries"
 SEE_ALSO: Final = Paragraph(("More under ", Span(LIBRARIES, target=LIBRARIES), "."))

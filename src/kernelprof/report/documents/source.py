@@ -18,6 +18,7 @@ from kernelprof.model.numbers import quantity
 from kernelprof.model.numbers import share as percent
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.report.document import (
+    Block,
     CodeBlock,
     Fact,
     FactList,
@@ -27,6 +28,7 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Span,
+    Text,
     Tone,
 )
 from kernelprof.report.figures.memory import WAVEFRONT
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.manifest import SourceFacts
     from kernelprof.model.sampled import Counts, SampledCode, SampledInstruction
-    from kernelprof.report.document import Block, Text
 
 MOST_INSTRUCTIONS: Final = 1000
 """Of one kernel: 130 kB of a page."""
@@ -239,7 +240,7 @@ class TrafficPath:
     unit: str
     name: str
     size: int
-    taken: str
+    moved: str
     ideal: str | None
 
 
@@ -269,7 +270,7 @@ def traffic(instructions: Iterable[SampledInstruction]) -> str:
 
 
 def _on(path: TrafficPath, own: Sequence[Counts]) -> str:
-    moving = [each for each in own if getattr(each, path.taken)]
+    moving = [each for each in own if getattr(each, path.moved)]
     if not moving:
         return ""
     if any(each.executed is None for each in moving):
@@ -278,7 +279,7 @@ def _on(path: TrafficPath, own: Sequence[Counts]) -> str:
 
 
 def _request(path: TrafficPath, each: Counts) -> str:
-    amount: int = getattr(each, path.taken)
+    amount: int = getattr(each, path.moved)
     ideal: int | None = None if path.ideal is None else getattr(each, path.ideal)
     per, best = average_request([(amount, amount if ideal is None else ideal, each.executed)])
     if per is None or best is None:
@@ -289,7 +290,7 @@ def _request(path: TrafficPath, each: Counts) -> str:
 
 
 def _bytes(path: TrafficPath, moving: Sequence[Counts]) -> str:
-    moved = path.size * sum(getattr(each, path.taken) for each in moving)
+    moved = path.size * sum(getattr(each, path.moved) for each in moving)
     text = f"{path.name}{quantity(moved, 'byte')}"
     if path.ideal is None:
         return text
@@ -308,7 +309,7 @@ _SAMPLED = (
     "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
     "A warp that waits for a value is at the line that needs it, not at the one that loads it."
 )
-_BESIDE: Final = (
+_CHOOSE_A_LINE: Final = (
     "Choose a line to see its machine code; `Up` and `Down` go to the next line that has some."
 )
 _REQUEST: Final = (
@@ -328,8 +329,8 @@ _PREDICTED: Final = (
 )
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
 
-_TOLD_UP_TO: Final = 0.5
-_MOST_TOLD: Final = 3
+_NAMED_UP_TO: Final = 0.5
+_MOST_NAMED: Final = 3
 _WIDEST: Final = 80
 _WORDS: Final = {"flops": "operations", "min_bytes": "fewest bytes"}
 
@@ -379,7 +380,7 @@ def section(
         sentences.append(
             _SAMPLED if listing.shares else _NOT_SAMPLED if hot is None else _NONE_HERE
         )
-    sentences += _told_of(machine, listing) if machine is not None else []
+    sentences += _describe_listing(machine, listing) if machine is not None else []
     return Section(
         "Source" if listing.text else "Machine code", (*blocks, Note(" ".join(sentences)), *built)
     )
@@ -404,8 +405,8 @@ def _listing(
     return path, listing
 
 
-def _told_of(machine: MachineListing, listing: CodeBlock) -> Iterable[str]:
-    yield _BESIDE if listing.text else _NO_LINES
+def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[str]:
+    yield _CHOOSE_A_LINE if listing.text else _NO_LINES
     if TRAFFIC in listing.noted:
         yield _REQUEST
     if MOVED in listing.noted:
@@ -447,7 +448,7 @@ def hottest(hot: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The lines with half of the samples, at most three, the hottest first."""
     lines: list[tuple[int, float]] = []
     for line, share in sorted(hot, key=lambda each: (-each[1], each[0])):
-        if len(lines) == _MOST_TOLD or sum(each for _, each in lines) >= _TOLD_UP_TO:
+        if len(lines) == _MOST_NAMED or sum(each for _, each in lines) >= _NAMED_UP_TO:
             break
         lines.append((line, share))
     return lines

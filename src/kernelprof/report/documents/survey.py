@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import comparison, count, quantity, share
-from kernelprof.model.survey import Limit
+from kernelprof.model.survey import Coverage, GpuTime, Limit, Owner, Survey, SurveyedKernel
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Cell,
     Column,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
-    from kernelprof.model.survey import Coverage, GpuTime, Owner, Survey, SurveyedKernel
-    from kernelprof.report.document import Block
 
 BRIEF_ROWS: Final = 4
 BRIEF_GROUPS: Final = 3

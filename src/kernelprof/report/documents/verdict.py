@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import Headline, Threshold, registry
 from kernelprof.model.capture import Origin
-from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.diagnosis import Candidate, Confidence, Diagnosis, Evidence, Status, Verdict
 from kernelprof.model.names import alternatives
 from kernelprof.model.numbers import comparison, count, ends, factor, number, quantity, share
 from kernelprof.report.document import (
     Bar,
+    Block,
     Bullets,
     Cell,
     CodeBlock,
@@ -36,9 +37,6 @@ from kernelprof.report.private import without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.analysis.rules import Headline, Threshold
-    from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence
-    from kernelprof.report.document import Block
     from kernelprof.sources.source import Contents
 
 WHOLES: Final[Mapping[str, float]] = {
@@ -134,7 +132,7 @@ def _same(unit: str, shown: str) -> bool:
 MOST_NAMED: Final = 3
 
 
-_NEEDED: Final = (
+_ALL_NEEDED: Final = (
     "and all of that work is needed: this is about as fast as this GPU runs such a kernel."
 )
 
@@ -153,7 +151,7 @@ def summarize(verdict: Verdict, *, predicted: bool = False) -> str:
     template = rule.headline
     if verdict.status is Status.AT_LIMIT:
         if template.at_limit:
-            reason = _UNSURE if verdict.confidence is Confidence.LOW else _NEEDED
+            reason = _UNSURE if verdict.confidence is Confidence.LOW else _ALL_NEEDED
             return f"{template.at_limit}, {reason}"
         return (
             f"Nothing that can be removed costs notable time; most of what is left is "

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.names import beginning, printable, short_name
 from kernelprof.model.numbers import number
 from kernelprof.model.numbers import share as percent
-from kernelprof.report.document import Cell, Column, Note, Paragraph, Section, Span, Table, Tone
+from kernelprof.report.document import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
@@ -15,7 +25,6 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.waiting import BlamedLine
-    from kernelprof.report.document import Block
 
 _WIDEST: Final = 80
 _WAITING: Final = "waiting"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.traffic import traffic_at, traffic_of
+from kernelprof.analysis.metrics.traffic import Traffic, traffic_at, traffic_of
 from kernelprof.analysis.rules import RuleContext
-from kernelprof.model.capture import Origin
+from kernelprof.model.capture import Capture, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kernelprof.analysis.metrics.interval import Interval
-    from kernelprof.analysis.metrics.traffic import Traffic
-    from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.snapshot import KernelSnapshot, MeasurementSetup
 

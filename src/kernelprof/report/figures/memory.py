@@ -9,19 +9,18 @@ from kernelprof.analysis.metrics.traffic import SECTOR
 from kernelprof.analysis.rules import Subsystem
 from kernelprof.model.numbers import factor, quantity, share
 from kernelprof.report.charts import memory as drawn
-from kernelprof.report.figures.measured import finite, product
+from kernelprof.report.figures.measured import LaunchFigures, Numbers, finite, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.manifest import Manifest, TimingFacts
-    from kernelprof.report.figures.measured import LaunchFigures, Numbers
 
 NOTABLE: Final = 0.01
 _MORE: Final = 1.05
 """From so many times the fewest bytes on it is more than that. Our choice."""
 
-_ASKED: Final = (
+_REQUESTED: Final = (
     "What the threads ask for, each by itself: a value that a whole warp reads counts for every "
     "thread of it."
 )
@@ -88,7 +87,7 @@ def memory(
     of_floats = traffic.asked is not None and _only_floats(manifest)
     requested = traffic.asked if of_floats else traffic.distinct
     traffic_levels = (
-        ("threads", requested, None, _ASKED if of_floats else _DISTINCT),
+        ("threads", requested, None, _REQUESTED if of_floats else _DISTINCT),
         ("L1", traffic.l1, launch.share("l1_hit_rate"), _L1),
         ("L2", traffic.l2, launch.share("l2_hit_rate"), _L2),
         ("device memory", traffic.dram, None, _DRAM),

@@ -13,17 +13,16 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts.bars import Share
-from kernelprof.report.figures.measured import clip
+from kernelprof.report.figures.measured import Numbers, clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.report.figures.measured import Numbers
 
 LEAST: Final = 0.0005
 """Shares that are shown as nothing are left out."""
 
-REST: Final = 0.005
+LEAST_UNKNOWN: Final = 0.005
 
 EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. Fewer "
@@ -110,7 +109,7 @@ def warp_states(launch: Numbers) -> WarpStateShares | None:
         if value / total >= LEAST
     ]
     remaining = 1.0 - sum(cycles.values()) / total
-    if remaining >= REST:
+    if remaining >= LEAST_UNKNOWN:
         states.append(Share("not in the capture", remaining, "Other reasons for waiting."))
     largest, most = ordered[0]
     # Where more than the largest part is not known, something else may be the largest.

@@ -13,7 +13,7 @@ from kernelprof.analysis.metrics.units import BUSY_CONSTANTS
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import Share
-from kernelprof.report.figures.measured import clip
+from kernelprof.report.figures.measured import Numbers, clip
 from kernelprof.report.figures.roofline import thread_shares, uses_tensor_cores
 from sassim.opcodes import find_opcode
 from sassim.sass.dataflow import operand_effects
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.sampled import SampledCode
-    from kernelprof.report.figures.measured import Numbers
 
-REST: Final = "everything else"
+EVERYTHING_ELSE: Final = "everything else"
 MOVES: Final = "moves"
 LOGIC: Final = "integer and logic"
 MULTIPLY: Final = "integer multiply"
@@ -41,7 +40,8 @@ _ADDITIONS: Final = frozenset(("IADD", "SHL", "X"))
 
 @lru_cache(maxsize=65536)
 def kind_of(text: str) -> str:
-    """The kind of an instruction, from its text; :data:`REST` for an opcode that has none here.
+    """The kind of an instruction, from its text; :data:`EVERYTHING_ELSE` for
+    an opcode that has none here.
 
     Compilers write moves, shifts and additions as multiply-adds as well, to use a pipe that is
     free: ``IMAD.MOV``, ``IMAD.SHL``, ``IMAD.IADD``, and any whose two factors are zero.
@@ -58,7 +58,7 @@ def kind_of(text: str) -> str:
         return MOVES
     if opcode == "HFMA2" and _multiplies_zero(text):
         return MOVES
-    return find_opcode(opcode).kind or (UNIFORM if opcode.startswith("U") else REST)
+    return find_opcode(opcode).kind or (UNIFORM if opcode.startswith("U") else EVERYTHING_ELSE)
 
 
 def _multiplies_zero(text: str) -> bool:
@@ -81,7 +81,7 @@ def opcode_mix(code: SampledCode | None) -> tuple[Share, ...]:
     if not total:
         return ()
     parts = {kind: sum(each.values()) / total for kind, each in counts.items()}
-    remaining = parts.pop(REST, 0.0)
+    remaining = parts.pop(EVERYTHING_ELSE, 0.0)
     shares = [
         Share(kind, part, _tip(counts[kind], total))
         for kind, part in sorted(parts.items(), key=lambda each: -each[1])
@@ -89,8 +89,8 @@ def opcode_mix(code: SampledCode | None) -> tuple[Share, ...]:
     ]
     remaining += sum(part for part in parts.values() if part < LEAST)
     if remaining >= LEAST:
-        others = counts[REST] or Counter({"kinds of less than 0.05 % each": 0})
-        shares.append(Share(REST, remaining, _tip(others, total)))
+        others = counts[EVERYTHING_ELSE] or Counter({"kinds of less than 0.05 % each": 0})
+        shares.append(Share(EVERYTHING_ELSE, remaining, _tip(others, total)))
     return tuple(shares)
 
 
@@ -177,7 +177,7 @@ _PIPES: Final = (
 )
 
 
-def counted_mix(launch: Numbers) -> tuple[Share, ...]:
+def mix_of_counters(launch: Numbers) -> tuple[Share, ...]:
     """Kinds of instructions, the most frequent first, with everything else at the end.
 
     Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
@@ -201,13 +201,13 @@ def counted_mix(launch: Numbers) -> tuple[Share, ...]:
     remaining = 1.0 - sum(each.share for each in shares)
     if remaining >= LEAST:
         tip = f"What this capture does not tell apart: {_lacking(launch, shares)}."
-        shown.append(Share(REST, remaining, tip))
+        shown.append(Share(EVERYTHING_ELSE, remaining, tip))
     return tuple(shown)
 
 
 def in_words(mix: Sequence[Share]) -> str:
     """A sentence for a mix of which more than half is not told apart; empty for others."""
-    others = next((each for each in mix if each.name == REST), None)
+    others = next((each for each in mix if each.name == EVERYTHING_ELSE), None)
     if others is None or others.share <= MOST_UNKNOWN:
         return ""
     return (
@@ -252,8 +252,8 @@ def _loads_and_stores(launch: Numbers, requests: Sequence[Share]) -> list[Share]
     if whole is None or not names.issuperset(name for name, _ in _REQUESTS):
         return []
     remaining = clip(whole - sum(each.share for each in requests))
-    is_counted = names.issuperset(name for name, _ in _SHARED)
-    return [Share(_OTHER_LSU if is_counted else _OTHER_MEMORY, remaining, _OF_LSU)]
+    has_shared = names.issuperset(name for name, _ in _SHARED)
+    return [Share(_OTHER_LSU if has_shared else _OTHER_MEMORY, remaining, _OF_LSU)]
 
 
 def _of_pipes(launch: Numbers) -> list[Share]:

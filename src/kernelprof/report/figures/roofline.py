@@ -25,7 +25,7 @@ from kernelprof.report.charts.roofline import (
     Ceiling,
     Point,
 )
-from kernelprof.report.figures.measured import finite, positive, product
+from kernelprof.report.figures.measured import Medians, Numbers, finite, positive, product
 from kernelprof.report.figures.memory import WAVEFRONT, shared_wavefronts
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kernelprof.model.comparison import InputChange
     from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.model.snapshot import KernelSnapshot
-    from kernelprof.report.figures.measured import Medians, Numbers
 
 OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "FP32": (("ffma_rate", 2), ("fadd_rate", 1), ("fmul_rate", 1)),

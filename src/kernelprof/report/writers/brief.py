@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.names import alternatives, middle, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
+    Block,
     Bullets,
     CodeBlock,
     Document,
@@ -22,6 +23,7 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Table,
+    Text,
     plain,
     spans,
 )
@@ -30,7 +32,6 @@ from kernelprof.report.writers import BRIEF, Screen, Writer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.report.document import Block, Text
 
 BYTES_OF_A_TOKEN: Final = 4
 LEAST: Final = 200
@@ -40,7 +41,7 @@ _TITLE: Final = 160
 _WIDEST: Final = 600
 """Characters of a line, of which a longer one loses its middle; not of code, which would be wrong
 then: that is there as a whole or not at all."""
-_NAMED: Final = 3
+_MOST_NAMED: Final = 3
 """Parts that were left out and are named."""
 _NAME: Final = 40
 _TAIL: Final = 60
@@ -48,7 +49,7 @@ _TAIL: Final = 60
 
 
 @dataclass(slots=True)
-class _Part:
+class _Passage:
     name: str
     lines: list[str]
     """The first is the heading, which has to be there if anything is."""
@@ -66,7 +67,7 @@ def write(document: Document, screen: Screen | None = None) -> str:
     room = (budget - _TAIL) * BYTES_OF_A_TOKEN
     written: list[str] = []
     parts = list(_parts(document))
-    absent: list[_Part] = []
+    absent: list[_Passage] = []
     for at, part in enumerate(parts):
         head, *others = part.lines
         if _size(head) > room:
@@ -92,12 +93,12 @@ def _size(line: str) -> int:
     return len(line.encode("utf-8", "replace")) + 2
 
 
-def _left_out(parts: Sequence[_Part], absent: Sequence[_Part], budget: int) -> Iterable[str]:
+def _left_out(parts: Sequence[_Passage], absent: Sequence[_Passage], budget: int) -> Iterable[str]:
     cut = [f"{count(each.left_out, 'line')} of {each.name}" for each in parts if each.left_out]
     names = [*cut, *(each.name for each in absent)]
     if not names:
         return
-    for most in range(_NAMED, -1, -1):
+    for most in range(_MOST_NAMED, -1, -1):
         more = len(names) - most
         shown = [*names[:most], *([f"{more:,} more"] if more > 0 else [])]
         line = f"\nLeft out at {budget:,} tokens: {alternatives(shown)}."
@@ -106,14 +107,14 @@ def _left_out(parts: Sequence[_Part], absent: Sequence[_Part], budget: int) -> I
             return
 
 
-def _parts(document: Document) -> Iterable[_Part]:
+def _parts(document: Document) -> Iterable[_Passage]:
     title = middle(printable(document.origin or document.title), _TITLE)
-    first = _Part("the introduction", [title])
-    remaining: list[_Part] = []
+    first = _Passage("the introduction", [title])
+    remaining: list[_Passage] = []
     last_summary = ""
     for block in document.blocks:
         if isinstance(block, Section) and block.layout is not Layout.HERO:
-            remaining.append(_Part(*_section(block, last_summary)))
+            remaining.append(_Passage(*_section(block, last_summary)))
             continue
         (remaining[-1] if remaining else first).lines.extend(_lines(block))
         if isinstance(block, Section):

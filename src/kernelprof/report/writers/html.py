@@ -20,7 +20,23 @@ from kernelprof.model.numbers import count as count_of
 from kernelprof.model.numbers import share
 from kernelprof.report import charts
 from kernelprof.report.charts.drawing import SHAPES
-from kernelprof.report.document import Chart, Layout, LineNote, Section, Tone, plain
+from kernelprof.report.document import (
+    Block,
+    Cell,
+    Chart,
+    CodeBlock,
+    Column,
+    Document,
+    FactList,
+    Layout,
+    LineNote,
+    MachineLine,
+    Section,
+    Table,
+    Text,
+    Tone,
+    plain,
+)
 from kernelprof.report.markup import asset, classes, environment
 from kernelprof.version import __version__
 
@@ -29,17 +45,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from kernelprof.report.document import (
-        Block,
-        Cell,
-        CodeBlock,
-        Column,
-        Document,
-        FactList,
-        MachineLine,
-        Table,
-        Text,
-    )
 
 POLICY: Final = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'unsafe-inline'; "
@@ -55,7 +60,7 @@ MOST_PLAIN: Final = 60
 PACK: Final = 20
 """Cards that are packed together: they are alike, and one is unpacked with its neighbours."""
 
-LONGEST_BESIDE: Final = 60
+LONGEST_IN_ROW: Final = 60
 """Characters of a fact up to which facts stand beside one another."""
 LONGEST_IN_HERO: Final = 90
 """The same beside the answer, where they have a third of the width."""
@@ -397,7 +402,7 @@ def _tone_class(tone: Tone) -> str:
 
 def _facts_class(facts: FactList, at: Nesting) -> str:
     lines = [plain(line) for fact in facts.items for line in fact.lines]
-    longest = LONGEST_IN_HERO if at.hero else LONGEST_BESIDE
+    longest = LONGEST_IN_HERO if at.hero else LONGEST_IN_ROW
     if any(len(line) > longest for line in lines):
         return "facts rows"
     return "facts flow" if len(lines) > len(facts.items) else "facts"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
+    Block,
     Chart,
     CodeBlock,
     Document,
@@ -20,6 +21,7 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
     cut,
     plain,
@@ -31,7 +33,6 @@ from kernelprof.report.writers import Writer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.report.document import Block, Text
 
 COMMENT: Final = 65_000
 """GitHub takes comments of up to 65,536 characters; these are bytes, and some are left for a mark

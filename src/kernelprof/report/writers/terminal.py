@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import encodable, printable
 from kernelprof.report.document import (
+    Block,
     Bullets,
     CodeBlock,
     Document,
@@ -22,6 +23,7 @@ from kernelprof.report.document import (
     Section,
     Span,
     Table,
+    Text,
     Tone,
     cut,
     plain,
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
 
-    from kernelprof.report.document import Block, Text
 
 NARROWEST: Final = 48
 WIDEST_PROSE: Final = 110
