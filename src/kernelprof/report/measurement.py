@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.request import ProfileResult
     from kernelprof.model.manifest import (
-        CompilerWarning,
         CorrectnessFacts,
         Manifest,
         SourceFacts,
@@ -29,7 +28,11 @@ def facts(
     source: SourceFacts | None = None,
 ) -> list[str]:
     """Lines for the compiler's warnings, the check of the result, and the times by CUDA events."""
-    lines = [] if source is None else list(map(_warned, source.compiler_warnings))
+    lines = (
+        []
+        if source is None
+        else [f"the compiler warns ({each.code}): {each.text}" for each in source.compiler_warnings]
+    )
     lines += [] if correctness is None else [_checked(correctness)]
     specification = None if source is None else source.specification
     if (
@@ -70,11 +73,6 @@ def runs(drill_down: DrillDown) -> list[str]:
     return lines
 
 
-def _warned(warning: CompilerWarning) -> str:
-    """``the compiler warns (C7508): 'setmaxnreg' ignored ...``."""
-    return f"the compiler warns ({warning.code}): {warning.text}"
-
-
 def _checked(correctness: CorrectnessFacts) -> str:
     """``checked against gemm in float64 at M=250: error 3.1e-07 (allowed 1e-05)``."""
     reference = correctness.reference or "a reference"
@@ -102,7 +100,9 @@ def _timed(timing: TimingFacts) -> str:
     if timing.median_ns > 0:
         seconds = timing.median_ns * 1e-9
         if timing.flops:
-            parts.append(_rate(timing.flops / seconds))
+            rate = timing.flops / seconds
+            size, unit = next((each for each in _RATES if rate >= each[0]), _RATES[-1])
+            parts.append(f"{number(rate / size)} {unit}")
         if timing.min_bytes:
             parts.append(f"{quantity(timing.min_bytes / seconds, 'byte/s')} of necessary traffic")
     return ", ".join(parts)
@@ -110,8 +110,3 @@ def _timed(timing: TimingFacts) -> str:
 
 def _time(nanoseconds: float) -> str:
     return quantity(nanoseconds, "ns")
-
-
-def _rate(value: float) -> str:
-    size, unit = next((each for each in _RATES if value >= each[0]), _RATES[-1])
-    return f"{number(value / size)} {unit}"

@@ -90,30 +90,22 @@ def page(result: Any, **options: Any) -> str:
     """
     from kernelprof.report.writers import html
 
-    if isinstance(result, list | tuple):
-        if len(result) > 1:
-            return html.write(_of_captures(result))
-        (result,) = result
-    if result.kind != "diagnosis":
-        return html.write(document(result, "html", **options))
-    return html.write(_of_capture(result))
-
-
-def _of_capture(diagnosis: Any) -> Document:
-    from kernelprof.report.documents import capture_page
-
-    capture = diagnosis.capture
-    return capture_page.document(
-        capture, diagnosis, capture_page.read_attachments(capture.contents)
-    )
+    several = result if isinstance(result, list | tuple) else [result]
+    if several[0].kind != "diagnosis":
+        return html.write(document(several[0], "html", **options))
+    return html.write(_of_captures(several))
 
 
 def _of_captures(diagnoses: Sequence[Any]) -> Document:
     from kernelprof.report.documents import capture_page
 
-    captures = [each.capture for each in diagnoses]
-    attachments = [capture_page.read_attachments(each.contents) for each in captures]
-    return capture_page.document_of_captures(captures, diagnoses, attachments)
+    sources = [
+        (each.capture, each, capture_page.read_attachments(each.capture.contents))
+        for each in diagnoses
+    ]
+    if len(sources) == 1:
+        return capture_page.document(*sources[0])
+    return capture_page.document_of_captures(sources)
 
 
 def fragment(result: Result) -> str:
@@ -129,5 +121,5 @@ def fragment(result: Result) -> str:
 
         return html.fragment(_document(result.kind, result, Detail.FULL))
     if 0 < len(result.kernels) <= MOST_OPEN and hasattr(result, "capture"):
-        return html.fragment(_of_capture(result))
+        return html.fragment(_of_captures([result]))
     return html.fragment(document(result, explain=True))

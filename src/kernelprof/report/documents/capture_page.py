@@ -85,49 +85,37 @@ _COLUMNS = (
 
 
 def document_of_captures(
-    captures: Sequence[Capture],
-    diagnoses: Sequence[Diagnosis],
-    attachments: Sequence[CaptureAttachments],
+    sources: Sequence[tuple[Capture, Diagnosis, CaptureAttachments]],
 ) -> Document:
     """Everything that is known of several captures, in their order."""
-    diagnoses = [replace(each, origin=shown_origin(each.origin)) for each in diagnoses]
+    diagnoses = [replace(each, origin=shown_origin(each.origin)) for _, each, _ in sources]
     blocks: list[Block] = [_overview(diagnoses)]
-    for position, each in enumerate(zip(captures, diagnoses, attachments, strict=True), 1):
-        sections = tuple(_sections(*each, _kernel_prefix(position)))
-        blocks.append(Section(Span(each[1].origin), sections, anchor=_anchor(position)))
+    for position, (capture, _, attachments) in enumerate(sources, 1):
+        diagnosis, anchor = diagnoses[position - 1], f"capture-{position}"
+        sections = tuple(_sections(capture, diagnosis, attachments, f"{anchor}-kernel"))
+        blocks.append(Section(Span(diagnosis.origin), sections, anchor=anchor))
     return Document(
-        f"Report: {count(len(captures), 'capture')}",
+        f"Report: {count(len(sources), 'capture')}",
         tuple(blocks),
         data=without_homes(json.write(diagnoses)),
         file="diagnosis.json",
     )
 
 
-def _anchor(number: int) -> str:
-    return f"capture-{number}"
-
-
-def _kernel_prefix(number: int) -> str:
-    return f"{_anchor(number)}-kernel"
-
-
 def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
     rows = []
     for position, each in enumerate(diagnoses, 1):
         first = each.kernels[0]
-        verdict = first.verdict
+        verdict, full_name = first.verdict, shown(first.name)
         (name,) = names([first])
         devices = dict.fromkeys(filter(None, map(gpu_name, each.kernels)))
         rows.append(
             (
-                Cell(Span(each.origin, target=_anchor(position))),
+                Cell(Span(each.origin, target=f"capture-{position}")),
                 Cell(", ".join(devices)),
                 Cell(f"{len(each.kernels):,}", sort=len(each.kernels)),
                 Cell(f"{each.launches:,}", sort=each.launches),
-                Cell(
-                    Span(name, code=True, target=f"{_kernel_prefix(position)}-1"),
-                    tip=shown(first.name),
-                ),
+                Cell(Span(name, code=True, target=f"capture-{position}-kernel-1"), tip=full_name),
                 Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
                 Cell(verdict.confidence.value),
                 Cell(gain_cell(verdict)),
@@ -140,15 +128,23 @@ def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
 def _sections(
     capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str
 ) -> Iterable[Section]:
-    kernels = diagnosis.kernels
     if diagnosis.warnings:
-        notes = tuple(Note(Span(shown(each)), warning=True) for each in diagnosis.warnings)
-        yield Section("Warnings", notes)
+        yield Section("Warnings", _warnings(diagnosis))
+    yield from _kernels(capture, diagnosis, attachments, anchor)
+
+
+def _warnings(diagnosis: Diagnosis) -> tuple[Note, ...]:
+    return tuple(Note(Span(shown(each)), warning=True) for each in diagnosis.warnings)
+
+
+def _kernels(
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str = "kernel"
+) -> Iterable[Section]:
+    kernels = diagnosis.kernels
     if len(kernels) > 1:
         yield overview(kernels, anchor, capture)
     yield from cards(capture, diagnosis, attachments, anchor)
-    options = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
-    yield provenance(capture, diagnosis, attachments.manifest, attachments.prediction, **options)
+    yield provenance(capture, diagnosis, attachments, all_metrics=len(kernels) <= MOST_WITH_ALL)
 
 
 _HASH: Final = "SHA-256"
@@ -159,20 +155,16 @@ _FEWER: Final = (
 
 
 def provenance(
-    capture: Capture,
-    diagnosis: Diagnosis,
-    manifest: Manifest | None,
-    prediction: PredictionFacts | None = None,
-    *,
-    all_metrics: bool,
+    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, *, all_metrics: bool
 ) -> Section:
     """All that is known about how a capture was made.
 
     ``all_metrics`` is whether the page's tables hold every column.
     """
-    lines = [*_capture_facts(capture, diagnosis, measured=prediction is None)]
-    if prediction is not None:
-        lines += _prediction_facts(prediction)
+    manifest, predicted = attachments.manifest, attachments.prediction
+    lines = [*_capture_facts(capture, diagnosis, measured=predicted is None)]
+    if predicted is not None:
+        lines += _prediction_facts(predicted)
     elif manifest is not None:
         lines += _manifest_facts(manifest)
     elif capture.clock_control:
@@ -405,22 +397,15 @@ def document(
     attachments = attachments or CaptureAttachments()
     diagnosis = replace(diagnosis, origin=shown_origin(diagnosis.origin))
     kernels = diagnosis.kernels
-    shown_names = names(kernels)
-    blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
+    blocks: list[Block] = [*_warnings(diagnosis)]
     if attachments.prediction is not None:
         blocks.append(Note(prediction.in_a_sentence(attachments.prediction.counted)))
     if diagnosis.survey is not None:
         blocks.append(survey.section(diagnosis.survey, explain=True))
-    if len(kernels) > 1:
-        blocks.append(overview(kernels, capture=capture))
-    blocks += cards(capture, diagnosis, attachments)
-    options = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
-    blocks.append(
-        provenance(capture, diagnosis, attachments.manifest, attachments.prediction, **options)
-    )
+    blocks += _kernels(capture, diagnosis, attachments)
     several = len(kernels) > 1
     devices = [each for each in dict.fromkeys(map(gpu_name, kernels)) if each]
-    title = count(len(kernels), "kernel") if several else shown_names[0]
+    title = count(len(kernels), "kernel") if several else names(kernels)[0]
     return Document(
         f"Report: {title}",
         tuple(blocks),
@@ -440,9 +425,8 @@ def cards(
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
     for position, (kernel, name) in enumerate(zip(kernels, names(kernels), strict=True), 1):
         manifest, place = attachments.manifest, f"{anchor}-{position}"
-        own = (
-            manifest if manifest and manifest.describes_kernel(kernel.name, len(kernels)) else None
-        )
+        is_described = manifest and manifest.describes_kernel(kernel.name, len(kernels))
+        own = manifest if is_described else None
         row = measured.representative(kernel)
         launch = LaunchFigures(measured, row)
         flop_count = count_flops(launch, manifest)
@@ -463,12 +447,9 @@ def cards(
         parts.append(Section("What would settle it" if undecided else "What to do", advice))
         blocks.append(Section("", tuple(parts), layout=Layout.GRID))
         if attachments.prediction is not None:
-            found_accesses = prediction.section(
-                attachments.prediction, attachments.source_text, place
-            )
-            blocks += [found_accesses] if found_accesses is not None else []
-        if (lines := waiting.section(kernel, blame=False)) is not None:
-            blocks.append(lines)
+            facts_of_lines = attachments.prediction, attachments.source_text
+            blocks += filter(None, (prediction.section(*facts_of_lines, place),))
+        blocks += filter(None, (waiting.section(kernel, blame=False),))
         rule = registry().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.subsystem
         # Of several codes with its name it is not known which one the launch ran.
@@ -477,10 +458,8 @@ def cards(
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         is_of = own is not None or (manifest is None and len(kernels) == 1)
-        listing = _source(
-            kernel, attachments if is_of else CaptureAttachments(), own, place, machine
-        )
-        blocks += [listing] if listing is not None else []
+        known = attachments if is_of else CaptureAttachments()
+        blocks += filter(None, (_source(kernel, known, own, place, machine),))
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
         pill = Span(_pill(kernel.verdict), tone)

@@ -112,9 +112,11 @@ def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) ->
 def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
+    listed = waiting.section(kernel)
+    lines = waiting.describe_waiting(kernel) if listed is None else (listed,)
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
+        (*_card(kernel, diagnosis), *lines, *_accesses(diagnosis, explain=True)),
         tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
         summary=_in_a_line(kernel.verdict, diagnosis),
@@ -138,14 +140,6 @@ def _brief(
         layout=Layout.DENSE,
         summary=_in_a_line(verdict, diagnosis),
     )
-
-
-def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
-    lines = waiting.section(kernel)
-    if lines is not None:
-        yield lines
-    else:
-        yield from waiting.describe_waiting(kernel)
 
 
 def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:

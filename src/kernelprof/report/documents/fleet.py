@@ -151,7 +151,10 @@ _NOTHING: Final = "There is nothing to show."
 
 def document_of_query(answer: FleetTable, detail: Detail = Detail.BRIEF) -> Document:
     """The table under its title; on a page with its data."""
-    blocks = (*_warnings(answer), *blocks_of(answer))
+    blocks = (
+        *(Note(Span(shown(each)), warning=True) for each in answer.warnings),
+        *blocks_of(answer),
+    )
     title = f"{answer.title}: {shown_origin(answer.store)}"
     if detail is not Detail.FULL:
         return Document(title, blocks)
@@ -160,10 +163,6 @@ def document_of_query(answer: FleetTable, detail: Detail = Detail.BRIEF) -> Docu
     section = Section(answer.title, blocks)
     data = without_homes(json.write(answer))
     return Document(title, (section,), data=data, file=f"fleet-{answer.question}.json")
-
-
-def _warnings(answer: FleetTable) -> tuple[Block, ...]:
-    return tuple(Note(Span(shown(each)), warning=True) for each in answer.warnings)
 
 
 def blocks_of(answer: FleetAnswer) -> tuple[Block, ...]:

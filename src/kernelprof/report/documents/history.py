@@ -136,7 +136,12 @@ def _kernel(
     if len(kernel.rows) > most:
         text = f"The newest {most} of {len(kernel.rows)} rows; the JSON has all."
         blocks.append(Paragraph(text, Tone.MUTED))
-    blocks.append(Bullets(tuple(_remarks(kernel))))
+    remarks = [
+        Span(f"{date}: {shown(note)}")
+        for date, row in zip(words.dates(kernel.rows), kernel.rows, strict=True)
+        for note in words.notes(row)
+    ]
+    blocks.append(Bullets(tuple(remarks)))
     blocks += [Paragraph(Span(shown(each)), Tone.MUTED) for each in words.reasons(kernel)]
     return Section(
         Span(title, code=not looks),
@@ -243,12 +248,6 @@ def _origin(row: HistoryRow) -> list[str]:
     if commit is not None:
         parts = [row.moment.origin.partition(":")[0], commit.subject]
     return [shown(printable(each)) for each in parts]
-
-
-def _remarks(kernel: KernelHistory) -> Iterable[Span]:
-    for date, row in zip(words.dates(kernel.rows), kernel.rows, strict=True):
-        for note in words.notes(row):
-            yield Span(f"{date}: {shown(note)}")
 
 
 def _legend(history: History) -> str:

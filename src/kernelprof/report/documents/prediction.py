@@ -82,18 +82,13 @@ def accesses(prediction: PredictionFacts | None) -> list[Moved]:
     global_accesses = [
         each for each in prediction.counted.accesses if each.space in _RULES and each.moved
     ]
-    totals = _totals(global_accesses)
+    totals: dict[bool, float] = defaultdict(float)
+    for each in global_accesses:
+        totals[each.space == SHARED] += each.moved.value if each.moved else 0.0
     result = [_moved(each, totals) for each in global_accesses if each.requests.value]
     return sorted(
         result, key=lambda each: (list(NeedlessTraffic).index(each.waste), -_needless(each.access))
     )
-
-
-def _totals(accesses: Iterable[PredictedAccess]) -> dict[bool, float]:
-    totals: dict[bool, float] = defaultdict(float)
-    for each in accesses:
-        totals[each.space == SHARED] += each.moved.value if each.moved else 0.0
-    return totals
 
 
 def _moved(each: PredictedAccess, totals: dict[bool, float]) -> Moved:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import comparison, count, quantity, share
-from kernelprof.model.survey import Coverage, GpuTime, Limit, Owner, Survey, SurveyedKernel
+from kernelprof.model.survey import GpuTime, Limit, Owner, Survey, SurveyedKernel
 from kernelprof.report.document import (
     Block,
     Bullets,
@@ -26,7 +26,7 @@ from kernelprof.report.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
+    from kernelprof.model.diagnosis import KernelDiagnosis
 
 BRIEF_ROWS: Final = 4
 BRIEF_GROUPS: Final = 3
@@ -34,6 +34,7 @@ MOST_GROUPS: Final = 12
 LEAST_SHARE: Final = 0.02
 _NAME_WIDTH: Final = 100
 
+_EVIDENCE: Final = (Column("evidence"), Column("what"))
 _GPUS: Final = (
     Column("GPU"),
     Column("kernels", number=True),
@@ -59,7 +60,10 @@ def section(survey: Survey, *, explain: bool) -> Section:
     blocks: list[Block] = []
     if answer is not None:
         evidence = answer.evidence if explain else answer.evidence[:BRIEF_ROWS]
-        blocks.append(_evidence(evidence))
+        rows = tuple(
+            (Cell(each.label), Cell(comparison(each), tip=each.formula)) for each in evidence
+        )
+        blocks.append(Table(_EVIDENCE, rows, label="Evidence", headings=False))
         if answer.advice:
             lines = answer.advice if explain else answer.advice[:2]
             blocks.append(Bullets(lines) if explain else FactList((Fact("What to do", lines),)))
@@ -95,7 +99,13 @@ def describe_survey(survey: Survey) -> str:
             f"{quantity(gpu.start_up, 'ns')} of start-up came before."
         )
     if survey.coverage is not None:
-        text += f" {_measured(survey.coverage)}"
+        measured = survey.coverage
+        text += (
+            f" Measured: {count(measured.launches, 'launch')} of "
+            f"{count(measured.kernels, 'kernel')} with {share(measured.share)} of the kernel "
+            f"time, in {measured.seconds:.0f} s (estimated {measured.estimate:.0f} s). Shares and "
+            "numbers of launches are the survey's, verdicts those of the launches that were measured."
+        )
     return text
 
 
@@ -109,20 +119,6 @@ def launches(kernel: SurveyedKernel, mine: int) -> str:
 def time_of(kernels: Iterable[KernelDiagnosis]) -> str:
     """What shares are of: a program that was surveyed has time in which no kernel runs."""
     return "kernel time" if any(each.surveyed for each in kernels) else "the time"
-
-
-def _measured(coverage: Coverage) -> str:
-    return (
-        f"Measured: {count(coverage.launches, 'launch')} of {count(coverage.kernels, 'kernel')} "
-        f"with {share(coverage.share)} of the kernel time, in {coverage.seconds:.0f} s (estimated "
-        f"{coverage.estimate:.0f} s). Shares and numbers of launches are the survey's, verdicts "
-        "those of the launches that were measured."
-    )
-
-
-def _evidence(evidence: Sequence[Evidence]) -> Table:
-    rows = tuple((Cell(each.label), Cell(comparison(each), tip=each.formula)) for each in evidence)
-    return Table((Column("evidence"), Column("what")), rows, label="Evidence", headings=False)
 
 
 def _gpus(gpus: Sequence[GpuTime]) -> Table:

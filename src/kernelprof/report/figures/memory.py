@@ -94,12 +94,7 @@ def memory(
     )
     levels = tuple(
         MemoryLevel(
-            name=name,
-            bytes=size,
-            text=quantity(size, "byte"),
-            multiple=None if fewest is None else size / fewest,
-            hit_rate=hits,
-            tip=tip,
+            name, size, quantity(size, "byte"), None if fewest is None else size / fewest, hits, tip
         )
         for name, value, hits, tip in traffic_levels
         if (size := finite(value)) is not None and size >= 0
@@ -152,13 +147,22 @@ def _links(
             tuple(filter(None, (used,))),
             f"{_L1} {_DISTINCT}",
         )
-    yield from _local(launch)
-    yield from _shared(launch)
+    if sectors := launch.value("local_sectors"):
+        text = quantity(sectors * SECTOR, "byte")
+        yield drawn.MapLink("kernel", "l1", "local memory", text, tip=_LOCAL)
+    if moved := _shared_bytes(launch):
+        use = launch.share("shared_wavefronts_share")
+        conflicts = launch.exact_value(launch.waste.bank_conflicts)
+        text = quantity(moved, "byte")
+        yield drawn.MapLink("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
+    if others := launch.value("cluster_shared_bytes"):
+        text = quantity(others, "byte")
+        yield drawn.MapLink("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
     if "L2" in by_name:
-        use = _most(launch, "l2_to_sm", "sm_to_l2", "l2_throughput")
-        yield drawn.MapLink(
-            "l1", "l2", "", by_name["L2"].text, use, tip=_L2, notes=_times(by_name["L2"])
-        )
+        stages = map(launch.share, ("l2_to_sm", "sm_to_l2", "l2_throughput"))
+        use = max((each for each in stages if each is not None), default=None)
+        level = by_name["L2"]
+        yield drawn.MapLink("l1", "l2", "", level.text, use, notes=_times(level), tip=_L2)
     bulk = [launch.value(name) for name in ("tma_load_sectors", "tma_store_sectors")]
     if any(bulk):
         moved = SECTOR * sum(each or 0.0 for each in bulk)
@@ -177,26 +181,6 @@ def _times(level: MemoryLevel) -> tuple[str, ...]:
     return (f"{multiple} fewest possible",)
 
 
-def _local(launch: LaunchFigures) -> Iterable[drawn.MapLink]:
-    sectors = launch.value("local_sectors")
-    if sectors:
-        text = quantity(sectors * SECTOR, "byte")
-        yield drawn.MapLink("kernel", "l1", "local memory", text, tip=_LOCAL)
-
-
-def _shared(launch: LaunchFigures) -> Iterable[drawn.MapLink]:
-    moved = _shared_bytes(launch)
-    if moved:
-        use = launch.share("shared_wavefronts_share")
-        conflicts = launch.exact_value(launch.waste.bank_conflicts)
-        text = quantity(moved, "byte")
-        yield drawn.MapLink("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
-    others = launch.value("cluster_shared_bytes")
-    if others:
-        text = quantity(others, "byte")
-        yield drawn.MapLink("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
-
-
 def _shared_bytes(launch: LaunchFigures) -> float | None:
     return product(shared_wavefronts(launch), WAVEFRONT)
 
@@ -205,12 +189,6 @@ def shared_wavefronts(launch: Numbers) -> float | None:
     """Wavefronts of shared memory, as the hardware counted them or by their addresses."""
     measured = launch.positive("shared_wavefronts_measured")
     return launch.positive("shared_wavefronts") if measured is None else measured
-
-
-def _most(launch: LaunchFigures, *names: str) -> float | None:
-    """The busiest stage of those that are known."""
-    shares = [use for name in names if (use := launch.share(name)) is not None]
-    return max(shares, default=None)
 
 
 def _only_floats(manifest: Manifest | None) -> bool:

@@ -195,6 +195,7 @@ _L1: Final = (
 )
 """The most bytes in a cycle of a unit, and its clock."""
 
+_L2_STAGES: Final = ("l2_to_sm", "sm_to_l2", "l2_throughput")
 _MEMORY_CLOCK: Final = "device__attribute_memory_clock_rate"
 _BUS_WIDTH: Final = "device__attribute_global_memory_bus_width"
 _SM_CLOCK: Final = "device__attribute_clock_rate"
@@ -256,14 +257,18 @@ def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
 def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
     """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
     own = PREDICTED if launch.predicted else MEASURED
+    peaks = [product(*map(launch.raw, columns)) for columns in (_DRAM, _L2, _L1)]
+    transfers = product(launch.raw(_MEMORY_CLOCK), 1e3 * TRANSFERS_A_CLOCK)
+    chip = architecture(launch.capability)
+    l1_bytes = product(None if chip is None else chip.l1_bytes, launch.value("sm_count"))
     levels: tuple[tuple[str, str, float | None], ...] = (
-        ("DRAM", MEASURED, _peak(launch, _DRAM)),
-        ("DRAM", own, _busy_dram(launch)),
-        ("DRAM", DATASHEET, _wired_dram(launch)),
-        ("L2", MEASURED, _peak(launch, _L2)),
-        ("L2", own, _busy_l2(launch)),
-        (L1_LABEL, MEASURED, _peak(launch, _L1)),
-        (L1_LABEL, COMPUTED, _l1(launch)),
+        ("DRAM", MEASURED, peaks[0]),
+        ("DRAM", own, _busy(launch, launch.value("dram_bandwidth"), 1.0, "dram_throughput")),
+        ("DRAM", DATASHEET, product(transfers, product(launch.raw(_BUS_WIDTH), 1 / 8))),
+        ("L2", MEASURED, peaks[1]),
+        ("L2", own, _busy(launch, launch.traffic().l2, launch.seconds, *_L2_STAGES)),
+        (L1_LABEL, MEASURED, peaks[2]),
+        (L1_LABEL, COMPUTED, product(l1_bytes, launch.value("sm_clock"))),
     )
     best: dict[str, Ceiling] = {}
     for label, origin, value in levels:
@@ -272,36 +277,14 @@ def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
     return tuple(best.values())
 
 
-def _peak(launch: Numbers, columns: tuple[str, str]) -> float | None:
-    a_cycle, clock = columns
-    return product(launch.raw(a_cycle), launch.raw(clock))
-
-
-def _busy_dram(launch: Numbers) -> float | None:
-    busy = launch.share("dram_throughput")
-    if busy is None or busy < launch.least_utilization:
+def _busy(
+    launch: Numbers, moved: float | None, seconds: float | None, *stages: str
+) -> float | None:
+    """The rate at which this kernel's mix of accesses would fill the busiest of these stages."""
+    busy = max((each for each in map(launch.share, stages) if each is not None), default=0.0)
+    if busy < launch.least_utilization or not seconds:
         return None
-    return product(launch.value("dram_bandwidth"), 1 / busy)
-
-
-def _busy_l2(launch: Numbers) -> float | None:
-    """The rate at which this kernel's mix of accesses would fill the busiest stage of L2."""
-    shares = [launch.share(name) for name in ("l2_to_sm", "sm_to_l2", "l2_throughput")]
-    busy = max((each for each in shares if each is not None), default=None)
-    if busy is None or busy < launch.least_utilization or not launch.seconds:
-        return None
-    return product(launch.traffic().l2, 1 / (busy * launch.seconds))
-
-
-def _wired_dram(launch: Numbers) -> float | None:
-    transfers = product(launch.raw(_MEMORY_CLOCK), 1e3 * TRANSFERS_A_CLOCK)
-    return product(transfers, product(launch.raw(_BUS_WIDTH), 1 / 8))
-
-
-def _l1(launch: Numbers) -> float | None:
-    chip = architecture(launch.capability)
-    everywhere = product(None if chip is None else chip.l1_bytes, launch.value("sm_count"))
-    return product(everywhere, launch.value("sm_clock"))
+    return product(moved, 1 / (busy * seconds))
 
 
 IDEAL: Final = "ideal"

@@ -140,7 +140,7 @@ def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
         case Bullets(items):
             return [f"- {_line(each)}" for each in items]
         case FactList(items):
-            return [_fact(each.label, each.lines) for each in items]
+            return [f"{each.label}: " + "\n".join(map(_fact_line, each.lines)) for each in items]
         case Table(columns, rows):
             head = " | ".join(each.brief or each.title for each in columns)
             cells = (" | ".join(_line(cell.text) for cell in row) for row in rows)
@@ -152,13 +152,9 @@ def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
     return []
 
 
-def _fact(label: str, lines: Sequence[Text]) -> str:
-    texts = [plain(each) if _is_code(each) else _line(each) for each in lines]
-    return f"{label}: " + "\n".join(map(printable, texts))
-
-
-def _is_code(text: Text) -> bool:
-    return all(each.code for each in spans(text))
+def _fact_line(text: Text) -> str:
+    is_code = all(each.code for each in spans(text))
+    return printable(plain(text) if is_code else _line(text))
 
 
 def _line(text: Text) -> str:

@@ -89,12 +89,13 @@ def write(document: Document) -> str:
     is_list = is_list_of_cards(document.blocks)
     page = Page(cards=frozenset(anchors if is_list or len(anchors) > MOST_OPEN else ()))
     script = asset("page.js")
+    digest = hashlib.sha256(script.encode()).digest()
     template = _templates(links=True).get_template("page.html")
     return template.render(
         page=page,
         document=document,
         is_list=is_list,
-        policy=Markup(POLICY.format(script=_digest(script))),
+        policy=Markup(POLICY.format(script=base64.b64encode(digest).decode())),
         css=asset("page.css") + "\n" + asset("charts.css"),
         script=script,
         version=__version__,
@@ -491,7 +492,3 @@ def _to_json(value: object) -> str:
 
 def _packed(text: str) -> Markup:
     return Markup(base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode())
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -170,7 +170,8 @@ class _TerminalPage:
         elif section.title:
             self.print(_rich(section.title, tone))
         if section.summary:
-            self.print(_rich(section.summary, _tone(section.summary, section.tone)))
+            is_toned = isinstance(section.summary, tuple)
+            self.print(_rich(section.summary, Tone.PLAIN if is_toned else section.tone))
         elif level == 1:
             above = _TITLE
         self.blocks(blocks, above, level + 1, dense=section.layout is Layout.DENSE)
@@ -295,10 +296,6 @@ def _belong_together(before: Block, after: Block) -> bool:
         # Sentences that belong to no text of several follow each other closely.
         return any(getattr(each, "tone", None) is not Tone.PLAIN for each in (before, after))
     return {type(before), type(after)} == {Paragraph, CodeBlock}
-
-
-def _tone(text: Text, whole: Tone) -> Tone:
-    return Tone.PLAIN if isinstance(text, tuple) else whole
 
 
 def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
