@@ -15,6 +15,7 @@ from kernelprof.model.diagnosis import (
     Diagnosis,
     MetricFinding,
     MissingMetric,
+    Verdict,
 )
 from kernelprof.report.documents.diagnosis import MOST_ROWS, document
 from kernelprof.report.writers import Screen
@@ -30,6 +31,11 @@ def render_text(
     explain: bool = True,
 ) -> str:
     return "\n".join(write(document(each, top, explain=explain), screen) for each in diagnoses)
+
+
+def text_of(samples, verdict: Verdict, *, explain: bool = True, origin: str = "x.csv") -> str:
+    """What is said of one kernel with this verdict."""
+    return render_text([Diagnosis((samples.kernel("f(int)", verdict),), origin)], explain=explain)
 
 
 HEAD_80 = """\
@@ -196,10 +202,10 @@ def test_in_short_five_kernels_fit_on_a_screen(samples) -> None:
 def test_in_short_advice_is_two_lines_at_most(samples) -> None:
     long, short = "Store records as a structure of arrays, " * 2, "Or load wider."
     verdict = replace(samples.uncoalesced, advice=(long.strip(), short))
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")], explain=False)
+    text = text_of(samples, verdict, explain=False)
     assert short not in text
     verdict = replace(samples.uncoalesced, advice=(short, short, "A third."))
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")], explain=False)
+    text = text_of(samples, verdict, explain=False)
     assert text.count(short) == 2
     assert "A third." not in text
 
@@ -214,23 +220,20 @@ def test_a_verdict_of_low_confidence_has_what_single_values_say_beside_its_evide
         findings=(seen, *samples.inconclusive.findings),
         notes=("judged by the utilization of device memory alone",),
     )
-    one = Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")
-    short = render_text([one], explain=False)
+    short = text_of(samples, verdict, explain=False)
     assert "At its limit: dram-bandwidth. Confidence: low.\n" in short
     assert seen.text not in short, "the row of evidence says so already"
     assert short.count("  - ") == 3
     assert "\nNote         judged by the utilization of device memory alone\n" in short
-    long = render_text([one])
-    assert f"- {seen.text}\n- Stores touch 32 sectors per request.\n" in long
+    assert f"- {seen.text}\n- Stores touch 32 sectors per request.\n" in text_of(samples, verdict)
 
 
 def test_a_debug_build_is_no_limit_of_the_kernel(samples) -> None:
     verdict = replace(samples.uncoalesced, bottleneck="debug-build", gain=None, gain_interval=None)
-    one = Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")
     assert (
         "Compiled for debugging (debug-build): no other verdict would mean anything.\n"
         "Confidence: high.\n"
-    ) in render_text([one], explain=False)
+    ) in text_of(samples, verdict, explain=False)
 
 
 def test_gains_of_runners_up_are_estimates_or_not_told(samples) -> None:
@@ -240,7 +243,7 @@ def test_gains_of_runners_up_are_estimates_or_not_told(samples) -> None:
         Candidate("small-grid", 1.25, 1.25),
     )
     verdict = replace(samples.uncoalesced, also=also)
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    text = text_of(samples, verdict)
     assert (
         "Runner-up    memory-latency (1.20x to 1.30x), low-occupancy, small-grid (about\n"
         "             1.25x)\n"
@@ -374,27 +377,25 @@ def test_many_warnings_are_cut_short(samples) -> None:
     assert "warning: and 490 more like these" in text
 
 
-def test_many_missing_metrics_are_cut_short_but_the_command_has_all(samples) -> None:
-    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "decides") for i in range(40))
-    verdict = replace(samples.inconclusive, missing=missing)
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
-    assert text.count(": decides") == 12
-    assert "- and 28 more, in the command below" in text
-
-
-def test_a_verdict_that_stands_names_only_a_few_metrics_that_would_help(samples) -> None:
-    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "helps") for i in range(9))
-    verdict = replace(samples.at_limit, missing=missing, command=samples.command)
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
-    assert text.count(": helps") == 4
-    assert "- and 5 more, in the command below" in text
+@pytest.mark.parametrize(
+    ("status", "metrics", "shown", "more"),
+    [("inconclusive", 40, 12, 28), ("at_limit", 9, 4, 5)],
+)
+def test_missing_metrics_are_cut_short_but_the_command_has_all(
+    samples, status: str, metrics: int, shown: int, more: int
+) -> None:
+    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "helps") for i in range(metrics))
+    verdict = replace(getattr(samples, status), missing=missing, command=samples.command)
+    text = text_of(samples, verdict)
+    assert text.count(": helps") == shown
+    assert f"- and {more} more, in the command below" in text
 
 
 def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> None:
     verdict = replace(
         samples.uncoalesced, missing=samples.inconclusive.missing, command=samples.command
     )
-    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    text = text_of(samples, verdict)
     assert "Would help   l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells" in text
     assert f"This command collects what would raise the confidence:\n{samples.command}\n" in text
 
@@ -408,15 +409,14 @@ def test_lines_carry_no_trailing_blanks(samples) -> None:
 
 def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
-    kernels = (samples.kernel("f(int)", verdict),)
-    text = render_text([Diagnosis(kernels, "my dir/a.csv")])
-    assert text.endswith(
+    assert text_of(samples, verdict, origin="my dir/a.csv").endswith(
         "ncu --csv --log-file more.csv ./app\n"
         "Then diagnose both captures as one:\n"
         "kernelprof diagnose 'my dir/a.csv' more.csv --merge\n"
     )
-    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "<stdin>")])
-    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "a.csv + b.csv")])
+    for origin in ("<stdin>", "a.csv + b.csv"):
+        text = text_of(samples, verdict, origin=origin)
+        assert "diagnose CAPTURE more.csv --merge" in text
 
 
 def test_names_with_wide_characters_are_not_cut() -> None:

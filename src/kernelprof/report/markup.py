@@ -48,7 +48,9 @@ def environment(*, links: bool = True) -> Environment:
         auto_reload=False,
     )
     templates.globals.update(zip=zip)
-    templates.filters.update(attributes=attributes, markup=partial(inline, links=links))
+    templates.filters.update(
+        attributes=attributes, classes=_class_names, markup=partial(inline, links=links)
+    )
     return templates
 
 
@@ -87,6 +89,10 @@ def _named_attributes(**values: Attribute) -> str:
 def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:
     """Return pieces of markup one after the other."""
     return Markup(between.join(parts))
+
+
+def _class_names(conditions: Mapping[str, object]) -> str:
+    return classes(*(name for name, holds in conditions.items() if holds))
 
 
 def classes(*names: str) -> str:

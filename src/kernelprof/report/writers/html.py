@@ -30,7 +30,6 @@ from kernelprof.report.document import (
     FactList,
     Layout,
     LineNote,
-    MachineLine,
     Section,
     Table,
     Text,
@@ -309,11 +308,6 @@ class ListedLine(NamedTuple):
         """Whether a bar shows the line's share."""
         return self.note is not None and self.note.marked
 
-    @property
-    def look(self) -> str:
-        """The classes of its row."""
-        return classes("hot" if self.is_marked else "", "chosen" if self.is_chosen else "")
-
 
 class Listing(NamedTuple):
     """A source: headings, lines, whether there are notes of one or two columns, and the line that
@@ -373,18 +367,15 @@ def diff_lines(diff: str) -> Iterator[DiffLine]:
 @cache
 def _templates(*, links: bool) -> Environment:
     templates = environment(links=links)
-    templates.globals.update(shapes=SHAPES)
+    templates.globals.update(DENSE_FROM=DENSE_FROM, shapes=SHAPES)
     templates.filters.update(
         cell_class=_cell_class,
         chart_kind=lambda chart: charts.kind_of(chart.kind),
         chosen_line=_chosen_line,
         column_class=_column_class,
-        css_class=_tone_class,
         diff_lines=diff_lines,
         facts_class=_facts_class,
-        folded_class=_folded_class,
         hero_blocks=_hero_blocks,
-        instruction_class=_instruction_class,
         is_card_table=_is_card_table,
         is_group=_is_group,
         kind=lambda block: type(block).__name__,
@@ -392,13 +383,8 @@ def _templates(*, links: bool) -> Environment:
         percent=lambda part: f"{100 * part:.1f}%",
         section_class=_section_class,
         sort_key=lambda cell: None if cell.sort is None else f"{cell.sort:.9g}",
-        table_class=_table_class,
     )
     return templates
-
-
-def _tone_class(tone: Tone) -> str:
-    return "" if tone is Tone.PLAIN else tone.value
 
 
 def _facts_class(facts: FactList, at: Nesting) -> str:
@@ -411,15 +397,6 @@ def _facts_class(facts: FactList, at: Nesting) -> str:
 
 def _is_card_table(table: Table) -> bool:
     return table.headings and len(table.columns) >= CARDS_FROM
-
-
-def _table_class(table: Table, is_live: bool) -> str:
-    return classes(
-        "sortable" if is_live else "",
-        "long" if table.long else "",
-        "cards" if _is_card_table(table) else "",
-        "dense" if len(table.columns) >= DENSE_FROM else "",
-    )
 
 
 def _column_class(column: Column) -> str:
@@ -452,12 +429,8 @@ def _section_class(section: Section, at: Nesting) -> str:
     is_wide = any(
         isinstance(each, Chart) and charts.kind_of(each.kind).wide for each in section.blocks
     )
-    return classes(look, "wide" if is_wide else "", _tone_class(section.tone))
-
-
-def _folded_class(section: Section, at: Nesting) -> str:
-    is_card = section.anchor and not at.boxed
-    return classes("" if at.boxed else "panel", "kernel card" if is_card else "")
+    tone = "" if section.tone is Tone.PLAIN else section.tone.value
+    return classes(look, "wide" if is_wide else "", tone)
 
 
 def _hero_blocks(section: Section) -> tuple[Sequence[Block], Sequence[Block]]:
@@ -472,11 +445,6 @@ def _machine_columns(code: CodeBlock) -> list[str]:
     has_waits = any(each.waits for each in code.machine)
     titles = {"Samples": True, "Line": has_lines, "Machine code": True, "Waits by": has_waits}
     return [title for title, is_there in titles.items() if is_there]
-
-
-def _instruction_class(line: MachineLine, code: CodeBlock) -> str:
-    is_own = line.line and line.line == code.chosen
-    return classes("own" if is_own else "", "hot" if line.share else "")
 
 
 def _chosen_line(code: CodeBlock) -> str:
