@@ -61,10 +61,10 @@ def traffic_of(
     bulk = _bulk(counter, compute_capability)
     in_bulk = None if bulk is None else bulk * SECTOR
     ways = (_global(counter, "load"), _global(counter, "store"), (in_bulk, in_bulk, bulk))
-    asked, distinct, sectors = (_sum(*each) for each in zip(*ways, strict=True))
+    requested, distinct, sectors = (_sum(*each) for each in zip(*ways, strict=True))
     from_l1 = counter("l2_sectors_from_l1")
     return Traffic(
-        asked=asked,
+        asked=requested,
         distinct=distinct,
         l1=None if sectors is None else sectors * SECTOR,
         l2=None if from_l1 is None else from_l1 * SECTOR,
@@ -101,8 +101,8 @@ def _global(
         return 0.0, 0.0, 0.0
     # Asynchronous copies (cp.async) count as loads that use no bytes.
     distinct = None if sectors is None or not used else sectors * used
-    asked = None if requests is None or distinct is None else max(requests * REQUEST, distinct)
-    return asked, distinct, sectors
+    requested = None if requests is None or distinct is None else max(requests * REQUEST, distinct)
+    return requested, distinct, sectors
 
 
 def _sum(*parts: float | None) -> float | None:

@@ -294,11 +294,11 @@ class _OwnerTimes:
     """
 
     def __init__(self, trace: Trace, numbers: Array, times: Array) -> None:
-        found = find_owners(trace)
+        belonging = find_owners(trace)
         every = np.bincount(numbers, times)
-        seen = np.bincount(numbers, times * found.observed)
+        seen = np.bincount(numbers, times * belonging.observed)
         factor = np.divide(every, seen, out=np.zeros(len(every)), where=seen > 0)
-        represented = factor[numbers] * found.observed
+        represented = factor[numbers] * belonging.observed
         all_known = times, np.ones(len(times))
         observed = times * represented, represented
         self._weights = {
@@ -306,7 +306,7 @@ class _OwnerTimes:
         }
         self._whole = int(times.sum()) or 1
         self._groups: list[tuple[Array, Sequence[list[Name]]]] = [
-            (found.positions, [list(each.names()) for each in found.kinds]),
+            (belonging.positions, [list(each.names()) for each in belonging.kinds]),
             (
                 trace.kernels["configuration"],
                 [_triton_function(trace, each.name) for each in trace.configurations],

@@ -23,7 +23,7 @@ from kernelprof.model.survey import Replay
 from kernelprof.model.trace import PAGEABLE, PINNED, RELEASED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -85,8 +85,8 @@ class ReplayEffort:
 
     def estimate(self, passes: int) -> float:
         """Return the seconds of an ``ncu`` run that measures these launches in so many passes."""
-        by = {Replay.KERNEL: self._by_kernel, Replay.APPLICATION: self._by_application}
-        return by[self.replay(passes)](passes)
+        by_kernel = self.replay(passes) is Replay.KERNEL
+        return self._by_kernel(passes) if by_kernel else self._by_application(passes)
 
     def replay(self, passes: int) -> Replay:
         """Return the whole program is run again where saving its memory takes far longer."""
@@ -229,7 +229,7 @@ def select_launches(
     """
     if not len(trace.kernels):
         return None
-    every = _EligibleLaunches(trace, wanted or _any)
+    every = _EligibleLaunches(trace, wanted or (lambda *_: True))
     if not every.fits.any():
         return None
     costly = every.costliest()
@@ -237,18 +237,10 @@ def select_launches(
     matched = every.fits & np.isin(every.name, every.name[mine])
     made = _Candidates(trace, every, np.flatnonzero(matched), before, repeatable=repeatable)
     tried = [made.beginning_with(first, budget, passes) for first in made.beginnings()]
-    return min(tried, key=lambda each: (each.share < SHARE, _cost(each, passes)))
-
-
-def _any(*_: str) -> bool:
-    return True
-
-
-def _cost(choice: LaunchSelection, passes: int) -> float:
-    """Seconds, where the share is reached; else what is lacking first."""
-    if choice.share < SHARE:
-        return -choice.share
-    return choice.effort.estimate(passes)
+    enough = [each for each in tried if each.share >= SHARE]
+    if enough:
+        return min(enough, key=lambda each: each.effort.estimate(passes))
+    return max(tried, key=lambda each: each.share)
 
 
 class _Candidates:
@@ -328,6 +320,7 @@ class _Candidates:
         )
         kernels = np.unique(self.every.kernel[rows])
         last = int(rows.max())
+        most_written = self.every.time[rows] * 1e-9 * MOST_WRITTEN_BYTES_S
         names, launches = np.unique(self.every.name[rows], return_counts=True)
         return LaunchSelection(
             names=tuple(
@@ -343,7 +336,7 @@ class _Candidates:
                 seconds=float(self.seconds[last]),
                 held=self.held,
                 room=self.room,
-                written=float(np.minimum(self.held, self._can_write(rows)).sum()),
+                written=float(np.minimum(self.held, most_written).sum()),
                 repeatable=self.again,
             ),
             processes=len(self.trace.processes),
@@ -362,10 +355,6 @@ class _Candidates:
             left_out.append(name)
             spare -= part
         return rows[~np.isin(self.every.name[rows], left_out)]
-
-    def _can_write(self, rows: Array) -> Array:
-        seconds: Array = self.every.time[rows] * 1e-9
-        return seconds * MOST_WRITTEN_BYTES_S
 
     def _rows_of_number(self, number: int) -> Array:
         low, high = np.searchsorted(self.numbers, [number, number + 1])
@@ -404,7 +393,7 @@ def _peak_memory(trace: Trace) -> tuple[int, int]:
     """
     most, room = 0, 0
     rows = trace.allocations[~np.isin(trace.allocations["kind"], (PAGEABLE, PINNED))]
-    for process, device in _pairs(rows):
+    for process, device in np.unique(rows[["process", "device"]]).tolist():
         mine = rows[(rows["process"] == process) & (rows["device"] == device)]
         change = mine["bytes"].astype(np.int64) * np.where(mine["what"] == RELEASED, -1, 1)
         held = int(np.cumsum(change).max(initial=0))
@@ -412,7 +401,3 @@ def _peak_memory(trace: Trace) -> tuple[int, int]:
             gpu = trace.devices.get(device)
             most, room = held, held if gpu is None else gpu.memory - held
     return most, room
-
-
-def _pairs(rows: Array) -> Iterable[tuple[int, int]]:
-    return sorted(set(zip(rows["process"].tolist(), rows["device"].tolist(), strict=True)))

@@ -214,16 +214,9 @@ def _next_work(trace: Trace, device: int, idle: Spans) -> Array:
     kernels, transfers = trace.kernels, trace.transfers
     there = (transfers["device"] == device) | (transfers["to_device"] == device)
     parts = [kernels[kernels["device"] == device], transfers[there]]
-    rows = np.concatenate([_fields(each, names) for each in parts])
+    rows = np.concatenate([each[names] for each in parts])
     rows = rows[np.argsort(rows["start"], kind="stable")]
     return rows[np.searchsorted(rows["start"], idle.end)]
-
-
-def _fields(rows: Array, names: list[str]) -> Array:
-    made = np.zeros(len(rows), [(name, rows.dtype[name]) for name in names])
-    for name in names:
-        made[name] = rows[name]
-    return made
 
 
 def _in_graphs(after: Array) -> Array:
