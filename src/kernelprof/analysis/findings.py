@@ -119,23 +119,30 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
 
 
 def _excess_sectors(value_of: ValueOf) -> Iterator[MetricFinding]:
-    actual, ideal = value_of("global_sectors"), value_of("global_sectors_ideal")
+    bulk = sum(value_of(name) or 0.0 for name in BULK_COPIES)
+    what = "sectors of global accesses are more than their bytes need"
+    return _excess(value_of, "global_sectors", what, "uncoalesced-global-access", bulk)
+
+
+def _excess(
+    value_of: ValueOf, metric: str, what: str, bottleneck: str, needed: float = 0.0
+) -> Iterator[MetricFinding]:
+    """What is beyond the ideal, where ``needed`` is what neither of the two counts."""
+    actual, ideal = value_of(metric), value_of(f"{metric}_ideal")
     if not actual or ideal is None:
         return
-    bulk = sum(value_of(name) or 0.0 for name in BULK_COPIES)
-    actual, ideal = actual + bulk, ideal + bulk
-    if actual * (1 - NOTABLE_SHARE) < ideal:
-        return
-    share = number(100 * (1 - ideal / actual))
-    text = f"{share} % of the sectors of global accesses are more than their bytes need."
-    weight = actual / max(ideal, 1.0)
-    yield MetricFinding(text, "global_sectors", "uncoalesced-global-access", weight)
+    actual, ideal = actual + needed, ideal + needed
+    if actual * (1 - NOTABLE_SHARE) >= ideal:
+        share = number(100 * (1 - ideal / actual))
+        weight = actual / max(ideal, 1.0)
+        yield MetricFinding(f"{share} % of the {what}.", metric, bottleneck, weight)
 
 
 def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
     conflicts = value_of("shared_bank_conflicts")
     if conflicts is None:
-        yield from _excess_wavefronts(value_of)
+        what = "wavefronts of shared memory are more than its accesses need"
+        yield from _excess(value_of, "shared_wavefronts", what, "shared-bank-conflicts")
         return
     if not conflicts:
         return
@@ -148,16 +155,6 @@ def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
         text = f"{number(100 * share)} % of the wavefronts of shared memory are bank conflicts."
         weight = 1.0 / max(1.0 - share, 0.03)
         yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
-
-
-def _excess_wavefronts(value_of: ValueOf) -> Iterator[MetricFinding]:
-    actual, ideal = value_of("shared_wavefronts"), value_of("shared_wavefronts_ideal")
-    if not actual or ideal is None or actual * (1 - NOTABLE_SHARE) < ideal:
-        return
-    share = number(100 * (1 - ideal / actual))
-    text = f"{share} % of the wavefronts of shared memory are more than its accesses need."
-    weight = actual / max(ideal, 1.0)
-    yield MetricFinding(text, "shared_wavefronts", "shared-bank-conflicts", weight)
 
 
 def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:

@@ -116,10 +116,8 @@ CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
 def architecture(capability: Capability | str | None) -> Architecture | None:
     """Return the architecture of a compute capability, ``(9, 0)`` or ``"9.0"``, if it is known."""
     if isinstance(capability, str):
-        major, _, minor = capability.partition(".")
-        if not (major.isdecimal() and minor.isdecimal()):
-            return None
-        capability = int(major), int(minor)
+        known = (each for each in ARCHITECTURES if "{}.{}".format(*each) == capability)
+        capability = next(known, None)
     return None if capability is None else ARCHITECTURES.get(capability)
 
 

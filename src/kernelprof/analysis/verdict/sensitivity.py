@@ -10,7 +10,6 @@ The made-up values never reach a verdict; they only tell what depends on what.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +21,9 @@ from kernelprof.analysis.rules import RuleContext, registry
 from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from kernelprof.analysis.metrics.interval import FloatArray
-    from kernelprof.model.capture import Launch
 
 
 TRIALS = 96
@@ -50,24 +48,6 @@ _RANGES = {
 }
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """One launch, the rules in the running, what it lacks, and made-up values for that.
-
-    ``present`` has what rules may look at and the launch has, one value a column, and ``columns``
-    are the names under which they would find the ``missing``. ``values`` has a row a completion
-    and a column a missing metric.
-    """
-
-    launch: Launch
-    text: Mapping[str, str | None]
-    present: tuple[MetricColumn, ...]
-    slugs: tuple[str, ...]
-    missing: tuple[str, ...]
-    columns: tuple[str, ...]
-    values: FloatArray
-
-
 class Sensitivity:
     """Finds the metrics that would decide; launches in the same situation share the search."""
 
@@ -87,16 +67,16 @@ class Sensitivity:
         return self._cache[key]
 
     def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
-        trial = _trial(self._facts.capture, row, slugs, missing)
+        trials = _Trials(self._facts.capture, row, slugs, missing)
         everything = set(missing)
         less = [everything - {name} for name in missing]
-        certain, *without_one = _uncertainty(trial, [everything, *less])
+        certain, *without_one = trials.uncertainty([everything, *less])
         spare = [
             name
             for name, uncertainty in zip(missing, without_one, strict=True)
             if (uncertainty <= certain).all()
         ]
-        needed_metrics = _without(trial, certain, everything, spare)
+        needed_metrics = _without(trials, certain, everything, spare)
         for family in FAMILIES:
             if needed_metrics.intersection(family):
                 needed_metrics = needed_metrics.union(family)
@@ -104,7 +84,7 @@ class Sensitivity:
 
 
 def _without(
-    trial: _Trial, certain: FloatArray, remaining: set[str], spare: Sequence[str]
+    trials: _Trials, certain: FloatArray, remaining: set[str], spare: Sequence[str]
 ) -> set[str]:
     """``remaining`` less as many of ``spare`` as can go together; halves where not all can.
 
@@ -116,51 +96,67 @@ def _without(
     halves = [spare]
     while len(halves[-1]) > 1:
         halves.append(halves[-1][len(halves[-1]) // 2 :])
-    widths = _uncertainty(trial, [remaining.difference(half) for half in halves])
+    widths = trials.uncertainty([remaining.difference(half) for half in halves])
     can_go = [at for at, width in enumerate(widths) if (width <= certain).all()]
     if can_go:
         remaining = remaining.difference(halves[can_go[0]])
     for half in reversed(halves[: can_go[0]] if can_go else halves[:-1]):
-        remaining = _without(trial, certain, remaining, half[: len(half) // 2])
+        remaining = _without(trials, certain, remaining, half[: len(half) // 2])
     return remaining
 
 
-def _uncertainty(trial: _Trial, subsets: Sequence[set[str]]) -> FloatArray:
-    """Width of the rules' gains over copies that have these metrics, ``(subsets, trials)``."""
-    masks = np.array([[name in names for name in trial.missing] for names in subsets])
-    values = np.where(masks[:, None, :], trial.values[None], np.nan)
-    context = RuleContext(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
-    rules = registry()
-    unexplained = context.units.limited_by_something_else
-    widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
-    for slug in trial.slugs:
-        finding = rules[slug].evaluate(context)
-        for interval in (finding.gain, finding.saturation):
-            if interval is not None:
-                widths += np.minimum(interval.high - interval.low, WIDE)
-    rounded: FloatArray = np.round(widths, 9).reshape(len(subsets), TRIALS)
-    return rounded
+class _Trials:
+    """One launch, completed with made-up values for metrics that it lacks."""
 
-
-def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[str]) -> _Trial:
-    launch = capture.launches[row]
-    may_read = names_read()
-    return _Trial(
-        launch=launch,
-        text={name: cells[row] for name, cells in capture.text.items()},
-        present=tuple(
+    def __init__(
+        self, capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[str]
+    ) -> None:
+        metrics, may_read = catalogue(), names_read()
+        self.rules = [registry()[slug] for slug in slugs]
+        self.launch = capture.launches[row]
+        self.text = {name: cells[row] for name, cells in capture.text.items()}
+        self.present = [
             column.holding(column.values[[row]])
             for name, column in capture.columns.items()
             if (name in may_read or name.startswith(OWN_COLUMNS))
             and not np.isnan(column.values[row])
-        ),
-        slugs=tuple(slugs),
-        missing=tuple(missing),
-        columns=tuple(
-            catalogue()[name].ncu_names(launch.compute_capability)[0] for name in missing
-        ),
-        values=_completions(missing),
-    )
+        ]
+        self.missing = tuple(missing)
+        capability = self.launch.compute_capability
+        self.columns = [
+            (metrics[name].ncu_names(capability)[0], metrics[name].unit) for name in missing
+        ]
+        self.values = _completions(missing)
+
+    def uncertainty(self, subsets: Sequence[set[str]]) -> FloatArray:
+        """Return the width of the rules' gains over copies of the launch that have these metrics.
+
+        The shape is ``(subsets, trials)``.
+        """
+        masks = np.array([[name in names for name in self.missing] for names in subsets])
+        values = np.where(masks[:, None, :], self.values[None], np.nan)
+        context = RuleContext(Facts(self._capture(values.reshape(-1, len(self.missing)))))
+        unexplained = context.units.limited_by_something_else
+        widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
+        for rule in self.rules:
+            finding = rule.evaluate(context)
+            for interval in (finding.gain, finding.saturation):
+                if interval is not None:
+                    widths += np.minimum(interval.high - interval.low, WIDE)
+        rounded: FloatArray = np.round(widths, 9).reshape(len(subsets), TRIALS)
+        return rounded
+
+    def _capture(self, table: FloatArray) -> Capture:
+        """Copies of the launch, one a row of values of what it lacks."""
+        count = len(table)
+        columns = {each.name: each.holding(np.full(count, each.values[0])) for each in self.present}
+        for index, (name, unit) in enumerate(self.columns):
+            columns[name] = MetricColumn(name, table[:, index], unit, unit, Origin.MEASURED)
+        return Capture(
+            Launches([self.launch.id] * count, np.zeros(count, dtype=np.intp), [self.launch]),
+            columns,
+            {name: (cell,) * count for name, cell in self.text.items()},
+        )
 
 
 def _completions(missing: Sequence[str]) -> FloatArray:
@@ -175,16 +171,3 @@ def _completions(missing: Sequence[str]) -> FloatArray:
             whole = values[:, missing.index(name.removesuffix("_ideal"))]
             values[:, index] = whole * rng.uniform(0.2, 1.0, TRIALS)
     return values
-
-
-def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
-    count = len(table)
-    columns = {each.name: each.holding(np.full(count, each.values[0])) for each in trial.present}
-    for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
-        unit = catalogue()[name].unit
-        columns[column] = MetricColumn(column, table[:, index], unit, unit, Origin.MEASURED)
-    return Capture(
-        Launches([trial.launch.id] * count, np.zeros(count, dtype=np.intp), [trial.launch]),
-        columns,
-        {name: (cell,) * count for name, cell in trial.text.items()},
-    )
