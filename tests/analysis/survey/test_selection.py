@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,19 +14,26 @@ from kernelprof.analysis.survey.selection import (
     SHARE,
     START_S,
     WARM_UP_LAUNCHES,
+    LaunchSelection,
     Replay,
     ReplayEffort,
     select_launches,
 )
 from kernelprof.model.trace import ALLOCATIONS, PINNED, Trace
 
+
+def select(of: Trace, budget: float = 120, **options: Any) -> LaunchSelection:
+    found = select_launches(of, budget, **options)
+    assert found is not None
+    return found
+
+
 PROGRAMS = ("jacobi", "short", "fork", "crash-segv")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_most_of_the_time_by_a_few_launches(name: str) -> None:
-    found = select_launches(trace(name), 120)
-    assert found is not None
+    found = select(trace(name))
     assert found.share >= SHARE
     assert found.launches <= MOST_LAUNCHES + len(trace(name).processes) - 1
     assert found.numbers == tuple(sorted(set(found.numbers)))
@@ -34,16 +42,14 @@ def test_most_of_the_time_by_a_few_launches(name: str) -> None:
 
 
 def test_launches_are_spread_over_the_run() -> None:
-    found = select_launches(trace("jacobi"), 120)
-    assert found is not None
+    found = select(trace("jacobi"))
     assert np.diff(found.numbers).min() > 200
 
 
 def test_what_is_chosen_is_what_ncu_would_count() -> None:
     """Numbers are those of the launches of one name, in one stream of one process, from 1 on."""
     of = trace("fork")
-    found = select_launches(of, 120)
-    assert found is not None
+    found = select(of)
     many = [int((of.kernels["process"] == each).sum()) for each in range(3)]
     expected = sum(number <= count for number in found.numbers for count in many)
     assert found.launches == expected
@@ -51,8 +57,7 @@ def test_what_is_chosen_is_what_ncu_would_count() -> None:
 
 
 def test_of_many_kernels_those_that_the_share_needs() -> None:
-    found = select_launches(trace("encoder"), 120, before=5.0)
-    assert found is not None
+    found = select(trace("encoder"), before=5.0)
     assert SHARE <= found.share < SHARE + 0.005
     assert sum(each.launches for each in found.names) == found.launches
     # Another run of the program for what is open would cost more than four passes.
@@ -61,25 +66,15 @@ def test_of_many_kernels_those_that_the_share_needs() -> None:
 
 
 def test_a_filter_and_a_budget() -> None:
-    only = select_launches(
-        trace("jacobi"), 120, wanted=lambda name, _: name.startswith("difference")
-    )
-    assert only is not None
+    only = select(trace("jacobi"), wanted=lambda name, _: name.startswith("difference"))
     assert only.names == (("_Z10differencePKfS0_Pfm", "difference", only.launches),)
     assert only.share == 1.0
     assert select_launches(trace("jacobi"), 120, wanted=lambda *_: False) is None
-    little = select_launches(trace("jacobi"), 0.1)
-    assert little is not None
-    assert len(little.numbers) == 1
+    assert len(select(trace("jacobi"), 0.1).numbers) == 1
 
 
 def test_the_estimate_has_the_programs_own_time() -> None:
-    here, later = (
-        select_launches(trace("jacobi"), 120),
-        select_launches(trace("jacobi"), 120, before=10.0),
-    )
-    assert here is not None
-    assert later is not None
+    here, later = (select(trace("jacobi"), before=seconds) for seconds in (0.0, 10.0))
     assert later.effort.seconds == pytest.approx(here.effort.seconds + 10)
     assert later.effort.estimate(16) > START_S + 10
     # Where another run takes that long, all is measured at once, if the budget has room for it.
@@ -94,18 +89,11 @@ def _holding(of: Trace, kind: int, device: int = 0) -> Trace:
 
 def test_what_has_no_room_twice_is_memory_of_the_gpu() -> None:
     of = trace("jacobi")
-    on_gpu, pinned = (select_launches(_holding(of, kind), 120) for kind in (3, PINNED))
-    assert on_gpu is not None
-    assert pinned is not None
-    assert on_gpu.effort.replay(16) is Replay.APPLICATION
-    assert pinned.effort.held == 0
-    ended = select_launches(_holding(of, 3), 120, repeatable=False)
-    assert ended is not None
-    assert ended.effort.replay(16) is Replay.KERNEL
+    assert select(_holding(of, 3)).effort.replay(16) is Replay.APPLICATION
+    assert select(_holding(of, PINNED)).effort.held == 0
+    assert select(_holding(of, 3), repeatable=False).effort.replay(16) is Replay.KERNEL
     # Nothing is known of this GPU: a process was killed before it was recorded.
-    other = select_launches(_holding(of, 3, device=5), 120)
-    assert other is not None
-    assert other.effort.replay(16) is Replay.KERNEL
+    assert select(_holding(of, 3, device=5)).effort.replay(16) is Replay.KERNEL
 
 
 def test_without_a_kernel_nothing_is_chosen() -> None:
