@@ -29,7 +29,7 @@ from benchmarks.corpus.pairs import Kind, Side
 
 from kernelprof.analysis.stalls import MOST_CALLS, LineBlame
 from kernelprof.analysis.stalls.blame import BLAMED
-from kernelprof.analysis.stalls.source_functions import call_lines, function_at
+from kernelprof.analysis.stalls.source_functions import find_calls, find_function
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.sampled import from_bytes
 
@@ -136,10 +136,10 @@ def _with_calls(code: SampledCode, lines: Collection[int]) -> set[int]:
 
 def _calls(code: SampledCode, line: int) -> tuple[int, ...]:
     """The lines that call the helper that a line is in; none where it is the kernel itself."""
-    helper = function_at(code.whole, line)
+    helper = find_function(code.whole, line)
     if helper is None or helper.name == function_name(code.function):
         return ()
-    return call_lines(code.whole, helper)
+    return find_calls(code.whole, helper)
 
 
 def _named_calls(code: SampledCode, line: int) -> Sequence[int]:

@@ -104,7 +104,7 @@ class CaptureView(capture.Capture):
         progress = None if meter is None else meter.steps(f"judging {name}", len(self), "launches")
         judged = diagnose(self, preset=preset, progress=progress)
         if self.contents.survey is not None:
-            from kernelprof.analysis.survey.matched import with_survey
+            from kernelprof.analysis.survey.matching import with_survey
 
             judged = with_survey(judged, self.contents.survey)
         result = as_result(DiagnosisView, judged, capture=self)

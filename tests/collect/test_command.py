@@ -16,7 +16,7 @@ from kernelprof.analysis.metrics.catalogue import (
     preset,
     presets,
 )
-from kernelprof.analysis.ncu_command import collection, ncu_command, quote
+from kernelprof.analysis.ncu_command import collection_options, ncu_command, quote
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -131,14 +131,14 @@ def test_the_command_of_a_preset_samples_where_it_says_so(name: str) -> None:
 
 def test_samples_can_be_had_with_any_metrics() -> None:
     metrics = [_metric(["a.sum"]), _metric(["d"], "SourceCounters")]
-    assert collection(metrics, samples=True) == [
+    assert collection_options(metrics, samples=True) == [
         *("--metrics", f"a.sum,{SAMPLES}"),
         *("--section", "SourceCounters"),
     ]
-    assert collection(metrics[1:], samples=True)[:2] == ["--metrics", SAMPLES]
-    assert collection("dram", samples=True)[1].endswith(f",{SAMPLES}")
+    assert collection_options(metrics[1:], samples=True)[:2] == ["--metrics", SAMPLES]
+    assert collection_options("dram", samples=True)[1].endswith(f",{SAMPLES}")
     with pytest.raises(UsageError, match="nothing to collect"):
-        collection([], samples=True)
+        collection_options([], samples=True)
 
 
 def test_launches_are_counted_for_each_configuration_of_a_kernel() -> None:

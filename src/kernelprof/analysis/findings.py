@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY, FLOPS_OF_FMA, fp32_lanes
+from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
@@ -99,7 +99,7 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
         each = sectors / requests
         used = value_of(f"global_{kind}_bytes_per_sector")
         if used:
-            ratio = EVERY.sector_bytes / used
+            ratio = COMMON.sector_bytes / used
             against = f"{factor(ratio)} what their bytes need"
         elif each > WIDEST_REQUEST_SECTORS * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
@@ -180,16 +180,16 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
 
 def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
     block = value_of("block_size")
-    if block is not None and block < EVERY.warp_size:
+    if block is not None and block < COMMON.warp_size:
         size = "1 thread" if block == 1 else f"{number(block)} threads"
         text = f"A block has {size}, so most of a warp's 32 lanes do nothing."
         yield MetricFinding(
-            text, "block_size", "warp-divergence", EVERY.warp_size / max(block, 1.0)
+            text, "block_size", "warp-divergence", COMMON.warp_size / max(block, 1.0)
         )
     threads = value_of("threads_per_instruction")
     if threads is not None and 0 < threads < FEW_THREADS:
         text = f"{number(threads)} of a warp's 32 threads take part in an average instruction."
-        weight = EVERY.warp_size / threads
+        weight = COMMON.warp_size / threads
         yield MetricFinding(text, "threads_per_instruction", "warp-divergence", weight)
     uniform = value_of("branch_uniformity")
     if uniform is not None and uniform >= UNIFORM:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.architectures import dropped
+from kernelprof.analysis.metrics.architectures import find_dropped
 from kernelprof.analysis.metrics.catalogue import (
     SAMPLES,
     SAMPLES_SECTION,
@@ -58,7 +58,7 @@ def ncu_command(
     diagnosis, and the launches of the first are not to use up the count of the second.
     Options that are ``None`` are left to ``ncu``'s own default.
     """
-    wanted = options if metrics is None else collection(metrics, compute_capability)
+    wanted = options if metrics is None else collection_options(metrics, compute_capability)
     command = ["ncu", *wanted]
     if kernel is not None:
         from kernelprof.model.kernel_name import kernel_filter
@@ -85,7 +85,7 @@ def quote(command: Sequence[str]) -> str:
     return shlex.join(command)
 
 
-def collection(
+def collection_options(
     metrics: str | Iterable[Metric],
     compute_capability: tuple[int, int] | None = None,
     *,
@@ -165,7 +165,7 @@ class NextStep:
         wanted = metrics_for([each.metric for each in missing], capability)
         if self._preset is not None or _source(capture) is not None or len(wanted) > MOST_METRICS:
             return self.full_command(row, rows)
-        return self._command(row, rows, collection(wanted, capability))
+        return self._command(row, rows, collection_options(wanted, capability))
 
     def full_command(self, row: int, rows: Sequence[int]) -> str | None:
         """Return the command that collects all that any rule could want.
@@ -184,7 +184,7 @@ class NextStep:
     def tool(self, row: int) -> str:
         """Return which Nsight Compute still profiles the launch's GPU; empty where today's does."""
         capability = self._facts.capture.launches[row].compute_capability
-        gone = dropped(capability)
+        gone = find_dropped(capability)
         if capability is None or gone is None:
             return ""
         gpu = "compute capability {}.{}".format(*capability)
@@ -199,7 +199,7 @@ class NextStep:
         """The command; none for a GPU where no ``ncu`` would understand it."""
         capture = self._facts.capture
         launch = capture.launches[row]
-        gone = dropped(launch.compute_capability)
+        gone = find_dropped(launch.compute_capability)
         if gone is not None and gone.other_names:
             return None
         last = max(rows)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.ncu_command import collection
+from kernelprof.analysis.ncu_command import collection_options
 from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.survey import Replay
 
@@ -86,7 +86,7 @@ def profile_command(
     """
     command = [ncu, *_no_settings_of_others(version)]
     if metrics or not sets:
-        command += collection(metrics, compute_capability, samples=samples)
+        command += collection_options(metrics, compute_capability, samples=samples)
     for each in sets:
         command += ["--set", each]
     if filters.chosen is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY, architecture
+from kernelprof.analysis.metrics.architectures import COMMON, architecture
 from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
 from sassim.caches import CacheMisses, estimate_misses
 from sassim.counters.transactions import SECTOR
@@ -121,13 +121,13 @@ class Estimate:
 
     def _waits(self, run: SmTimes, active: float) -> Values:
         """What warps wait for, in cycles for each instruction."""
-        resident = min(run.warp_cycles / max(run.cycles * run.whole, 1.0), EVERY.warps_per_sm)
+        resident = min(run.warp_cycles / max(run.cycles * run.whole, 1.0), COMMON.warps_per_sm)
         issued, warps = (
             self.pipe_cycles.issue / (self.gpu.sms * active),
-            resident / EVERY.schedulers,
+            resident / COMMON.schedulers,
         )
         yield "issue_slots_active", _percent(issued, 1.0)
-        yield "achieved_occupancy", _percent(resident, EVERY.warps_per_sm)
+        yield "achieved_occupancy", _percent(resident, COMMON.warps_per_sm)
         yield "active_warps", warps
         # Little's law: the blocks that were run issue as often as those of the whole launch.
         cycles = warps / min(issued, 1.0)

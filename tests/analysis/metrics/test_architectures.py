@@ -7,7 +7,7 @@ import pytest
 from kernelprof.analysis.metrics.architectures import (
     ARCHITECTURES,
     CHIPS,
-    EVERY,
+    COMMON,
     architecture,
     chip_of,
     fp32_lanes,
@@ -51,7 +51,7 @@ def test_counters_of_pipes_are_full_at_the_lanes_that_predictions_know() -> None
         {name: each.lanes for name, each in load_pipes().items()},
     )
     for name in ("lsu", "adu", "uniform", "xu"):
-        assert known[f"{name}_pipe"] * EVERY.warp_size == lanes[name]
+        assert known[f"{name}_pipe"] * COMMON.warp_size == lanes[name]
     assert pipe_instructions("8.0") == pipe_instructions(None) == {}
 
 
@@ -62,8 +62,8 @@ def test_one_architecture_by_both_its_names() -> None:
 
 
 def test_a_pipe_is_no_wider_than_what_is_issued() -> None:
-    issued = EVERY.schedulers * EVERY.warp_size
-    for lanes in (EVERY.alu_lanes, EVERY.fma_lanes, EVERY.xu_lanes):
+    issued = COMMON.schedulers * COMMON.warp_size
+    for lanes in (COMMON.alu_lanes, COMMON.fma_lanes, COMMON.xu_lanes):
         assert issued % lanes == 0
     for known in ARCHITECTURES.values():
         assert known.fp32_lanes is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelprof.analysis.stalls.source_functions import call_lines, function_at, functions
+from kernelprof.analysis.stalls.source_functions import find_calls, find_function, find_functions
 
 TEXT = """\
 // void not_this() {
@@ -27,15 +27,15 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 
 
 def test_functions_with_their_lines() -> None:
-    found = [(each.name, each.first, each.last) for each in functions(TEXT)]
+    found = [(each.name, each.first, each.last) for each in find_functions(TEXT)]
     assert found == [("twice", 5, 9), ("kernel", 12, 16)]
 
 
 def test_who_calls_a_helper() -> None:
-    helper = function_at(TEXT, 8)
+    helper = find_function(TEXT, 8)
     assert helper is not None
-    assert call_lines(TEXT, helper) == (14,)
-    assert function_at(TEXT, 11) is None
+    assert find_calls(TEXT, helper) == (14,)
+    assert find_function(TEXT, 11) is None
 
 
 def test_every_kernel_of_the_corpus_has_its_function() -> None:
@@ -43,8 +43,8 @@ def test_every_kernel_of_the_corpus_has_its_function() -> None:
         text = path.read_text(encoding="utf-8")
         assert "__global__" in text
         line = 1 + text.count("\n", 0, text.index("{", text.index("__global__")))
-        assert function_at(text, line) is not None, path.parent.name
+        assert find_function(text, line) is not None, path.parent.name
 
 
 def test_text_that_is_no_code_has_none() -> None:
-    assert functions("}}}{{{") == functions("") == functions("int x = f(2); {") == ()
+    assert find_functions("}}}{{{") == find_functions("") == find_functions("int x = f(2); {") == ()

@@ -6,7 +6,7 @@ import pytest
 from tests.support.surveys import trace
 
 from kernelprof.analysis.survey.answer import median_launch_ns, survey_program
-from kernelprof.analysis.survey.timeline import gpu_times
+from kernelprof.analysis.survey.timeline import measure_gpus
 from kernelprof.model.survey import Idle, Limit, Owner
 from kernelprof.model.trace import Trace
 
@@ -71,7 +71,7 @@ def test_a_program_without_a_gpu_says_nothing() -> None:
     found = survey_program(empty, 1.0, ended="it ended with exit code 1")
     assert found.answer is None
     assert found.kernels == ()
-    assert gpu_times(empty) == ()
+    assert measure_gpus(empty) == ()
 
 
 def test_the_same_short_kernels_in_a_graph_keep_the_gpu_busy() -> None:

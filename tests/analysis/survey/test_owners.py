@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from kernelprof.analysis.survey.owners import surveyed
+from kernelprof.analysis.survey.owners import summarize_kernels
 from kernelprof.model.trace import CALLS, KERNELS, RANGES, Configuration, Trace
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def groups() -> dict[tuple[str, str], Owner]:
     recording.within(engine, "MmBackward0", "aten::mm", launches=4, sequence=6)
     recording.within(engine, "MmBackward0", "aten::mm", launches=2, sequence=5)
     recording.within("aten::add_", launches=10)
-    _, found = surveyed(recording.trace())
+    _, found = summarize_kernels(recording.trace())
     return {(each.kind, each.name): each for each in found}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import Advice, Condition, Seen
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
 from kernelprof.analysis.metrics.groups import TENSOR_WORK
 from kernelprof.model.library_kernel import KernelRole
@@ -68,7 +68,7 @@ def passes(seen: Seen) -> float:
     by_threads = seen["global_load_sectors"]
     if by_threads:
         by_threads *= seen.used("load")
-    loaded = by_threads + EVERY.sector_bytes * seen.copied
+    loaded = by_threads + COMMON.sector_bytes * seen.copied
     delivered = seen["dram_bytes_read"]
     return loaded / delivered if delivered else float("nan")
 

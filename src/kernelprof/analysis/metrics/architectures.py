@@ -41,7 +41,7 @@ class Architecture:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class CommonLimits:
     """What all architectures have in common; lanes and slots are per SM, slices per chip."""
 
     warp_size: int
@@ -58,7 +58,7 @@ class Every:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedGpus:
     """GPUs ``below`` a compute capability, which Nsight Compute left out ``since`` one version.
 
     ``last`` is the version that still profiled them, ``None`` where none did; ``other_names`` is
@@ -89,9 +89,9 @@ def _architecture(table: dict[str, Any]) -> Architecture:
 _FILE = Path(__file__).parents[2] / "data" / "architectures.toml"
 _TABLES = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
-EVERY: Final = Every(**_TABLES["every"])
+COMMON: Final = CommonLimits(**_TABLES["every"])
 
-THREADS_ISSUED: Final = EVERY.schedulers * EVERY.warp_size
+THREADS_ISSUED: Final = COMMON.schedulers * COMMON.warp_size
 """Threads for which an SM issues an instruction per cycle."""
 
 ARCHITECTURES: Final[Mapping[Capability, Architecture]] = MappingProxyType(
@@ -99,7 +99,7 @@ ARCHITECTURES: Final[Mapping[Capability, Architecture]] = MappingProxyType(
 )
 
 DROPPED: Final = tuple(
-    Dropped(**{**table, "below": _capability(table["below"])}) for table in _TABLES["dropped"]
+    DroppedGpus(**{**table, "below": _capability(table["below"])}) for table in _TABLES["dropped"]
 )
 """What today's Nsight Compute does not profile, the oldest GPUs first."""
 
@@ -121,7 +121,7 @@ def architecture(capability: Capability | str | None) -> Architecture | None:
     return None if capability is None else ARCHITECTURES.get(capability)
 
 
-def dropped(capability: Capability | None) -> Dropped | None:
+def find_dropped(capability: Capability | None) -> DroppedGpus | None:
     """Return since when Nsight Compute does not profile a GPU; ``None`` if it still does."""
     return next((each for each in DROPPED if capability and capability < each.below), None)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
@@ -33,10 +33,10 @@ T = TypeVar("T")
 
 _UPPER_BOUNDS = {
     "%": 100.0,
-    "thread": float(EVERY.threads_per_block),
-    "byte/sector": float(EVERY.sector_bytes),
-    "warp": float(EVERY.warps_per_sm),
-    "register/thread": float(EVERY.registers_per_thread),
+    "thread": float(COMMON.threads_per_block),
+    "byte/sector": float(COMMON.sector_bytes),
+    "warp": float(COMMON.warps_per_sm),
+    "register/thread": float(COMMON.registers_per_thread),
 }
 
 

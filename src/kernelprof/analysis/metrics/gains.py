@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.interval import Interval, Truth
 
@@ -150,9 +150,9 @@ class MemoryWaits(Quantities):
         )
         sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
         mean = facts.fraction("l2_atomic_unit")
-        busy_ns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_ATOMIC_NS
+        busy_ns = (requests * COMMON.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_ATOMIC_NS
         one_by_one = busy_ns / facts.metric("duration").at_least(1.0)
-        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(one_by_one.high_only())
+        bounded = own.at_most((mean * COMMON.l2_slices).high_only()).at_most(one_by_one.high_only())
         return own.or_else(bounded.at_most(1.0))
 
 
@@ -302,7 +302,7 @@ class Gains(Quantities):
 
         Tiles of matrix products take the room of warps: faster ones have fewer warps.
         """
-        slots = (1.0 / self.occupancy.at_least(1 / EVERY.warps_per_sm)).at_least(1.0)
+        slots = (1.0 / self.occupancy.at_least(1 / COMMON.warps_per_sm)).at_least(1.0)
         gain = self.by_latency(self._hidden_by_warps).at_most(slots)
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
         return gain.where(low & ~self.pipeline.works_on_tensor_cores, 1.0)

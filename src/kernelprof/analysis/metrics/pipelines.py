@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import EVERY, chip_of
+from kernelprof.analysis.metrics.architectures import COMMON, chip_of
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
@@ -44,7 +44,7 @@ AROUND: Final = (
 )  # fmt: skip
 """States of warps that execute instructions, or wait at fences, between copies and products."""
 
-WARPGROUP: Final = 4 * EVERY.warp_size
+WARPGROUP: Final = 4 * COMMON.warp_size
 """Threads that start a ``wgmma`` together."""
 
 PASSES_DIFFER: Final = 1.1
@@ -97,7 +97,7 @@ class TensorPipeline(Quantities):
     def tensor(self) -> Interval:
         """Use of the tensor pipe by matrix instructions, 0 to 1."""
         facts = self.facts
-        lanes = facts.metric("sm_count") * EVERY.fp16_lanes_of_tensor_pipe
+        lanes = facts.metric("sm_count") * COMMON.fp16_lanes_of_tensor_pipe
         fp16 = facts.metric("hfma_rate") / lanes.at_least(1.0)
         pipe = self.units.pipe("tensor_pipe")
         return (pipe - fp16).at_least(facts.fraction("matrix_pipe")).at_most(pipe)
@@ -150,7 +150,7 @@ class TensorPipeline(Quantities):
         """
         facts = self.facts
         loads = facts.metric("global_load_requests")
-        used = facts.metric("global_load_bytes_per_sector") * (1.0 / EVERY.sector_bytes)
+        used = facts.metric("global_load_bytes_per_sector") * (1.0 / COMMON.sector_bytes)
         copies = facts.metric("async_copies").at_most(loads)
         copies = copies.or_at_most(loads * (1.0 - used))
         bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
@@ -240,9 +240,9 @@ class TensorPipeline(Quantities):
         They wait for room all the time, as they should. A block of one warp group has none.
         """
         facts = self.facts
-        slots = facts.fraction("theoretical_occupancy") * EVERY.warps_per_sm
-        blocks = slots / (facts.metric("block_size") * (1.0 / EVERY.warp_size)).at_least(1.0)
-        part = blocks / (facts.metric("active_warps") * EVERY.schedulers).at_least(1.0)
+        slots = facts.fraction("theoretical_occupancy") * COMMON.warps_per_sm
+        blocks = slots / (facts.metric("block_size") * (1.0 / COMMON.warp_size)).at_least(1.0)
+        part = blocks / (facts.metric("active_warps") * COMMON.schedulers).at_least(1.0)
         specialized = (
             self.works_on_tensor_cores
             & (facts.metric("block_size") > WARPGROUP)
@@ -254,7 +254,7 @@ class TensorPipeline(Quantities):
     def stages(self) -> Interval:
         """Pairs of tiles that fit into a block's shared memory; unknown without bulk copies."""
         facts = self.facts
-        tile = facts.metric("tma_load_sectors") * EVERY.sector_bytes / facts.metric("tma_loads")
+        tile = facts.metric("tma_load_sectors") * COMMON.sector_bytes / facts.metric("tma_loads")
         held = facts.metric("shared_memory_static") + facts.metric("shared_memory_dynamic")
         return held / (tile * 2.0)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import EVERY, THREADS_ISSUED
+from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED
 from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def _stalls(cycles: FloatArray, duration: FloatArray, *stalls: FloatArray) -> Bo
 
 def _occupancy(theoretical: FloatArray, block: FloatArray, *limits: FloatArray) -> BoolArray:
     """1 to 2, by the warps that an SM of the architecture holds."""
-    warps = np.minimum.reduce(limits) * np.ceil(block / EVERY.warp_size)
-    least = 100.0 * warps / EVERY.warps_per_sm
+    warps = np.minimum.reduce(limits) * np.ceil(block / COMMON.warp_size)
+    least = 100.0 * warps / COMMON.warps_per_sm
     outside: BoolArray = (theoretical < 0.9 * least) | (theoretical > 2.2 * least)
     return outside
 
@@ -123,7 +123,7 @@ def _fma_lite_pipe(pipe: FloatArray, heavy: FloatArray, *others: FloatArray) -> 
     *rates, threads, sms = others
     lite = 2.0 * pipe - heavy
     lanes = sms * THREADS_ISSUED / 2.0
-    least = 0.3 * lanes * lite / 100.0 * threads / EVERY.warp_size
+    least = 0.3 * lanes * lite / 100.0 * threads / COMMON.warp_size
     below: BoolArray = (lite >= 30.0) & (np.add.reduce(rates) < least)
     return below
 
@@ -211,7 +211,7 @@ RELATIONS: Final = (
     Relation(
         ("issue_slots", "instructions", "sm_count", "sm_cycles_elapsed"),
         lambda slots, instructions, sms, cycles: _differ(
-            slots, 100.0 * instructions / (EVERY.schedulers * sms * cycles), 0.1, 0.5
+            slots, 100.0 * instructions / (COMMON.schedulers * sms * cycles), 0.1, 0.5
         ),
         "the instructions do not fill that share of the issue slots",
     ),
@@ -386,7 +386,7 @@ ACCOUNTED: Final = 0.99
 all of them. In 555 launches on an H200 (``tests/captures``, ``recorded``) whose kernels have shared
 memory and no bulk copies it is 0.999998 and more, in four with bulk copies 0.005 and less."""
 
-SECTORS_OF_ATOMICS: Final = 1.5 * EVERY.warp_size
+SECTORS_OF_ATOMICS: Final = 1.5 * COMMON.warp_size
 """L2 sectors that an atomic of a warp takes at most: 47.4 in ``alarm-counts-by-sensor-and-plant``
 of ``cuda/pairs``, the most of 78 launches with atomics on an H200."""
 

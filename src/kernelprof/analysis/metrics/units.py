@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import (
-    EVERY,
+    COMMON,
     THREADS_ISSUED,
     architecture,
     chip_of,
@@ -51,9 +51,9 @@ CEILING_OF: Final = {
 """The practical ceiling of what a metric is the utilization of, by its canonical name."""
 
 PIPES_A_SLOT: Final = {
-    "alu_pipe": THREADS_ISSUED / EVERY.alu_lanes,
-    "fma_pipe": THREADS_ISSUED / EVERY.fma_lanes,
-    "xu_pipe": THREADS_ISSUED / EVERY.xu_lanes,
+    "alu_pipe": THREADS_ISSUED / COMMON.alu_lanes,
+    "fma_pipe": THREADS_ISSUED / COMMON.fma_lanes,
+    "xu_pipe": THREADS_ISSUED / COMMON.xu_lanes,
 }
 """Utilization of a pipe for each share of the issue slots it gets, at most."""
 
@@ -486,7 +486,7 @@ class UnitUtilization(Quantities):
         """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
         facts = self.facts
         rate = facts.sum_of(FLOATING_POINT_RATES)
-        slots = facts.metric("sm_count") * EVERY.schedulers * facts.fraction("issue_slots")
+        slots = facts.metric("sm_count") * COMMON.schedulers * facts.fraction("issue_slots")
         threads = facts.metric("threads_per_instruction").at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
         # An FMA counts for two operations of the peak, an add or a multiply for one.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import BULK_COPIES
 from kernelprof.analysis.metrics.interval import Interval, Truth
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.metrics.shipped_rules import ShippedRules
 
-WARP_SIZE = float(EVERY.warp_size)
-SECTOR_BYTES = float(EVERY.sector_bytes)
+WARP_SIZE = float(COMMON.warp_size)
+SECTOR_BYTES = float(COMMON.sector_bytes)
 WIDEST_REQUEST_SECTORS = 16.0
 """Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors. Bulk
 copies count as so many requests as would have moved the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import NO_SPILLS, SPILLS
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import SPILLING_SHARE
 
 NOTABLE_LOCAL = rules.Threshold(
@@ -59,7 +59,7 @@ _ONLY_SPILLS = Condition(
 )
 _MORE_REGISTERS = Condition(
     "a thread can have more of them",
-    lambda seen: seen["registers_per_thread"] < EVERY.registers_per_thread,
+    lambda seen: seen["registers_per_thread"] < COMMON.registers_per_thread,
 )
 
 

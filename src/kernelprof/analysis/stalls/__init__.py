@@ -16,7 +16,7 @@ from kernelprof.analysis.stalls.blame import (
     StallAnalysis,
     kind,
 )
-from kernelprof.analysis.stalls.source_functions import call_lines, function_at
+from kernelprof.analysis.stalls.source_functions import find_calls, find_function
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import named_alike
 from kernelprof.model.waiting import BlamedLine, StallSummary
@@ -147,10 +147,10 @@ class LineBlame:
             for each in self._called_from(number).places[1:]
             if each.file == location.file
         }
-        helper = function_at(self.code.whole, location.line) if self.code.whole else None
+        helper = find_function(self.code.whole, location.line) if self.code.whole else None
         if helper is None or helper.name == function_name(self.code.function):
             return "", tuple(sorted(inlined_at)) if len(inlined_at) <= MOST_CALLS else ()
-        calls = call_lines(self.code.whole, helper)
+        calls = find_calls(self.code.whole, helper)
         return helper.name, calls if len(calls) <= MOST_CALLS else ()
 
 

@@ -35,7 +35,7 @@ class SourceFunction:
 
 
 @lru_cache(maxsize=16)
-def functions(text: str) -> tuple[SourceFunction, ...]:
+def find_functions(text: str) -> tuple[SourceFunction, ...]:
     """Return the functions of a source in their order."""
     blank = _blanked(text)
     functions: list[SourceFunction] = []
@@ -62,12 +62,12 @@ def functions(text: str) -> tuple[SourceFunction, ...]:
     return tuple(functions)
 
 
-def function_at(text: str, line: int) -> SourceFunction | None:
+def find_function(text: str, line: int) -> SourceFunction | None:
     """Return the function that a line is in."""
-    return next((each for each in functions(text) if each.first <= line <= each.last), None)
+    return next((each for each in find_functions(text) if each.first <= line <= each.last), None)
 
 
-def call_lines(text: str, helper: SourceFunction) -> tuple[int, ...]:
+def find_calls(text: str, helper: SourceFunction) -> tuple[int, ...]:
     """Return the lines that call a function; its own do not count."""
     call = re.compile(rf"\b{re.escape(helper.name)}\b\s*(?:<[^;()]*>)?\s*\(")
     return tuple(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.survey.owners import OPTIMIZER, surveyed
-from kernelprof.analysis.survey.timeline import gpu_times
+from kernelprof.analysis.survey.owners import OPTIMIZER, summarize_kernels
+from kernelprof.analysis.survey.timeline import measure_gpus
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.numbers import count, quantity, share
 from kernelprof.model.survey import Idle, Limit, ProgramAnswer, Survey
@@ -52,8 +52,8 @@ def survey_program(
 
     ``ended`` says how the program ended, where not by itself with success.
     """
-    gpus = gpu_times(trace)
-    kernels, groups = surveyed(trace)
+    gpus = measure_gpus(trace)
+    kernels, groups = summarize_kernels(trace)
     return Survey(
         seconds=seconds,
         processes=len(trace.processes),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.survey.timeline import launching_calls
+from kernelprof.analysis.survey.timeline import find_launching_calls
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.survey import Owner, SurveyedKernel
 
@@ -107,7 +107,7 @@ def find_owners(trace: Trace) -> OwnersByLaunch:
     observed = np.ones(len(trace.kernels), bool)
     if not len(trace.ranges) or not len(trace.kernels) or not len(trace.calls):
         return OwnersByLaunch(tuple(kinds), positions, observed)
-    call = launching_calls(trace, trace.kernels)
+    call = find_launching_calls(trace, trace.kernels)
     launched = call >= 0
     calls = trace.calls[np.maximum(call, 0)]
     stops = np.array([text == STOPPED for text in trace.texts], bool)[trace.ranges["name"]]
@@ -232,7 +232,7 @@ def kernel_numbers(trace: Trace) -> tuple[Array, list[Any]]:
     return np.array(numbers, np.int64)[trace.kernels["configuration"]], list(positions)
 
 
-def surveyed(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...]]:
+def summarize_kernels(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...]]:
     """Return all kernels of a trace in their configurations, and all that they belong to."""
     rows = trace.kernels
     if not len(rows):

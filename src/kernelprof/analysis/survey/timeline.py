@@ -85,7 +85,7 @@ def difference(one: Spans, other: Spans) -> Spans:
     return intersection(one, around)
 
 
-def calls_named(trace: Trace, pattern: str | re.Pattern[str]) -> Array:
+def match_calls(trace: Trace, pattern: str | re.Pattern[str]) -> Array:
     """Return the calls whose names match, as a mask."""
     expression = re.compile(pattern)
     fitting = np.array([bool(expression.match(text)) for text in trace.texts], bool)
@@ -100,7 +100,7 @@ def correlation_keys(rows: Array) -> Array:
     return combined
 
 
-def launching_calls(trace: Trace, rows: Array) -> Array:
+def find_launching_calls(trace: Trace, rows: Array) -> Array:
     """Return for each row the position in ``trace.calls`` of its launching call; -1: unknown.
 
     Where the runtime's call and the driver's below it were both recorded, it is the outer one.
@@ -132,7 +132,7 @@ START_UP: Final = 0.1
 _BLOCKING_COPY: Final = re.compile(r"cu(da)?Memcpy(?!.*Async)")
 
 
-def gpu_times(trace: Trace) -> tuple[GpuTime, ...]:
+def measure_gpus(trace: Trace) -> tuple[GpuTime, ...]:
     """Return one entry a GPU that did something, the one with the most kernel time first."""
     used = {*np.unique(trace.kernels["device"]).tolist()}
     used |= {*np.unique(trace.transfers["device"]).tolist()}
@@ -140,7 +140,7 @@ def gpu_times(trace: Trace) -> tuple[GpuTime, ...]:
     return tuple(sorted(times, key=lambda each: -each.kernels))
 
 
-def settled(starts: Array, first: int) -> int:
+def end_of_start_up(starts: Array, first: int) -> int:
     """Return when a program had made a tenth of its launches, from their times in order.
 
     Until then code is loaded, memory allocated and much done that is done once.
@@ -148,7 +148,7 @@ def settled(starts: Array, first: int) -> int:
     return int(starts[int(START_UP * len(starts))]) if len(starts) else first
 
 
-def activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
+def find_activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
     """Return when kernels ran on a device, and when copies and memsets did."""
     kernels = trace.kernels[trace.kernels["device"] == device]
     there = (trace.transfers["device"] == device) | (trace.transfers["to_device"] == device)
@@ -160,10 +160,10 @@ def activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
 
 
 def _gpu_time(trace: Trace, device: int) -> GpuTime:
-    whole = activity(trace, device)
+    whole = find_activity(trace, device)
     there = trace.kernels["device"] == device
     first = union(*whole)
-    begin = settled(trace.kernels["start"][there], int(first.start[0]))
+    begin = end_of_start_up(trace.kernels["start"][there], int(first.start[0]))
     end = int(whole[0].end[-1]) if len(whole[0].end) else int(first.end[-1])
     window = Spans(np.array([begin]), np.array([end]))
     kernels, transfers = (intersection(each, window) for each in whole)
@@ -197,7 +197,7 @@ def _idle_by_cause(trace: Trace, device: int, idle: Spans) -> tuple[IdleTime, ..
     lost = np.isin(trace.overheads["kind"], (COMPILING, *LOADING))
     loading = merge_spans(trace.overheads["start"][lost], trace.overheads["end"][lost])
     for kind, pattern in _CALLS:
-        calls = trace.calls[calls_named(trace, pattern)]
+        calls = trace.calls[match_calls(trace, pattern)]
         during = merge_spans(calls["start"], calls["end"])
         if kind is Idle.LOADING:
             during = union(during, loading)
@@ -229,14 +229,14 @@ def _in_graphs(after: Array) -> Array:
 def _queued(trace: Trace, after: Array, idle: Spans) -> Array:
     if not len(trace.calls):
         return np.zeros(len(after), bool)
-    call = launching_calls(trace, after)
+    call = find_launching_calls(trace, after)
     queued: Array = (call >= 0) & (trace.calls["start"][np.maximum(call, 0)] < idle.start)
     return queued
 
 
 def _after_waiting(trace: Trace, idle: Spans) -> int:
     """The idle time in gaps that began while the host waited for what ran before."""
-    blocking = calls_named(trace, _CALLS[-1][1]) | calls_named(trace, _BLOCKING_COPY)
+    blocking = match_calls(trace, _CALLS[-1][1]) | match_calls(trace, _BLOCKING_COPY)
     waits = merge_spans(trace.calls["start"][blocking], trace.calls["end"][blocking])
     if not len(waits.start):
         return 0

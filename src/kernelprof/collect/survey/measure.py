@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from kernelprof.analysis.survey.answer import survey_program
-from kernelprof.analysis.survey.matched import with_survey
+from kernelprof.analysis.survey.matching import with_survey
 from kernelprof.analysis.survey.selection import PASS_S, PASSES, select_launches
 from kernelprof.collect.commands import Chosen
 from kernelprof.collect.survey.run import survey

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes, pipe_instructions
+from kernelprof.analysis.metrics.architectures import COMMON, fp32_lanes, pipe_instructions
 from kernelprof.analysis.metrics.units import BUSY_CONSTANTS
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import share
@@ -283,7 +283,7 @@ def _integers(launch: Numbers, total: float) -> list[Share]:
     alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
     if sms is None or one is None or alu is None:
         return []
-    logic = alu * EVERY.alu_lanes / EVERY.warp_size * one
+    logic = alu * COMMON.alu_lanes / COMMON.warp_size * one
     left = 1.0 - total - logic
     if left < -TOLERANCE:
         return []
@@ -292,7 +292,7 @@ def _integers(launch: Numbers, total: float) -> list[Share]:
     halves = [launch.value(f"{name}_rate") for name in ("hfma", "hadd", "hmul")]
     if fma is not None and lanes is not None and None not in floats and not any(halves):
         arithmetic = sum(each or 0.0 for each in floats) / (sms * lanes)
-        multiplied = max(fma - arithmetic, 0.0) * lanes / EVERY.warp_size * one
+        multiplied = max(fma - arithmetic, 0.0) * lanes / COMMON.warp_size * one
         shares.append(Share(MULTIPLY, clip(min(multiplied, max(left, 0.0))), _OF_FMA))
     return shares
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import (
-    EVERY,
+    COMMON,
     FLOPS_OF_FMA,
     architecture,
     fp32_lanes,
@@ -110,7 +110,7 @@ def uses_tensor_cores(launch: Numbers) -> bool:
     busy = launch.share("tensor_pipe") or 0.0
     fp16, sms = launch.value("hfma_rate"), launch.positive("sm_count")
     if fp16 is not None and sms is not None:
-        busy -= fp16 / (sms * EVERY.fp16_lanes_of_tensor_pipe)
+        busy -= fp16 / (sms * COMMON.fp16_lanes_of_tensor_pipe)
     return max(busy, launch.share("tcgen05_pipe") or 0.0) >= TENSOR_NOTABLE
 
 

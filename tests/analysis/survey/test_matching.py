@@ -9,7 +9,7 @@ from msgspec import structs
 from tests.support.surveys import trace
 
 from kernelprof.analysis.survey.answer import survey_program
-from kernelprof.analysis.survey.matched import with_survey
+from kernelprof.analysis.survey.matching import with_survey
 from kernelprof.model.diagnosis import (
     Confidence,
     Diagnosis,
