@@ -169,7 +169,8 @@ def test_volta_gets_the_command_and_the_version_that_takes_it() -> None:
 def test_since_when_a_gpu_is_not_profiled() -> None:
     assert [each.below for each in DROPPED] == sorted(each.below for each in DROPPED)
     assert {version: gone and gone.last for version, gone in (
-        (each, find_dropped(each)) for each in ((5, 2), (6, 0), (6, 1), (7, 0), (7, 2), (7, 5), (9, 0))
+        (each, find_dropped(each))
+        for each in ((5, 2), (6, 0), (6, 1), (7, 0), (7, 2), (7, 5), (9, 0))
     )} == {
         (5, 2): None, (6, 0): "2019.5", (6, 1): "2019.5", (7, 0): "2025.2", (7, 2): "2025.2",
         (7, 5): None, (9, 0): None,
