@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import importlib.util
 import json
 import os
 import shutil
@@ -104,6 +105,14 @@ def _keep(found: Results, folder: Path) -> None:
     text = json.dumps(found.document(), indent=1) + "\n"
     (folder / "drilldown.json").write_text(text, encoding="utf-8")
     (folder / "report.md").write_text(report(found.document()), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def needs_pycuda(results: Results) -> None:
+    """Skips where kernels cannot be launched from their sources."""
+    del results
+    if importlib.util.find_spec("pycuda") is None:
+        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,17 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.conftest import RunCli
-    from tests.gpu.conftest import Results
+
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 SMALLER = ("--size=M=2048", "--size=N=2048", "--size=K=2048")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 def test_a_remapping_is_found_with_what_it_brought(

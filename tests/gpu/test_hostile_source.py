@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import RunCli
-    from tests.gpu.conftest import Results
+
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
 
 HOSTILE = (
     "f`pwned` it's & more; $(pwned)",
@@ -67,13 +67,6 @@ int main()
     return cudaDeviceSynchronize();
 }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.conftest import RunCli
-    from tests.gpu.conftest import Results
+
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
 
 ROOT = Path(__file__).parents[2]
 TRANSPOSE = ROOT / "cuda" / "pairs" / "transpose-column-reads" / "before.cu"
 RUNG = ROOT / "cuda" / "ladder" / "03_shared_tile.cu"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 def test_the_hottest_line_of_a_kernel_is_found(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,10 @@ if TYPE_CHECKING:
     import subprocess
 
     from tests.conftest import RunCli
-    from tests.gpu.conftest import Results
+
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
 
 SOURCES = Path(__file__).parent / "launch"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 def the_kernel(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.conftest import RunCli
     from tests.gpu.conftest import Results
 
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
+
 SOURCES = Path(__file__).parent / "launch"
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 
@@ -60,13 +62,6 @@ BROKEN: tuple[tuple[str, tuple[str, ...], int, tuple[str, ...]], ...] = (
         ("Race reported between Write access", "races.cu:28", "races.cu:29"),
     ),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 def kernels(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -14,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.conftest import RunCli
-    from tests.gpu.conftest import Results
+
+pytestmark = pytest.mark.usefixtures("needs_pycuda")
 
 NAIVE = Path(__file__).parents[2] / "cuda" / "ladder" / "01_naive.cu"
 PROPOSE = """
@@ -45,13 +45,6 @@ elif number == "5":  # another problem
     text = text.replace("tolerance = 1e-5", "tolerance = 1e5")
 place.write_text(text, "utf-8")
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _needs_pycuda(results: Results) -> None:
-    del results
-    if importlib.util.find_spec("pycuda") is None:
-        pytest.skip("PyCUDA is not installed: pip install 'kernelprof[gpu]'")
 
 
 def test_only_what_is_right_and_faster_is_kept(
