@@ -16,7 +16,6 @@ import pytest
 from tests.support.few import few
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.cli.main import main
 from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.ceiling import CeilingError
@@ -25,7 +24,6 @@ from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_lines, read_manifest
 
-RUN = ["ladder", "run"]
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "tests" / "captures" / "source_page" / "shared_tile.samples.csv.gz"
 
@@ -37,10 +35,9 @@ def _names(folder: Path) -> list[str]:
 # --- listing -----------------------------------------------------------------------------------
 
 
-def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(capsys, monkeypatch) -> None:
+def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(kernelprof, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["ladder", "list"]) == 0
-    _, _, head, *lines, space, others = capsys.readouterr().out.splitlines()
+    _, _, head, *lines, space, others = kernelprof("ladder list").out.splitlines()
     assert head.split() == ["#", "file", "title"]
     assert (space, others) == ("", "The BF16 GEMM ladder: kernelprof ladder list bf16.")
     assert len(lines) == len(ladder().rungs)
@@ -52,31 +49,25 @@ def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(capsys, monkeypatc
         assert Path(file).is_file()
 
 
-def test_from_elsewhere_the_list_has_whole_paths(capsys, monkeypatch, tmp_path) -> None:
+def test_from_elsewhere_the_list_has_whole_paths(kernelprof, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
-    assert main(["ladder", "list"]) == 0
-    _, _, _, first, *_ = capsys.readouterr().out.splitlines()
+    _, _, _, first, *_ = kernelprof("ladder list").out.splitlines()
     assert Path(first.split()[1]) == ladder().rungs[0].path
 
 
-def test_the_list_says_what_changes_where_that_is_asked_for(capsys, monkeypatch) -> None:
+def test_the_list_says_what_changes_where_that_is_asked_for(kernelprof, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["ladder", "list", "--changes"]) == 0
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 80
-    words = " ".join(out.split())
-    for rung in ladder().rungs:
-        assert " ".join(rung.changes.split()) in words
-    assert "After 3. A thread computes TM outputs" in words
-    assert "cuda/ladder/08_register_tile_1d.cu" in words
+    changes = [" ".join(rung.changes.split()) for rung in ladder().rungs]
+    more = ("After 3. A thread computes TM outputs", "cuda/ladder/08_register_tile_1d.cu")
+    printed = kernelprof("ladder list --changes", says=(*changes, *more))
+    assert max(map(len, printed.out.splitlines())) <= 80
 
 
-def test_the_list_for_programs(capsys, monkeypatch) -> None:
+def test_the_list_for_programs(kernelprof, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["ladder", "list", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = kernelprof.json("ladder list")
     assert found["schema_version"] == "1"
     assert found["ladder"]["name"] == "sgemm"
     assert found["ladder"]["ceiling"]["precision"] == "float32"
@@ -94,12 +85,13 @@ def test_the_list_for_programs(capsys, monkeypatch) -> None:
 
 
 @pytest.mark.slow("several runs")
-def test_two_rungs_with_captures_and_a_report(machine, workshop, cublas, results, capsys) -> None:
+def test_two_rungs_with_captures_and_a_report(
+    machine, workshop, cublas, results, kernelprof
+) -> None:
     command = shlex.split("--rung 1 --rung 02_coalesced.cu --captures caps -o ladder-h200.md")
-    assert main([*RUN, *command]) == 0
-    out, err = capsys.readouterr()
-    assert out == "ladder-h200.md: 2 rungs on NVIDIA H200\n"
-    first, second = err.splitlines()
+    printed = kernelprof("ladder run", *command)
+    assert printed.out == "ladder-h200.md: 2 rungs on NVIDIA H200\n"
+    first, second = printed.err.splitlines()
     assert first.startswith("kernelprof: 1 of 2: 01_naive.cu: 35.31 ms, uncoalesced-global-access")
     assert second.startswith("kernelprof: 2 of 2: 02_coalesced.cu: 2.78 ms, l1-throughput (")
     assert workshop.asked == [("01_naive.cu", {}, {}), ("02_coalesced.cu", {}, {})]
@@ -125,14 +117,14 @@ def test_two_rungs_with_captures_and_a_report(machine, workshop, cublas, results
     assert row in report
     assert "| 2: 12.7x |" in report
     assert "68.74 GB (341x)" in report
-    assert shlex.join(["kernelprof", *RUN, *command]) in report
-    assert main(["ladder", "report", "ladder-h200.json", "-o", "again.md"]) == 0
+    assert shlex.join(["kernelprof", "ladder", "run", *command]) in report
+    kernelprof("ladder report ladder-h200.json -o again.md")
     assert (machine / "again.md").read_text(encoding="utf-8") == report
 
 
-def test_a_capture_directory_can_travel(machine, workshop) -> None:
-    del workshop
-    assert main([*RUN, "--rung", "3", "--captures", "caps"]) == 0
+@pytest.mark.usefixtures("workshop")
+def test_a_capture_directory_can_travel(machine, kernelprof) -> None:
+    kernelprof("ladder run --rung 3 --captures caps")
     assert _names(machine / "caps") == ["03_shared_tile"]
     folder = machine / "caps" / "03_shared_tile"
     assert _names(folder) == ["manifest.json", "raw.csv.gz"]
@@ -155,8 +147,8 @@ def test_a_capture_directory_can_travel(machine, workshop) -> None:
     assert kernel.verdict.bottleneck == "shared-memory-throughput"
 
 
-def test_samples_by_source_line_travel_with_a_capture(machine, workshop, monkeypatch) -> None:
-    del workshop
+@pytest.mark.usefixtures("workshop")
+def test_samples_by_source_line_travel_with_a_capture(machine, monkeypatch, kernelprof) -> None:
     page = f'zcat {PAGE} | sed "s#/project#{ROOT}#"'
     usual = f'exec {os.environ["KERNELPROF_NCU"]} "$@"'
     ncu = machine.parent / "other-ncu"
@@ -166,7 +158,7 @@ def test_samples_by_source_line_travel_with_a_capture(machine, workshop, monkeyp
     )
     ncu.chmod(0o755)
     monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
-    assert main(["ladder", "run", "--rung", "3", "--captures", "caps"]) == 0
+    kernelprof("ladder run --rung 3 --captures caps")
     folder = machine / "caps" / "03_shared_tile"
     assert _names(folder) == ["code.json.gz", "lines.csv.gz", "manifest.json", "raw.csv.gz"]
     manifest = read_manifest(folder)
@@ -177,16 +169,13 @@ def test_samples_by_source_line_travel_with_a_capture(machine, workshop, monkeyp
     assert {each.line: each.samples for each in lines}[88] == 1_386_212
 
 
-def test_without_the_profiler_and_at_another_size(machine, workshop, capsys, monkeypatch) -> None:
+def test_without_the_profiler_and_at_another_size(
+    machine, workshop, kernelprof, monkeypatch
+) -> None:
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
-    assert main([*RUN, "--rung", "1", "--rung", "2", "--size", "2048", "--no-profile"]) == 0
-    out = capsys.readouterr().out
+    out = kernelprof("ladder run --rung 1 --rung 2 --size 2048 --no-profile").out
     assert workshop.asked == [
-        (name, {"M": 2048, "N": 2048, "K": 2048}, {})
-        for name in (
-            "01_naive.cu",
-            "02_coalesced.cu",
-        )
+        (name, {"M": 2048, "N": 2048, "K": 2048}, {}) for name in ("01_naive.cu", "02_coalesced.cu")
     ]
     assert out.startswith("# The GEMM ladder on NVIDIA H200\n")
     assert "M = N = K = 2048" in out
@@ -197,15 +186,15 @@ def test_without_the_profiler_and_at_another_size(machine, workshop, capsys, mon
 
 
 def test_a_rung_that_fails_is_listed_and_the_others_are_climbed(
-    machine, workshop, results, capsys
+    machine, workshop, results, kernelprof
 ) -> None:
     workshop.failing["01_naive.cu"] = InputError("the result is wrong", where="01_naive.cu: C")
-    command = [*RUN, "--rung", "1", "--rung", "2", "--no-profile", "-o", "ladder.md"]
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert "1 of 2: 01_naive.cu: failed: the result is wrong" in err
-    assert "2 of 2: 02_coalesced.cu: 2.78 ms" in err
-    assert "warning: 01_naive.cu: C: the result is wrong" in err
+    errors = (
+        "1 of 2: 01_naive.cu: failed: the result is wrong",
+        "2 of 2: 02_coalesced.cu: 2.78 ms",
+        "warning: 01_naive.cu: C: the result is wrong",
+    )
+    kernelprof("ladder run --rung 1 --rung 2 --no-profile -o ladder.md", code=2, err=errors)
     assert "Warning: failed: the result is wrong (01_naive.cu: C" in (
         machine / "ladder.md"
     ).read_text("utf-8")
@@ -215,45 +204,40 @@ def test_a_rung_that_fails_is_listed_and_the_others_are_climbed(
 
 
 def test_what_the_machine_lacks_ends_the_run_before_anything_was_measured(
-    machine, workshop, capsys
+    machine, workshop, kernelprof
 ) -> None:
     workshop.failing["01_naive.cu"] = MissingToolError("nvcc is not installed", hint="install it")
-    assert main([*RUN, "-o", "ladder.md"]) == 4
-    err = capsys.readouterr().err
-    assert "error: nvcc is not installed" in err
+    kernelprof("ladder run -o ladder.md", code=4, err="error: nvcc is not installed")
     assert len(workshop.asked) == 1
     assert _names(machine) == ["gemm_series"]
 
 
-def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results) -> None:
+def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results, kernelprof) -> None:
     workshop.failing["02_coalesced.cu"] = MissingToolError("no memory")
-    command = [*RUN, "--rung", "1", "--rung", "2", "--no-profile", "--json", "found.json"]
-    assert main(command) == 4
+    kernelprof("ladder run --rung 1 --rung 2 --no-profile --json found.json", code=4)
     naive, coalesced = results(machine / "found.json")["rungs"]
     assert naive["error"] is None
     assert coalesced["error"]["exit_code"] == 4
 
 
 @pytest.mark.slow("several runs")
+@pytest.mark.usefixtures("cublas")
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
-    machine, workshop, cublas, *, results, capsys, monkeypatch
+    machine, workshop, *, results, kernelprof, monkeypatch
 ) -> None:
-    del cublas
     short = msgspec.structs.replace(ladder(), rungs=ladder().rungs[:2])
     monkeypatch.setattr("kernelprof.ladder.registry.ladders", lambda: (short,))
     workshop.failing["02_coalesced.cu"] = KeyboardInterrupt()
-    command = [*RUN, "--captures", "caps", "-o", "ladder.md"]
-    assert main(command) == 130
+    command = "ladder run --captures caps -o ladder.md"
+    kernelprof(command, code=130)
     assert _names(machine / "caps") == ["01_naive"]
     assert _names(machine) == ["caps", "gemm_series", "ladder.json"]
     (before,) = results(machine / "ladder.json")["rungs"]
 
     workshop.failing.clear()
     workshop.asked.clear()
-    capsys.readouterr()
-    assert main([*command, "--continue"]) == 0
+    kernelprof(command, "--continue", err="1 of 1: 02_coalesced.cu")
     assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
-    assert "1 of 1: 02_coalesced.cu" in capsys.readouterr().err
     assert _names(machine / "caps") == ["01_naive", "02_coalesced"]
     found = results(machine / "ladder.json")
     assert found["rungs"][0] == before
@@ -262,23 +246,23 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
 
     workshop.asked.clear()
     shutil.rmtree(machine / "caps" / "01_naive")
-    assert main([*command, "--continue"]) == 0
+    kernelprof(command, "--continue")
     assert [name for name, *_ in workshop.asked] == ["01_naive.cu"]
 
 
 def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
-    workshop, cublas, results, *, capsys, monkeypatch, tmp_path
+    workshop, cublas, results, *, kernelprof, monkeypatch, tmp_path
 ) -> None:
     whole, rungs = ladder(), list(ladder().rungs[:2])
     monkeypatch.setattr(
         "kernelprof.ladder.registry.ladders",
         lambda: (msgspec.structs.replace(whole, rungs=tuple(rungs)),),
     )
-    command = [*RUN, "--no-profile", "-o", "ladder.md", "--continue"]
+    command = "ladder run --no-profile -o ladder.md --continue"
 
     def climbed(*more: str) -> list[str]:
         workshop.asked.clear()
-        assert main([*command, *more]) == 0
+        kernelprof(command, *more)
         assert len(results(Path("ladder.json"))["rungs"]) == 2
         return [name for name, *_ in workshop.asked]
 
@@ -297,39 +281,37 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
-    assert main([*command, "--size", "2048"]) == 2
-    assert "the results to continue are of another size" in capsys.readouterr().err
+    kernelprof(command, "--size", 2048, code=2, err="the results to continue are of another size")
 
 
-def test_what_a_run_without_the_profiler_did_not_know_is_added(workshop, results) -> None:
-    del workshop
-    command = [*RUN, "--rung", "1", "--json", "found.json"]
-    assert main([*command, "--no-profile"]) == 0
+@pytest.mark.usefixtures("workshop")
+def test_what_a_run_without_the_profiler_did_not_know_is_added(results, kernelprof) -> None:
+    command = "ladder run --rung 1 --json found.json"
+    kernelprof(command, "--no-profile")
     before = results(Path("found.json"))["surroundings"]
     assert (before["ncu"], before["multiprocessors"], before["driver"]) == (
         None,
         None,
         "580.159.04",
     )
-    assert main([*command, "--continue"]) == 0
+    kernelprof(command, "--continue")
     after = results(Path("found.json"))["surroundings"]
     assert (after["ncu"], after["multiprocessors"]) == ("2025.3.1.0", 132)
-    assert main([*command, "--continue", "--no-profile"]) == 0
+    kernelprof(command, "--continue", "--no-profile")
     assert results(Path("found.json"))["surroundings"] == after
 
 
 @pytest.mark.slow("several runs")
-def test_captures_are_replaced_and_other_things_are_not(machine, workshop, capsys) -> None:
-    command = [*RUN, "--rung", "2", "--captures", "caps"]
-    assert main(command) == 0
-    before = (machine / "caps" / "02_coalesced" / "manifest.json").stat().st_ino
-    assert main(command) == 0
-    assert (machine / "caps" / "02_coalesced" / "manifest.json").stat().st_ino != before
+def test_captures_are_replaced_and_other_things_are_not(machine, workshop, kernelprof) -> None:
+    manifest = machine / "caps" / "02_coalesced" / "manifest.json"
+    kernelprof("ladder run --rung 2 --captures caps")
+    before = manifest.stat().st_ino
+    kernelprof("ladder run --rung 2 --captures caps")
+    assert manifest.stat().st_ino != before
     (machine / "caps" / "01_naive").mkdir()
     (machine / "caps" / "01_naive" / "thesis.tex").touch()
     workshop.asked.clear()
-    assert main([*RUN, "--captures", "caps"]) == 2
-    assert "what is there is not a capture" in capsys.readouterr().err
+    kernelprof("ladder run --captures caps", code=2, err="what is there is not a capture")
     assert workshop.asked == []
 
 
@@ -357,9 +339,9 @@ def tiny(tmp_path, monkeypatch):
 
 @pytest.mark.slow("several runs")
 def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
-    machine, workshop, tiny, *, cublas, results, capsys
+    machine, workshop, tiny, *, cublas, results, kernelprof
 ) -> None:
-    assert main([*RUN, "tiny", "--captures", "caps", "-o", "tiny.md", "--html", "tiny.html"]) == 0
+    climbed = kernelprof("ladder run tiny --captures caps -o tiny.md --html tiny.html")
     assert [name for name, *_ in workshop.asked] == [rung.file for rung in tiny.rungs]
     assert _names(machine / "caps") == [rung.stem for rung in tiny.rungs]
     assert {size for size, _ in cublas.rows} == {2048, 4096}
@@ -380,77 +362,70 @@ def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
     assert "A tiny ladder on NVIDIA H200" in (machine / "tiny.html").read_text("utf-8")
     manifest = json.loads((machine / "caps" / "01_naive" / "manifest.json").read_text("utf-8"))
     assert manifest["target"] == ["cuda/ladder/tiny/01_naive.cu"]
-    assert "of another version of its file" not in capsys.readouterr().err
+    assert "of another version of its file" not in climbed.err
 
     workshop.asked.clear()
-    assert main([*RUN, "tiny/2", "--no-profile", "--json", "tiny.json", "--continue"]) == 0
+    kernelprof("ladder run tiny/2 --no-profile --json tiny.json --continue")
     assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
-    assert main([*RUN, "1", "--json", "tiny.json", "--continue"]) == 2
-    assert "the results to continue are of another ladder: tiny, and not" in capsys.readouterr().err
+    error = "the results to continue are of another ladder: tiny, and not"
+    kernelprof("ladder run 1 --json tiny.json --continue", code=2, err=error)
 
 
-def test_one_size_instead_of_those_of_a_ladder(workshop, tiny, cublas, results) -> None:
-    del workshop, tiny
-    command = [*RUN, "tiny/1", "--size", "1024", "--no-profile", "--json", "found.json"]
-    assert main(command) == 0
+@pytest.mark.usefixtures("workshop", "tiny")
+def test_one_size_instead_of_those_of_a_ladder(cublas, results, kernelprof) -> None:
+    kernelprof("ladder run tiny/1 --size 1024 --no-profile --json found.json")
     assert {size for size, _ in cublas.rows} == {1024}
     found = results(Path("found.json"))
     assert found["sizes"] == {"M": 1024, "N": 1024, "K": 1024}
     assert [each["size"] for each in found["rungs"][0]["beside"]] == [1024]
 
 
-def test_another_ladder_is_listed_by_its_name(tiny, capsys) -> None:
-    assert main(["ladder", "list", "tiny", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_another_ladder_is_listed_by_its_name(tiny, kernelprof) -> None:
+    found = kernelprof.json("ladder list tiny")
     assert found["ladder"]["sizes"] == [2048, 4096]
     assert [rung["path"] for rung in found["rungs"]] == [str(rung.path) for rung in tiny.rungs]
     assert {rung["ladder"] for rung in found["rungs"]} == {"tiny"}
-    assert main(["ladder", "list", "tiny"]) == 0
-    assert capsys.readouterr().out.startswith("A tiny ladder\n")
-    assert main(["ladder", "list", "hgemm"]) == 2
-    assert "there is no ladder 'hgemm'" in capsys.readouterr().err
+    assert kernelprof("ladder list tiny").out.startswith("A tiny ladder\n")
+    kernelprof("ladder list hgemm", code=2, err="there is no ladder 'hgemm'")
 
 
-def test_rungs_of_two_ladders_are_not_climbed_together(workshop, tiny, capsys) -> None:
-    del tiny
-    assert main([*RUN, "3", "tiny/1"]) == 2
-    assert "rungs of different ladders: sgemm and tiny" in capsys.readouterr().err
+@pytest.mark.usefixtures("tiny")
+def test_rungs_of_two_ladders_are_not_climbed_together(workshop, kernelprof) -> None:
+    kernelprof("ladder run 3 tiny/1", code=2, err="rungs of different ladders: sgemm and tiny")
     assert workshop.asked == []
 
 
 # --- what cannot be done -----------------------------------------------------------------------
 
 
-def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys) -> None:
-    assert main([*RUN, "--rung", "1", "--no-profile"]) == 0
-    out, err = capsys.readouterr()
-    assert "warning: cuBLAS was not measured: CuPy is not installed here; get it" in err
-    assert "Ceiling: cuBLAS was not measured" in out
-    assert "| 35.31 ms | 487 | - |" in out
+def test_without_cupy_the_ceiling_is_a_dash(workshop, kernelprof) -> None:
+    kernelprof(
+        "ladder run --rung 1 --no-profile",
+        out=("Ceiling: cuBLAS was not measured", "| 35.31 ms | 487 | - |"),
+        err="warning: cuBLAS was not measured: CuPy is not installed here; get it",
+    )
     assert len(workshop.asked) == 1
 
 
 def test_cublas_that_fails_on_the_way_leaves_the_rungs_alone(
-    workshop, cublas, results, capsys
+    workshop, cublas, results, kernelprof
 ) -> None:
     climbed: list[int] = []
     cublas.ended = lambda: climbed.append(len(workshop.asked))
     cublas.fails_after = 15  # in the rounds of the second rung
-    command = [*RUN, "1", "2", "3", "--no-profile", "--json", "found.json"]
-    assert main(command) == 0
+    printed = kernelprof("ladder run 1 2 3 --no-profile --json found.json")
     assert climbed == [2]  # its process does not run beside the third
-    out, err = capsys.readouterr()
-    assert err.count("warning: cuBLAS was not measured: it is gone; look for it") == 1
+    assert printed.err.count("warning: cuBLAS was not measured: it is gone; look for it") == 1
     naive, coalesced, tile = results(Path("found.json"))["rungs"]
     assert len(naive["beside"]) == 1
     assert "beside" not in coalesced
     assert "beside" not in tile
     assert (coalesced["timing"]["median_ns"], coalesced["error"]) == (2_780_000.0, None)
-    assert "| [2 Coalesced](#rung-2) | - | - | - | - | 12.7x |" in out
+    assert "| [2 Coalesced](#rung-2) | - | - | - | - | 12.7x |" in printed.out
 
 
 def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
-    workshop, cublas, monkeypatch
+    workshop, cublas, monkeypatch, kernelprof
 ) -> None:
     def refuse(size: int) -> None:
         raise CeilingError(f"cuBLAS did not compute in FP32 at {size}", hint="look for TF32")
@@ -458,7 +433,7 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
     climbed: list[int] = []
     cublas.ended = lambda: climbed.append(len(workshop.asked))
     monkeypatch.setattr(cublas, "ceiling", refuse)
-    assert main([*RUN, "1", "--no-profile"]) == 0
+    kernelprof("ladder run 1 --no-profile")
     assert climbed == [0]
 
 
@@ -469,22 +444,21 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
         (["--no-profile"], "no NVIDIA GPU (none answers nvidia-smi)\n"),
     ],
 )
-def test_without_a_gpu(options, lacks, machine, capsys, monkeypatch) -> None:
+def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
-    assert main([*RUN, "--size", "1024", *options]) == 4
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert f"the ladder cannot be climbed here: this machine has {lacks}" in err
-    assert "on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size" in err
+    errors = (
+        f"the ladder cannot be climbed here: this machine has {lacks}",
+        "on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size",
+    )
+    kernelprof("ladder run --size 1024", *options, code=4, out="", err=errors)
     assert _names(machine) == ["gemm_series"]
 
 
-def test_with_a_gpu_and_without_ncu(machine, capsys, monkeypatch) -> None:
-    del machine
+@pytest.mark.usefixtures("machine")
+def test_with_a_gpu_and_without_ncu(kernelprof, monkeypatch) -> None:
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
-    assert main(RUN) == 4
-    assert "this machine has no ncu (Nsight Compute)\n" in capsys.readouterr().err
+    kernelprof("ladder run", code=4, err="this machine has no ncu (Nsight Compute)\n")
 
 
 @pytest.mark.parametrize(
@@ -501,19 +475,16 @@ def test_with_a_gpu_and_without_ncu(machine, capsys, monkeypatch) -> None:
     ids=" ".join,
 )
 def test_what_does_not_fit_is_refused_before_anything_is_built(
-    options, what, workshop, capsys
+    options, what, workshop, kernelprof
 ) -> None:
-    assert main([*RUN, *options]) == 2
-    assert what in capsys.readouterr().err
+    kernelprof("ladder run", *options, code=2, err=what)
     assert workshop.asked == []
 
 
-def test_a_report_of_what_is_no_result(machine, capsys) -> None:
-    assert main(["ladder", "report", "no.json"]) == 2
-    assert "the results cannot be read: No such file" in capsys.readouterr().err
+def test_a_report_of_what_is_no_result(machine, kernelprof) -> None:
+    kernelprof("ladder report no.json", code=2, err="the results cannot be read: No such file")
     (machine / "no.json").write_text("{}", encoding="utf-8")
-    assert main(["ladder", "report", "no.json"]) == 2
-    assert "this is not the result of a climb" in capsys.readouterr().err
+    kernelprof("ladder report no.json", code=2, err="this is not the result of a climb")
 
 
 @pytest.mark.parametrize(
@@ -542,7 +513,6 @@ def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
     assert done.stderr.rpartition("\n")[2] == ""
 
 
-def test_report_and_results_are_two_files(capsys, tmp_path, monkeypatch) -> None:
+def test_report_and_results_are_two_files(kernelprof, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main([*RUN, "-o", "r.md", "--json", "r.md"]) == 2
-    assert "two outputs name one file" in capsys.readouterr().err
+    kernelprof("ladder run -o r.md --json r.md", code=2, err="two outputs name one file")
