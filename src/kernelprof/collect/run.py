@@ -118,8 +118,8 @@ def export_lines(
 def _print_page(
     ncu: str, report: Path, page: Path, interrupts: Interrupts, what: str
 ) -> tuple[tuple[SampledLine, ...], tuple[SampledCode, ...]]:
-    from kernelprof.sources.ncu.instructions import read_instructions, read_source_lines
     from kernelprof.sources.ncu_report import LARGEST_PAGE
+    from kernelprof.sources.source_page import read_instructions, read_source_lines
 
     command = source_page_command(ncu, str(report), what)
     ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.errors import MissingToolError
 from kernelprof.model.sampled import STALLS, Counts, SampledCode, together
 from kernelprof.model.waiting import SourceLocation
-from kernelprof.sources.ncu.instructions import (
+from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
+from kernelprof.sources.source_page import (
     COUNTERS,
     STALL_METRIC,
     ReadLaunch,
     read_instructions,
 )
-from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

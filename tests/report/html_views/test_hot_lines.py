@@ -19,7 +19,7 @@ from kernelprof.report.documents.source import hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
-from kernelprof.sources.ncu.instructions import read_source_lines
+from kernelprof.sources.source_page import read_source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
