@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model import capture, diagnosis
-from kernelprof.model.kernel_name import listed, name_pattern
+from kernelprof.model.kernel_name import list_names, name_pattern
 from kernelprof.sources.source import Contents
 
 if TYPE_CHECKING:
@@ -276,6 +276,6 @@ def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
         raise InputError(
             f"no kernel's name matches {kernel!r}",
             where=", ".join(each.origin for each in diagnoses),
-            hint=listed(k.name for each in diagnoses for k in each.kernels),
+            hint=list_names(k.name for each in diagnoses for k in each.kernels),
         )
     return matching

@@ -193,7 +193,7 @@ def test_a_link_that_leaves_a_capture(refused, capture, folder, name, target) ->
 
 @pytest.mark.parametrize("make", ["kept", "link", "pipe", "absent"])
 def test_a_source_is_shown_only_from_the_capture(capture, folder, make) -> None:
-    from kernelprof.sources.capture_directory import contents
+    from kernelprof.sources.capture_directory import read_contents
 
     _change(capture, lambda values: values["source"].update(path="nowhere.cu"))
     kept = (capture / "source.cu").read_bytes()
@@ -204,19 +204,19 @@ def test_a_source_is_shown_only_from_the_capture(capture, folder, make) -> None:
         (capture / "source.cu").symlink_to("../elsewhere.cu")
     elif make == "pipe":
         os.mkfifo(capture / "source.cu")
-    assert contents(str(capture)).source_text == (kept.decode() if make == "kept" else None)
+    assert read_contents(str(capture)).source_text == (kept.decode() if make == "kept" else None)
 
 
 @pytest.mark.parametrize("path", ["pipe", "/dev/zero", "a\0b", "x" * 5_000])
 def test_a_manifest_may_name_any_source(capture, folder, path, monkeypatch) -> None:
     """It is shown only if its hash is that of the manifest, and it is no endless file."""
-    from kernelprof.sources.capture_directory import contents
+    from kernelprof.sources.capture_directory import read_contents
 
     monkeypatch.chdir(folder)
     os.mkfifo("pipe")
     (capture / "source.cu").unlink()
     _change(capture, lambda values: values["source"].update(path=path))
-    assert contents(str(capture)).source_text is None
+    assert read_contents(str(capture)).source_text is None
 
 
 def test_a_manifest_may_not_list_one_run_a_thousand_times(refused, capture) -> None:

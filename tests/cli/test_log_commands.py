@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.few import few
 
 from kernelprof.errors import InputError
-from kernelprof.model.log_commands import harmless
+from kernelprof.model.log_commands import escape_log_commands
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli
@@ -168,9 +168,9 @@ def test_no_name_makes_a_command(run_cli: RunCli, tmp_path: Path, name: str) -> 
 @settings(deadline=None)
 @given(names)
 def test_any_text_is_harmless_and_stays_so(text: str) -> None:
-    made = harmless(text)
+    made = escape_log_commands(text)
     assert commands(made) == []
-    assert harmless(made) == made
+    assert escape_log_commands(made) == made
     assert made.replace("\\", "") == text.replace("\\", "") or text.startswith("{")
 
 
@@ -179,17 +179,17 @@ def test_any_text_is_harmless_and_stays_so(text: str) -> None:
 def test_json_stays_the_same_json(values: dict[str, str]) -> None:
     for indent in (None, 1):
         text = json.dumps(values, indent=indent, ensure_ascii=False)
-        assert json.loads(harmless(text)) == values
-        assert TAKEN.search(harmless(text)) is None
+        assert json.loads(escape_log_commands(text)) == values
+        assert TAKEN.search(escape_log_commands(text)) is None
 
 
 def test_what_is_no_command_stays_as_it_is() -> None:
     text = "## heading\nat::native::copy\n- [x](#y) #[1] a::b\n  x ::y\n"
-    assert harmless(text) == text
-    assert harmless("::group::x") == r"\::group::x"
-    assert harmless("a ##[error]b") == r"a #\#[error]b"
-    assert harmless('{"a": "##[error]b"}') == '{"a": "#\\u0023[error]b"}'
-    assert harmless("\x1b[1m::group::x") == "\x1b[1m\\::group::x"
+    assert escape_log_commands(text) == text
+    assert escape_log_commands("::group::x") == r"\::group::x"
+    assert escape_log_commands("a ##[error]b") == r"a #\#[error]b"
+    assert escape_log_commands('{"a": "##[error]b"}') == '{"a": "#\\u0023[error]b"}'
+    assert escape_log_commands("\x1b[1m::group::x") == "\x1b[1m\\::group::x"
 
 
 def test_names_in_what_is_said_of_files_do_not_steer_the_terminal(

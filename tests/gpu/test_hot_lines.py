@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.gpu import support
 
-from kernelprof.model.capture import shares
+from kernelprof.model.capture import line_shares
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_lines, read_manifest
 
@@ -37,7 +37,7 @@ def test_the_hottest_line_of_a_kernel_is_found(
     assert lines is not None
     capture = read_capture(folder)
     (kernel,) = {launch.kernel for launch in capture.launches}
-    found = shares(lines, str(RUNG))[kernel]
+    found = line_shares(lines, str(RUNG))[kernel]
     say(f"{support.passes(folder)} passes; shares by line: {found}")
     text = RUNG.read_text(encoding="utf-8").splitlines()
     hottest = max(found, key=lambda line: found[line])

@@ -14,8 +14,8 @@ from kernelprof.model.sampled import (
     SampledCode,
     SampledInstruction,
     from_bytes,
+    sum_launches,
     to_bytes,
-    together,
 )
 from kernelprof.model.waiting import SourceLocation
 
@@ -81,10 +81,10 @@ def test_an_unknown_counter_is_left_out() -> None:
 
 def test_launches_of_the_same_code_are_added_up() -> None:
     other = replace(CODE, function="m")
-    assert together([CODE, other]) == (CODE, other)
-    (twice,) = together([_counted(), _counted()])
+    assert sum_launches([CODE, other]) == (CODE, other)
+    (twice,) = sum_launches([_counted(), _counted()])
     assert twice.instructions[0].counts == Counts(2, {}, executed=6, threads=192)
-    (mixed,) = together([CODE, _counted()])
+    (mixed,) = sum_launches([CODE, _counted()])
     assert mixed.instructions[1].counts == Counts(3, {"selected": 2}, executed=11)
     assert mixed.samples == 10
 

@@ -12,7 +12,7 @@ from kernelprof.analysis.metrics.architectures import DROPPED, find_dropped
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.sources import read_bytes
-from kernelprof.sources.ncu.metric_names import METRICS, TODAY, left_out, todays_name
+from kernelprof.sources.ncu.metric_names import METRICS, TODAY, describe_left_out, todays_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,7 @@ def test_todays_captures_are_left_alone(captures: Path) -> None:
         text = (captures / name).read_text()
         header = next(line for line in text.splitlines() if line.startswith('"ID"'))
         names = header.strip('"').split('","')
-        assert left_out(names) == ""
+        assert describe_left_out(names) == ""
         assert [todays_name(each) for each in names] == names
 
 

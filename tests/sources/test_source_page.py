@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kernelprof as kp
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
-from kernelprof.model.capture import SampledLine, shares
+from kernelprof.model.capture import SampledLine, line_shares
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources import read_bytes, read_capture
 from kernelprof.sources.ncu_report import code_of
@@ -179,17 +179,17 @@ def test_shares_are_of_all_samples_of_the_kernel() -> None:
         SampledLine("k.cu", "idle", 9, 0),
         SampledLine("t.cuh", "far", 1, 5),
     )
-    assert shares(lines, "k.cu") == {
+    assert line_shares(lines, "k.cu") == {
         "k": {3: 0.15, 9: 0.6},
         "other": {9: 1.0},
         "idle": {},
         "far": {},
     }
-    assert shares((), "k.cu") == {}
+    assert line_shares((), "k.cu") == {}
 
 
 def test_the_hottest_line_of_a_real_kernel() -> None:
-    found = shares(read_source_lines(_page("shared_tile.samples")), TILE)["sgemm_shared_tile"]
+    found = line_shares(read_source_lines(_page("shared_tile.samples")), TILE)["sgemm_shared_tile"]
     assert max(found, key=lambda line: found[line]) == 88
     assert found[88] == pytest.approx(0.7065, abs=1e-4)
     assert sum(found.values()) == pytest.approx(1.0)

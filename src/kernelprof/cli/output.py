@@ -16,7 +16,7 @@ import typer
 
 from kernelprof.cli import options
 from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError, UsageError
-from kernelprof.model.log_commands import harmless
+from kernelprof.model.log_commands import escape_log_commands
 from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def write_text(text: str) -> None:
     """
     stream = sys.stdout
     try:
-        stream.write(encodable(harmless(text), stream.encoding or "utf-8"))
+        stream.write(encodable(escape_log_commands(text), stream.encoding or "utf-8"))
         stream.flush()
     except BrokenPipeError as error:
         _detach(stream)
@@ -124,7 +124,7 @@ class Harmless:
 
     def write(self, text: str, /) -> int:
         """Write what is harmless of a text; the number of its characters."""
-        self._stream.write(harmless(text))
+        self._stream.write(escape_log_commands(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str], /) -> None:

@@ -40,8 +40,8 @@ from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare
-from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, summed
-from kernelprof.model.inferred import sentences
+from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, sum_samples
+from kernelprof.model.inferred import describe_assumptions
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
 from kernelprof.model.survey import Replay
@@ -50,7 +50,7 @@ from kernelprof.sources import read_log
 from kernelprof.sources.capture_directory import (
     LINES_HEADER,
     capture_of_run,
-    to_run_again,
+    with_command_line,
     with_source,
 )
 from kernelprof.tools import ncu_version
@@ -111,7 +111,7 @@ def export_lines(
         raise _no_lines(error.strerror or str(error)) from error
     finally:
         page.unlink(missing_ok=True)
-    renamed = summed(replace(each, file=name(each.file)) for each in sampled)
+    renamed = sum_samples(replace(each, file=name(each.file)) for each in sampled)
     return renamed, tuple(each.with_files(name) for each in code)
 
 
@@ -484,12 +484,12 @@ def measure_request(
                 name, digest = stage.store("survey", 0, text, "json")
                 manifest = replace(manifest, survey=name, survey_sha256=digest)
             stage.commit(manifest)
-    capture = to_run_again(capture, manifest)
+    capture = with_command_line(capture, manifest)
     capture = replace(
         capture,
         origin=str(request.keep or request.source or shlex.join(request.application)),
         code=with_source(session.code, request.keep or Path(), manifest.source),
-        warnings=(*capture.warnings, *sentences(manifest.source)),
+        warnings=(*capture.warnings, *describe_assumptions(manifest.source)),
     )
     judged = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
     return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=judged)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.comparison import Match
-from kernelprof.model.kernel_name import function_name, listed, name_pattern
+from kernelprof.model.kernel_name import function_name, list_names, name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -101,7 +101,7 @@ def _find_names(name: str, side: Snapshot) -> Collection[str]:
 
 
 def _list_kernels(snapshot: Snapshot) -> str:
-    return listed(kernel.name for kernel in snapshot.kernels)
+    return list_names(kernel.name for kernel in snapshot.kernels)
 
 
 SIMILAR: Final = 0.6

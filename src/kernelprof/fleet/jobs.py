@@ -258,8 +258,8 @@ def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
 def _read(job: Job) -> tuple[Capture, Diagnosis, Manifest | None, datetime]:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.sources import read_capture
-    from kernelprof.sources.capture_directory import contents
+    from kernelprof.sources.capture_directory import read_contents
 
     capture = read_capture(job.path)
     made = datetime.fromtimestamp(Path(job.path).stat().st_mtime, UTC)
-    return capture, diagnose(capture), contents(job.path).manifest, made
+    return capture, diagnose(capture), read_contents(job.path).manifest, made

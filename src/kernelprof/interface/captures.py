@@ -75,13 +75,13 @@ def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:
 
 def _read(target: str, metrics: Container[str] | None, meter: Meter | None) -> Capture:
     from kernelprof.sources import read_capture
-    from kernelprof.sources.capture_directory import contents
+    from kernelprof.sources.capture_directory import read_contents
 
     size = file_size(target)
     name = Path(target).name
     progress = None if meter is None else meter.steps(f"reading {name}", size, "bytes")
     capture = read_capture(target, only=metrics, progress=progress)
-    return as_result(Capture, capture, contents=contents(target))
+    return as_result(Capture, capture, contents=read_contents(target))
 
 
 def file_size(target: str) -> int:
@@ -160,7 +160,7 @@ def _diagnose_measured(
     from kernelprof.collect.session import measure
     from kernelprof.interface.inferred import explaining_inferred, qualified, with_inferred_launch
     from kernelprof.report.measurement import summary
-    from kernelprof.sources.capture_directory import contents_of
+    from kernelprof.sources.capture_directory import make_contents
 
     inferred = with_inferred_launch(request, progress)
     try:
@@ -173,7 +173,7 @@ def _diagnose_measured(
     capture = as_result(
         Capture,
         measured.capture,
-        contents=contents_of(request.source or Path(), measured.manifest, measured.lines),
+        contents=make_contents(request.source or Path(), measured.manifest, measured.lines),
         remarks=tuple(summary(measured)),
         recorded=measured.recorded,
     )

@@ -155,10 +155,10 @@ def _cards(results: Climb, captures: Path | None) -> dict[str, Card]:
 
 
 def _contents_of_rung(captures: Path, rung: Climbed) -> Contents | None:
-    from kernelprof.sources.capture_directory import contents, is_capture
+    from kernelprof.sources.capture_directory import is_capture, read_contents
 
     folder = captures / rung.file.removesuffix(".cu")
-    return contents(str(folder)) if is_capture(folder) else None
+    return read_contents(str(folder)) if is_capture(folder) else None
 
 
 def _why_not_shown(contents: Contents, rung: Climbed, results: Climb) -> str:

@@ -235,9 +235,9 @@ class MeasuredJudge:
 
 
 def _capture_of(source: Path, measured: ProfileResult) -> Capture:
-    from kernelprof.sources.capture_directory import contents_of
+    from kernelprof.sources.capture_directory import make_contents
 
-    contents = contents_of(source, measured.manifest, measured.lines)
+    contents = make_contents(source, measured.manifest, measured.lines)
     return as_result(Capture, measured.capture, contents=contents, recorded=measured.recorded)
 
 

@@ -253,7 +253,7 @@ def refuse_without_source(
 def _without_counts(code: CompiledSource) -> Snapshot:
     from kernelprof.comparison.sides import snapshot_of_code
     from kernelprof.launch.source import read_source
-    from kernelprof.model.inferred import sentences
+    from kernelprof.model.inferred import describe_assumptions
     from kernelprof.model.snapshot import Snapshot
     from kernelprof.prediction.facts import facts_of_code
 
@@ -264,7 +264,7 @@ def _without_counts(code: CompiledSource) -> Snapshot:
         str(code.source),
         kernels=(kernel,),
         sources={facts.source.sha256: text},
-        warnings=sentences(facts.source),
+        warnings=describe_assumptions(facts.source),
     )
 
 

@@ -160,7 +160,7 @@ def predicted(code: CompiledSource, progress: Progress | None) -> Capture:
     """The capture of a kernel's machine code, and what is known beside it."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import read_source
-    from kernelprof.model.inferred import sentences
+    from kernelprof.model.inferred import describe_assumptions
     from kernelprof.prediction.facts import facts
     from kernelprof.prediction.predictor import predict as run
     from kernelprof.report.measurement import facts as lines_of_facts
@@ -176,7 +176,7 @@ def predicted(code: CompiledSource, progress: Progress | None) -> Capture:
             origin=f"{code.source} as predicted for {code.arch}",
             application=str(code.source),
             options=tuple(code.overrides.command_options()),
-            warnings=(*prediction.capture.warnings, *sentences(facts_of_source.source)),
+            warnings=(*prediction.capture.warnings, *describe_assumptions(facts_of_source.source)),
         ),
         contents=Contents(
             code.source, source_text=read_source(code.source), prediction=facts_of_source

@@ -239,7 +239,7 @@ class SampledLine:
     samples: int
 
 
-def summed(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
+def sum_samples(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
     """One entry for each file, kernel and line, in the order in which they came.
 
     A kernel that was launched twice has each of its lines twice.
@@ -251,7 +251,7 @@ def summed(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
     return tuple(SampledLine(*key, samples) for key, samples in samples_of.items())
 
 
-def shares(lines: Iterable[SampledLine], file: str) -> dict[str, dict[int, float]]:
+def line_shares(lines: Iterable[SampledLine], file: str) -> dict[str, dict[int, float]]:
     """By kernel: lines of one file with their share of all samples of that kernel.
 
     Samples in other files count in the whole. A line without a sample is left out.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_ARRAYS: Final = 8
 
 
-def sentences(source: SourceFacts | None) -> tuple[str, ...]:
+def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
     """What was assumed of the launch; nothing where somebody wrote a specification."""
     if source is None or source.inferred is None or source.specification is None:
         return ()
@@ -73,7 +73,7 @@ def _extents(extents: object) -> str:
     return " x ".join(str(each) for each in extents)
 
 
-def unchecked(source: SourceFacts) -> str | None:
+def why_unchecked(source: SourceFacts) -> str | None:
     """Why the result of an inferred launch was not checked, where that is so."""
     if source.inferred is None or source.specification is None:
         return None

@@ -56,16 +56,16 @@ def _parts(kernel: str) -> tuple[str, str]:
     # Where ncu leaves out the start of "ns::<unnamed>::", it takes the bracket with it.
     name = re.sub(r"(?<!<)\bunnamed>", "<unnamed>", kernel.strip())
     if name.endswith(")"):
-        name = name[: opening(name)].rstrip()
+        name = name[: opening_bracket(name)].rstrip()
     arguments = ""
     if name.endswith(">"):
-        start = opening(name)
+        start = opening_bracket(name)
         name, arguments = name[:start].rstrip(), name[start:]
     # Before the last space stands the return type, before a slash an NVTX range.
     return re.split("::|[ /]", name)[-1], arguments
 
 
-def opening(text: str) -> int:
+def opening_bracket(text: str) -> int:
     """Where the bracket stands that the last character closes; 0 where there is none."""
     closing = text[-1]
     opening = {")": "(", ">": "<"}[closing]
@@ -103,7 +103,7 @@ def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
     return token[0].replace("*", r"\*")
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """The first few names, for whoever asked for one that is not there."""
     distinct = list(dict.fromkeys(names))
     more = len(distinct) - _NAMES_SHOWN

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.kernel_name import opening
+from kernelprof.model.kernel_name import opening_bracket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def _path(kernel: str) -> tuple[str, str]:
     """Namespaces with the function's name, and its template arguments."""
     name = kernel.strip()
     if name.endswith(")"):
-        name = name[: opening(name)].rstrip()
+        name = name[: opening_bracket(name)].rstrip()
     name = re.sub(r"<?\bunnamed>|\(anonymous namespace\)", "unnamed", name)
     head, bracket, arguments = name.partition("<")
     # Before the last space stands the return type, before a slash an NVTX range.

@@ -17,7 +17,7 @@ _ANYWHERE: Final = re.compile(r"(?<=#)#(?=[A-Za-z]*\[)|(?<=section)_(?=(?:start|
 _AT_START: Final = re.compile(r"(?:^|(?<=[\r\n]))(?:\s|\x1b\[[0-9;]*m)*(?=::)")
 
 
-def harmless(text: str) -> str:
+def escape_log_commands(text: str) -> str:
     """The text without such commands; a JSON document stays the same JSON.
 
     The text has to begin where a line does.

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
-from kernelprof.model.sampled import PAGE, together
+from kernelprof.model.sampled import PAGE, sum_launches
 
 
 def merge(first: Capture, more: Capture) -> Capture:
@@ -57,7 +57,7 @@ def merge(first: Capture, more: Capture) -> Capture:
 def _with_code(counters: Capture, page: Capture) -> Capture:
     return replace(
         counters,
-        code=together((*counters.code, *page.code)),
+        code=sum_launches((*counters.code, *page.code)),
         origin=f"{counters.origin} + {page.origin}",
     )
 
@@ -110,7 +110,7 @@ def _both(first: Capture, more: Capture) -> Capture:
         clock_control=first.clock_control if first.clock_control == more.clock_control else None,
         warnings=(*first.warnings, *more.warnings),
         damage=(*first.damage, *more.damage),
-        code=together((*first.code, *more.code)),
+        code=sum_launches((*first.code, *more.code)),
     )
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from kernelprof.model.kernel_name import function_name, opening
+from kernelprof.model.kernel_name import function_name, opening_bracket
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def short_name(name: str) -> str:
     """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
     text = _TORN.sub("", _CLONE.sub("", printable(name)).strip())
     body = text.removesuffix(" const")
-    end = opening(body) if body.endswith(")") else 0
+    end = opening_bracket(body) if body.endswith(")") else 0
     if not end:
         return text
     head = text[:end].rstrip()

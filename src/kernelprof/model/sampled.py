@@ -136,7 +136,7 @@ class SampledCode:
         return self.source.get(location, "").strip()
 
 
-def together(codes: Iterable[SampledCode]) -> tuple[SampledCode, ...]:
+def sum_launches(codes: Iterable[SampledCode]) -> tuple[SampledCode, ...]:
     """One entry for each kernel and code: the counts of its launches are added up."""
     summed: dict[tuple[object, ...], SampledCode] = {}
     for code in codes:

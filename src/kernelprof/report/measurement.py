@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.inferred import unchecked
+from kernelprof.model.inferred import why_unchecked
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.model.specification import NO_REFERENCE
 
@@ -40,7 +40,7 @@ def facts(
         and specification is not None
         and specification.get("reference") == NO_REFERENCE
     ):
-        lines.append((source and unchecked(source)) or _UNCHECKED)
+        lines.append((source and why_unchecked(source)) or _UNCHECKED)
     return lines if timing is None else [*lines, _timed(timing)]
 
 

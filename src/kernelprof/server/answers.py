@@ -24,7 +24,7 @@ from kernelprof.report.writers.brief import BYTES_OF_A_TOKEN, LEAST, write
 from kernelprof.resources import checkout_folder
 from kernelprof.results import Capture, Diagnosis, as_result, only
 from kernelprof.server import sources
-from kernelprof.sources.capture_directory import contents_of
+from kernelprof.sources.capture_directory import make_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -269,7 +269,7 @@ def recorded_capture(source: Path, spec: LaunchSpec, lacking: str) -> Capture | 
         record = records.find(source, spec, lacking)
     except records.NoRecordError:
         return None
-    contents = contents_of(source, record.manifest, record.lines)
+    contents = make_contents(source, record.manifest, record.lines)
     return as_result(Capture, record.capture, contents=contents, recorded=True)
 
 

@@ -23,7 +23,7 @@ from kernelprof.sources.source import (
     NoCaptureError,
     Source,
     is_report,
-    opened,
+    open_input,
     to_utf8,
 )
 
@@ -101,7 +101,7 @@ def read_capture(
     installed.
     """
     try:
-        with opened(target, stdin, progress) as data:
+        with open_input(target, stdin, progress) as data:
             return _read_input(data, only)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

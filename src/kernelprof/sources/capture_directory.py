@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof import files
 from kernelprof.errors import InputError
-from kernelprof.model.capture import SampledLine, summed
-from kernelprof.model.inferred import sentences
-from kernelprof.model.sampled import from_bytes, together
+from kernelprof.model.capture import SampledLine, sum_samples
+from kernelprof.model.inferred import describe_assumptions
+from kernelprof.model.sampled import from_bytes, sum_launches
 from kernelprof.resources import data_folder
-from kernelprof.sources.source import Contents, NoCaptureError, unpacked
+from kernelprof.sources.source import Contents, NoCaptureError, gunzip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -97,12 +97,12 @@ def read_stored(directory: Path) -> Capture:
     merged = reduce(
         merge, (capture for capture in captures if launched & _launched(capture)), first
     )
-    merged = replace(merged, warnings=(*merged.warnings, *sentences(manifest.source)))
+    merged = replace(merged, warnings=(*merged.warnings, *describe_assumptions(manifest.source)))
     merged = replace(merged, origin=str(directory), code=_read_code(directory, manifest))
-    return to_run_again(merged, manifest)
+    return with_command_line(merged, manifest)
 
 
-def to_run_again(capture: Capture, manifest: Manifest) -> Capture:
+def with_command_line(capture: Capture, manifest: Manifest) -> Capture:
     """The capture, which knows the command line that its manifest is about.
 
     That is of the source where there is one, and not of the process that launched its kernel.
@@ -194,7 +194,7 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] |
         for run in manifest.runs
         if run.lines is not None
     ]
-    return summed(chain.from_iterable(stored)) if stored else None
+    return sum_samples(chain.from_iterable(stored)) if stored else None
 
 
 def _read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
@@ -203,7 +203,7 @@ def _read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
         for run in manifest.runs
         if run.code is not None
     )
-    return with_source(together(chain.from_iterable(stored)), directory, manifest.source)
+    return with_source(sum_launches(chain.from_iterable(stored)), directory, manifest.source)
 
 
 def _read(
@@ -211,7 +211,7 @@ def _read(
 ) -> Parsed:
     packed = _read_checked(directory, name, sha256)
     try:
-        return parse(unpacked(packed, most))
+        return parse(gunzip(packed, most))
     except ValueError as error:
         raise _damaged(f"{name} cannot be read ({error})", directory / name) from error
 
@@ -226,7 +226,7 @@ def with_source(
     return tuple(replace(each, whole=text) if each.file == source.path else each for each in codes)
 
 
-def contents(target: str) -> Contents:
+def read_contents(target: str) -> Contents:
     """What a capture directory holds beside the counters; nothing for any other capture.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
@@ -235,7 +235,7 @@ def contents(target: str) -> Contents:
     if not is_capture(folder):
         return Contents(folder)
     manifest = read_manifest(folder)
-    counters = contents_of(folder, manifest, read_lines(folder, manifest))
+    counters = make_contents(folder, manifest, read_lines(folder, manifest))
     if manifest.survey is None:
         return counters
     from kernelprof.model.survey import from_bytes as survey_from_bytes
@@ -245,7 +245,7 @@ def contents(target: str) -> Contents:
     return replace(counters, survey=survey)
 
 
-def contents_of(
+def make_contents(
     folder: Path, manifest: Manifest | None, lines: tuple[SampledLine, ...] | None
 ) -> Contents:
     """What is beside the counters of a capture that was kept at, or measured of, a place."""

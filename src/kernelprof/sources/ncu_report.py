@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
-from kernelprof.model.sampled import STALLS, Counts, SampledCode, together
+from kernelprof.model.sampled import STALLS, Counts, SampledCode, sum_launches
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 from kernelprof.sources.source_page import (
@@ -241,7 +241,7 @@ def code_of(package: Any, actions: Iterable[Any]) -> tuple[SampledCode, ...]:
     one line of an instruction: that of the code itself, not where it was inlined.
     """
     some = islice(actions, _MOST_LAUNCHES)
-    return together(code for each in some if (code := _code(package, each)) is not None)
+    return sum_launches(code for each in some if (code := _code(package, each)) is not None)
 
 
 def _code(package: Any, action: Any) -> SampledCode | None:

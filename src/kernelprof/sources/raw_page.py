@@ -13,7 +13,7 @@ from kernelprof.sources.ncu.columns import (
     columns_of_rows,
     table_decimal,
 )
-from kernelprof.sources.ncu.metric_names import left_out, todays_name, unit_of
+from kernelprof.sources.ncu.metric_names import describe_left_out, todays_name, unit_of
 from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class RawPage:
                 texts.setdefault(name, at)
             elif units is not None or not depends_on_unit(name):
                 numbers.append(at)
-        if sentence := left_out(header.names):
+        if sentence := describe_left_out(header.names):
             self._builder.warn(sentence)
         selection = Selection(header.names.index("ID"), tuple(texts.values()), tuple(numbers))
         return self._selections.setdefault(key, selection)

@@ -251,7 +251,7 @@ def _check_line(size: int) -> None:
         raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
 
 
-def unpacked(data: bytes, most: int) -> bytes:
+def gunzip(data: bytes, most: int) -> bytes:
     """What a gzip file holds, whole. Raises :class:`ValueError`, also for more than ``most``."""
     stream = Input(io.BytesIO(data).read, "")
     chunks, size = [], 0
@@ -279,7 +279,7 @@ def is_repz(target: Input) -> bool:
 
 
 @contextmanager
-def opened(
+def open_input(
     target: str | os.PathLike[str],
     stdin: IO[bytes] | None = None,
     progress: Callable[[int], object] | None = None,

@@ -17,14 +17,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.capture import Capture, Launch, Launches, SampledLine, summed
+from kernelprof.model.capture import Capture, Launch, Launches, SampledLine, sum_samples
 from kernelprof.model.sampled import (
     PAGE,
     STALLS,
     Counts,
     SampledCode,
     SampledInstruction,
-    together,
+    sum_launches,
 )
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources.ncu.cells import parse_number, split_cells
@@ -178,7 +178,7 @@ def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
 
     Launches of the same code are added up. Empty where the page has no instructions.
     """
-    return together(code for each in _launches(page) if (code := each.code()) is not None)
+    return sum_launches(code for each in _launches(page) if (code := each.code()) is not None)
 
 
 def read_source_lines(page: Iterable[str]) -> tuple[SampledLine, ...]:
@@ -186,7 +186,7 @@ def read_source_lines(page: Iterable[str]) -> tuple[SampledLine, ...]:
 
     Empty where no kernel has line information, or where no samples were collected.
     """
-    return summed(_source_lines(page))
+    return sum_samples(_source_lines(page))
 
 
 def _source_lines(page: Iterable[str]) -> Iterator[SampledLine]:

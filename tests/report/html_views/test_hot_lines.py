@@ -13,7 +13,7 @@ from tests.report.blocks import every, notes_of
 from tests.report.html_views.helpers import page_of
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.model.capture import shares
+from kernelprof.model.capture import line_shares
 from kernelprof.report.document import CodeBlock, Paragraph, plain
 from kernelprof.report.documents.source import hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
@@ -37,7 +37,7 @@ def tile_hot(captures: Path) -> dict[str, dict[int, float]]:
     """Shares of the lines of the ladder's third rung, by kernel, as they were measured."""
     page = captures / "source_page" / "shared_tile.samples.csv.gz"
     with gzip.open(page, "rt", encoding="utf-8") as lines:
-        return shares(read_source_lines(lines), TILE)
+        return line_shares(read_source_lines(lines), TILE)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.rules import Subsystem, registry
-from kernelprof.model.capture import Capture, shares
+from kernelprof.model.capture import Capture, line_shares
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import count, number, quantity, share
@@ -386,7 +386,7 @@ def read_attachments(contents: Contents) -> CaptureAttachments:
     """What a page shows of a capture directory."""
     manifest, hot = contents.manifest, None
     if contents.lines is not None and manifest is not None and manifest.source is not None:
-        hot = shares(contents.lines, manifest.source.path)
+        hot = line_shares(contents.lines, manifest.source.path)
     return CaptureAttachments(manifest, contents.source_text, hot, contents.prediction)
 
 

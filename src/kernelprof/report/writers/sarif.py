@@ -27,7 +27,7 @@ from kernelprof.analysis.rules import registry
 from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.words import labels as labels_of_changes
 from kernelprof.errors import ExitCode
-from kernelprof.model.capture import shares
+from kernelprof.model.capture import line_shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import PROPOSED, Outcome, worst_outcome
 from kernelprof.model.kernel_name import function_name
@@ -297,7 +297,7 @@ class _Places:
         self._text = None if contents is None else contents.source_text
         self._hot: Mapping[str, Mapping[int, float]] | None = None
         if contents is not None and contents.lines is not None and facts is not None:
-            self._hot = shares(contents.lines, facts.path)
+            self._hot = line_shares(contents.lines, facts.path)
         prediction = contents.prediction.counted if contents and contents.prediction else None
         self.basis = "" if prediction is None else f" {in_a_sentence(prediction)}"
         self._capture = diagnosis.origin.split(_MERGED)[0]

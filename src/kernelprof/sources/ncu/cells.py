@@ -231,7 +231,7 @@ def is_identity(name: str) -> bool:
     return name in IDENTITY_COLUMNS or is_nvtx(name)
 
 
-def launch_of(cells: Mapping[str, str]) -> Launch:
+def parse_launch(cells: Mapping[str, str]) -> Launch:
     """Who was launched, from the cells of identity columns; without the ID of the launch.
 
     A column that is not there says nothing.
@@ -241,20 +241,20 @@ def launch_of(cells: Mapping[str, str]) -> Launch:
     return Launch(
         "",
         cells.get("Kernel Name", ""),
-        triple(cells.get("Grid Size", "")),
-        triple(cells.get("Block Size", "")),
+        parse_dimensions(cells.get("Grid Size", "")),
+        parse_dimensions(cells.get("Block Size", "")),
         process,
         program,
         host,
         context,
         stream,
         device,
-        capability(cells.get("CC", "")),
+        parse_capability(cells.get("CC", "")),
         tuple((name, cell) for name, cell in cells.items() if is_nvtx(name) and cell.strip()),
     )
 
 
-def triple(text: str) -> tuple[int, int, int] | None:
+def parse_dimensions(text: str) -> tuple[int, int, int] | None:
     """``"(16, 16, 1)"`` as numbers; a launch that failed has ``(0, 0, 0)``, which says nothing."""
     match = _TRIPLE.fullmatch(text.strip())
     if match is None:
@@ -263,7 +263,7 @@ def triple(text: str) -> tuple[int, int, int] | None:
     return (x, y, z) if x and y and z else None
 
 
-def capability(text: str) -> tuple[int, int] | None:
+def parse_capability(text: str) -> tuple[int, int] | None:
     """``"9.0"`` as ``(9, 0)``; spreadsheets shorten it to ``9``."""
     match = _CAPABILITY.fullmatch(text.strip())
     return (int(match[1]), int(match[2] or 0)) if match else None

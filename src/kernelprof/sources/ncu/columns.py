@@ -18,8 +18,8 @@ from kernelprof.model.capture import Capture, Launch, Launches, MetricColumn, Or
 from kernelprof.sources.ncu.cells import (
     NO_TEXT,
     decimal_mark,
-    launch_of,
     origin_of,
+    parse_launch,
     parse_number,
     scale_of,
     split_cells,
@@ -265,7 +265,7 @@ class CaptureBuilder:
         numbers = []
         for row in rows.tolist():
             cells = {name: each.distinct[each.codes[row]] for name, each in identity.items()}
-            launch = launch_of(cells)
+            launch = parse_launch(cells)
             numbers.append(self._kinds.setdefault(launch, len(self._kinds)))
             self._kernels.add((launch.kernel, launch.grid, launch.block))
         self._ids += ids

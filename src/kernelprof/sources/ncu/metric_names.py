@@ -308,7 +308,7 @@ def unit_of(name: str, unit: str) -> str:
     return unit or (TODAY[name][1] if name in TODAY else "")
 
 
-def left_out(names: Sequence[str]) -> str:
+def describe_left_out(names: Sequence[str]) -> str:
     """A sentence that names metrics of those versions without a counterpart; empty without any."""
     if not any(name in TODAY for name in names):
         return ""
