@@ -7,14 +7,7 @@ import re
 
 import pytest
 
-from kernelprof.cli.main import main
 from kernelprof.report.writers import offered
-
-
-def _said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = main(list(words))
-    found = capsys.readouterr()
-    return code, found.out + found.err
 
 
 @pytest.mark.parametrize(
@@ -29,10 +22,10 @@ def _said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     ],
 )
 def test_the_help_names_the_formats_that_are_offered(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, kind: str
+    kernelprof, monkeypatch: pytest.MonkeyPatch, command: str, kind: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    _, text = _said(capsys, command, "--help")
+    text = kernelprof(f"{command} --help").out
     line = re.search(r"--format .*?FORMAT +(.*?): how", text)
     assert line is not None
     assert set(re.split(r", | or ", line[1])) == set(offered(kind))
@@ -40,10 +33,10 @@ def test_the_help_names_the_formats_that_are_offered(
 
 @pytest.mark.parametrize("command", [[], ["gate"], ["diagnose"], ["baseline", "save"]])
 def test_paragraphs_of_a_help_are_as_wide_as_the_screen(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
+    kernelprof, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    _, text = _said(capsys, *command, "--help")
+    text = kernelprof(*command, "--help").out
     lines = [line.strip() for line in text.partition("╭")[0].splitlines()]
     for line, following in itertools.pairwise(lines):
         if line and following:
@@ -56,9 +49,8 @@ def test_paragraphs_of_a_help_are_as_wide_as_the_screen(
     ids=lambda words: words[0],
 )
 def test_a_value_that_is_no_choice_is_said_in_plain_words(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+    kernelprof, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    code, text = _said(capsys, *words)
-    assert code == 2
-    assert f"Invalid value for '{words[-2]}': 'no-such' is not one of" in text
+    what = f"Invalid value for '{words[-2]}': 'no-such' is not one of"
+    kernelprof(*words, code=2, err=what)

@@ -83,34 +83,10 @@ def test_a_result_that_its_name_does_not_promise_is_told(kernelprof, kernel_cu) 
     assert "its result was not checked" in done.err
 
 
-def test_blanks_are_named(kernelprof, kernel_cu) -> None:
-    path = kernel_cu(PLAIN.replace("const float* x", "const Node* x"))
-    kernelprof(
-        f"diagnose {path}",
-        code=2,
-        err=[
-            "shift has no launch specification, and its source does not say type of x, shape of x",
-            f"`kernelprof init {path}` writes what is known into the file",
-            f"where: {path}:1",
-        ],
-    )
-
-
-def test_a_kernel_that_goes_wrong_is_told_before(kernelprof, kernel_cu) -> None:
-    kernelprof(
-        "diagnose",
-        kernel_cu(PLAIN.replace("y[i]", "y[i - 1]")),
-        "--predict",
-        code=2,
-        err=["with these values the kernel goes wrong: ", "bytes before y"],
-    )
-
-
 def test_sizes_can_be_changed(kernelprof, kernel_cu) -> None:
     path = str(kernel_cu(SAXPY))
-    (kernel,) = kernelprof(
-        f"diagnose {path} --predict --size n=4096 --format json", code={0, 3}
-    ).json["kernels"]
+    found = kernelprof.json(f"diagnose {path} --predict --size n=4096", code={0, 3})
+    (kernel,) = found["kernels"]
     assert kernel["grid"] == [16, 1, 1]
 
 
@@ -149,7 +125,7 @@ def test_the_gate_launches_both_alike(kernelprof, kernel_cu) -> None:
     strided = PLAIN.replace("x[i]", "x[2 * i % n]")
     host = "void go(float* y) { const int n = 1 << 20; shift<<<(n + 255) / 256, 256>>>(y, y, n); }"
     new = kernel_cu(f"{strided}{host}\n", "new.cu")
-    done = kernelprof(f"gate {old} {new} --predict --format json", code={0, 3})
+    done = kernelprof(f"gate {old} {new} --predict --format json", code=1)
     found = done.json
     assert found["kernels"][0]["match"] == "same"
     assert {each["code"] for each in found["kernels"][0]["findings"]} >= {"counter-worse"}
@@ -217,20 +193,29 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
     assert verdict["notes"][0] == f"the inferred launch may be wrong: {said}"
 
 
-def test_a_macro_that_nobody_defines_is_named(kernelprof, kernel_cu) -> None:
-    kernelprof(
-        "diagnose",
-        kernel_cu(PLAIN.replace("1.0f", "ONE")),
-        "--predict",
-        code=2,
-        err="its source does not say what ONE stands for",
-    )
-
-
-def test_a_header_that_is_not_there_is_told(kernelprof, kernel_cu) -> None:
-    kernelprof(
-        "diagnose",
-        kernel_cu(f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}"),
-        code=2,
-        err="it may be declared in <other.h>, which was not found",
-    )
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            PLAIN.replace("const float* x", "const Node* x"),
+            [
+                "no launch specification, and its source does not say type of x, shape of x",
+                "`kernelprof init kernel.cu` writes what is known into the file",
+                "where: kernel.cu:1",
+            ],
+        ),
+        (
+            PLAIN.replace("y[i]", "y[i - 1]"),
+            ["with these values the kernel goes wrong: ", "bytes before y"],
+        ),
+        (PLAIN.replace("1.0f", "ONE"), "its source does not say what ONE stands for"),
+        (
+            f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
+            "it may be declared in <other.h>, which was not found",
+        ),
+    ],
+    ids=["blanks", "wrong", "macro", "header"],
+)
+def test_what_cannot_be_inferred_is_named(kernelprof, kernel_cu, text, says, monkeypatch) -> None:
+    monkeypatch.chdir(kernel_cu(text).parent)
+    kernelprof("diagnose kernel.cu --predict", code=2, err=says)

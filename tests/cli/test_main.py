@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.support.processes import started
 
-import kernelprof
+from kernelprof import __version__
 from kernelprof.cli.main import INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED, main
 from kernelprof.errors import InputError
 
@@ -40,17 +40,31 @@ def failing(monkeypatch):
     return fail
 
 
-def test_version(capsys) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"kernelprof {kernelprof.__version__}\n"
+MESSAGES = [
+    (
+        InputError("this is HTML", where="page.csv", hint="export it as CSV"),
+        "this is HTML\n  where: page.csv\n  next: export it as CSV\n",
+    ),
+    # They cannot steer the terminal, and lines of others are kept behind a bar.
+    (InputError("found \x1b[2J", where="a\nb"), "found \\x1b[2J\n  where: a b\n"),
+    (
+        InputError("it does not compile:\nk.cu(3): error\n\n  ::warning::no \x1b[2J\n"),
+        "it does not compile:\n  | k.cu(3): error\n  |   ::warning::no \\x1b[2J\n",
+    ),
+    (InputError("\n"), "\n"),
+]
 
 
-def test_an_error_says_what_where_and_what_next(failing, capsys) -> None:
-    failing(InputError("this is HTML", where="page.csv", hint="export it as CSV"))
-    assert main(["diagnose", "page.csv"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == ("kernelprof: error: this is HTML\n  where: page.csv\n  next: export it as CSV\n")
+@pytest.mark.parametrize(("error", "message"), MESSAGES)
+def test_an_error_says_what_where_and_what_next(failing, kernelprof, error, message) -> None:
+    failing(error)
+    assert kernelprof("diagnose x.csv", code=2, out="").err == f"kernelprof: error: {message}"
+
+
+def test_a_mistake_of_ours_is_no_verdict(failing, kernelprof) -> None:
+    failing(ZeroDivisionError("division by zero"))
+    err = kernelprof("diagnose x.csv", code=INTERNAL_ERROR).err
+    assert err.startswith("kernelprof: error: internal error: ZeroDivisionError: division by zero")
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -64,43 +78,15 @@ def test_debug_adds_the_traceback_wherever_it_stands(failing, capsys, place: int
     assert err.endswith("kernelprof: error: this is HTML\n")
 
 
-def test_debug_of_the_program_is_the_programs(capsys) -> None:
-    assert main(["command", "--preset", "dram", "--", "./app", "--debug"]) == 0
-    assert capsys.readouterr().out.endswith(" ./app --debug\n")
+def test_the_version_and_a_program_s_own_debug(kernelprof) -> None:
+    assert kernelprof("--version").out == f"kernelprof {__version__}\n"
+    assert kernelprof("command --preset dram -- ./app --debug").out.endswith(" ./app --debug\n")
 
 
-def test_a_mistake_of_ours_is_no_verdict(failing, capsys) -> None:
-    failing(ZeroDivisionError("division by zero"))
-    assert main(["diagnose", "x.csv"]) == INTERNAL_ERROR
-    err = capsys.readouterr().err
-    assert "Traceback" not in err
-    assert err.startswith("kernelprof: error: internal error: ZeroDivisionError: division by zero")
-
-
-def test_messages_cannot_steer_the_terminal(failing, capsys) -> None:
-    failing(InputError("found \x1b[2J", where="a\nb"))
-    main(["diagnose", "x.csv"])
-    assert capsys.readouterr().err == "kernelprof: error: found \\x1b[2J\n  where: a b\n"
-
-
-def test_lines_of_others_are_kept_behind_a_bar(failing, capsys) -> None:
-    failing(InputError("it does not compile:\nk.cu(3): error\n\n  ::warning::no \x1b[2J\n"))
-    main(["diagnose", "x.csv"])
-    assert capsys.readouterr().err.splitlines() == [
-        "kernelprof: error: it does not compile:",
-        "  | k.cu(3): error",
-        "  |   ::warning::no \\x1b[2J",
-    ]
-    failing(InputError("\n"))
-    assert main(["diagnose", "x.csv"]) == 2
-    assert capsys.readouterr().err == "kernelprof: error: \n"
-
-
-def test_an_interrupt_writes_nothing(failing, tmp_path, capsys) -> None:
+def test_an_interrupt_writes_nothing(failing, tmp_path, kernelprof) -> None:
     failing(KeyboardInterrupt())
-    assert main(["diagnose", "x.csv", "-o", str(tmp_path / "out.txt")]) == INTERRUPTED
+    kernelprof(f"diagnose x.csv -o {tmp_path}/out.txt", code=INTERRUPTED)
     assert list(tmp_path.iterdir()) == []
-    assert "Traceback" not in capsys.readouterr().err
 
 
 @posix
