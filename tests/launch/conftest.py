@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kernelprof.launch.inference.proposal import draft
 from kernelprof.launch.source import SpecBlock
-from kernelprof.launch.specification.reader import read_spec
+from kernelprof.launch.specification.reader import load_spec, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +105,42 @@ def sgemm_cu(tmp_path: Path) -> Path:
     path = tmp_path / "sgemm.cu"
     path.write_text("// what it shows\n" + commented(SGEMM) + KERNEL)
     return path
+
+
+@pytest.fixture
+def init(tmp_path: Path) -> Callable[..., LaunchSpec]:
+    """Write a source, initialise it without a blank, and load what was written."""
+
+    def run(source: str, **options: Any) -> LaunchSpec:
+        path = tmp_path / "kernel.cu"
+        path.write_text(source)
+        made = draft(path, **options)
+        path.write_text(made.text)
+        assert made.unfilled == ()
+        assert made.text.endswith(source)
+        return load_spec(path)
+
+    return run
+
+
+def check_facts(spec: LaunchSpec, sizes: str, expected: str) -> None:
+    """Check facts such as ``grid=7x1x1 x=7x1000 x.fill=random`` of a launch at sizes."""
+    given = dict(each.split("=") for each in sizes.split())
+    launch = spec.resolve({**spec.sizes, **{name: int(size) for name, size in given.items()}})
+    facts: dict[str, object] = {**spec.sizes, **spec.compile.defines}
+    facts |= {"kernel": spec.kernel.replace(" ", ""), "reference": spec.reference}
+    facts |= {key: getattr(launch, key) for key in ("shared_bytes", "flops", "min_bytes")}
+    arrays = launch.arrays
+    shapes = {name: each.shape for name, each in arrays.items()}
+    for name, shape in {"grid": launch.grid, "block": launch.block, **shapes}.items():
+        facts[name] = "x".join(map(str, shape))
+    for each in spec.arguments:
+        value = None if each.value is None else each.value.text
+        own = {"type": each.type, "fill": each.fill, "output": each.output, "value": value}
+        facts |= {f"{each.name}.{key}": fact for key, fact in own.items()}
+    facts |= {f"{name}.limit": each.limit for name, each in arrays.items()}
+    wanted = dict(each.split("=") for each in expected.split())
+    assert {key: str(facts[key]) for key in wanted} == wanted
 
 
 @pytest.fixture

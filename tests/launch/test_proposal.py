@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from tests.launch.conftest import check_facts
 
 from kernelprof.errors import InputError
 from kernelprof.launch.inference.proposal import draft
@@ -31,22 +32,6 @@ def _gemm(*, rows="y", block="blockDim.%s", guard=GUARD, result="sum"):
 
 
 @pytest.fixture
-def init(tmp_path):
-    """Write a source, initialise it, and load what was written."""
-
-    def run(source, **options):
-        path = tmp_path / "kernel.cu"
-        path.write_text(source)
-        made = draft(path, **options)
-        path.write_text(made.text)
-        assert made.unfilled == ()
-        assert made.text.endswith(source)
-        return load_spec(path)
-
-    return run
-
-
-@pytest.fixture
 def unfilled(tmp_path):
     """Write a source, initialise it, and tell the keys that are to be filled in."""
 
@@ -66,54 +51,7 @@ def unfilled(tmp_path):
     return run
 
 
-def test_a_gemm_runs_as_it_is(init) -> None:
-    spec = init(_gemm())
-    assert (spec.kernel, spec.reference) == ("sgemm", "gemm")
-    launch = spec.resolve(spec.check_sizes)
-    assert launch.block == (16, 16, 1)
-    assert launch.grid == (24, 16, 1)  # columns along x: 384 / 16
-    assert [getattr(a, "shape", None) for a in launch.arguments[:3]] == [
-        (256, 128),
-        (128, 384),
-        (256, 384),
-    ]
-    assert launch.flops == 2 * 256 * 384 * 128
-    assert [a.name for a in spec.outputs] == ["C"]
-    assert spec.outputs[0].fill is None
-
-
-@pytest.mark.parametrize("guard", [GUARD, "if (row < M && col < N) {}", ""])
-def test_the_grid_follows_the_indices(init, guard) -> None:
-    spec = init(_gemm(rows="x", guard=guard))
-    assert spec.resolve(spec.check_sizes).grid == (16, 24, 1)
-
-
-@pytest.mark.parametrize(
-    ("side", "head", "defines", "block"),
-    [
-        ("32", "", {}, 32),
-        ("TILE", "#define TILE 8\n", {}, 8),
-        ("TILE", "constexpr int TILE = 32;\n", {}, 32),
-        ("TILE", "", {"TILE": 16}, 16),
-    ],
-)
-def test_the_block_is_the_tile(init, side, head, defines, block) -> None:
-    spec = init(head + _gemm(block=side))
-    assert spec.compile.defines == defines
-    assert spec.resolve().block == (block, block, 1)
-    assert spec.resolve().grid == (4096 // block, 4096 // block, 1)
-
-
-def test_a_macro_that_nobody_defines_is_marked(unfilled) -> None:
-    used = "UNROLL * SPLIT + PAD + FLT_MAX + INFINITY + sum"
-    source = "#define UNROLL 4\nconstexpr int PAD = 1;\n" + _gemm(result=used)
-    assert unfilled(source) == ["defines"]
-
-
-def test_a_macro_may_come_from_a_header_of_the_user(init) -> None:
-    assert init('#include "sizes.h"\n' + _gemm(result="SPLIT * sum")).compile.defines == {}
-
-
+LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 TYPED = """
 template <typename T>
 __global__ void copy(const T* x, T* y, int n) {
@@ -121,21 +59,121 @@ __global__ void copy(const T* x, T* y, int n) {
     if (i < n) y[i] = x[i];
 }
 """
+COPY = f"__global__ void copy(const float* x, float* y, int n) {{ {LINE} if (i < n) y[i] = x[i]; }}"
+SAXPY = f"""
+__global__ void saxpy(int n, float a, const float* x, float* y) {{
+    {LINE} if (i < n) y[i] = a * x[i] + y[i];
+}}
+"""
+ADD = f"""
+__global__ void add(const double* x, double* y, double* z, long n) {{
+    {LINE} if (i < n) z[i] = x[i] + y[i];
+}}
+"""
+SUM = """
+__global__ void sum(const float* x, float* total, size_t n) {
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 32)
+        atomicAdd(&total[0], x[i]);
+}
+"""
+TILED = _gemm(block="TILE")
+TEMPLATE = TILED.replace('extern "C"', "template <int TILE, typename T = float>")
+SCALED = _gemm(result="alpha * sum + beta * C[row * N + col]")
+MIXED = _gemm().replace("const float* __restrict__ A", "const __nv_bfloat16* A")
+MIXED = MIXED.replace("const float* __restrict__ B", "const __half* B")
+CHECK = "M=256 N=384 K=128"
+EIGHT_BITS = COPY.replace("float", "__nv_fp8_e4m3")
+KERNELS = [
+    (
+        _gemm(),
+        CHECK,
+        "kernel=sgemm reference=gemm block=16x16x1 grid=24x16x1 A=256x128 B=128x384 C=256x384 "
+        "flops=25165824.0 A.output=False B.output=False C.output=True C.fill=None",
+    ),
+    # The grid follows the indices.
+    *(
+        (_gemm(rows="x", guard=guard), CHECK, "grid=16x24x1")
+        for guard in (GUARD, "if (row < M && col < N) {}", "")
+    ),
+    # The block is the tile.
+    (_gemm(block="32"), "", "block=32x32x1 grid=128x128x1"),
+    ("#define TILE 8\n" + TILED, "", "block=8x8x1 grid=512x512x1"),
+    ("constexpr int TILE = 32;\n" + TILED, "", "block=32x32x1 grid=128x128x1"),
+    (TILED, "", "TILE=16 block=16x16x1 grid=256x256x1"),
+    (TEMPLATE, "", "kernel=sgemm<16,float> block=16x16x1"),
+    (TYPED.replace("typename T", "typename T = __half"), "", "kernel=copy<__half> x.type=float16"),
+    # An output that is read.
+    (
+        SCALED.replace("int K)", "int K, float alpha, float beta)"),
+        "",
+        "C.fill=random alpha.value=1.0 beta.value=0.5",
+    ),
+    (
+        _gemm().replace("int M", "__nv_bfloat16 alpha, int M"),
+        "",
+        "alpha.type=bfloat16 alpha.value=1.0",
+    ),
+    # One dimension.
+    (COPY, "", "reference=copy block=256x1x1 grid=65536x1x1 y.output=True y.fill=None"),
+    (SAXPY, "", "reference=saxpy block=256x1x1 grid=65536x1x1 y.output=True y.fill=random"),
+    (ADD, "", "reference=add block=256x1x1 grid=65536x1x1 z.output=True z.fill=None"),
+    (SUM, "", "reference=sum block=256x1x1 grid=65536x1x1 total.output=True total.fill=zeros"),
+    # Bytes are those of the types; of an elementwise kernel of two widths they are not guessed.
+    (EIGHT_BITS, "n=1000", "min_bytes=2000.0"),
+    (COPY.replace("float", "double"), "n=10", "min_bytes=160.0"),
+    (COPY.replace("const float", "const __nv_bfloat16"), "", "min_bytes=None"),
+    (
+        MIXED,
+        "M=10 N=100 K=1000",
+        "A.type=bfloat16 B.type=float16 C.type=float32 min_bytes=224000.0",
+    ),
+]
 
 
-def test_a_type_of_a_template_is_not_guessed(unfilled) -> None:
-    assert unfilled(TYPED) == ["kernel", "type", "type"]
-    made = unfilled(TYPED.replace("T* x", "T* x, const T* z"))
-    assert made == ["kernel", "type", "type", "shape", "type"]
+@pytest.mark.parametrize(("source", "sizes", "expected"), KERNELS)
+def test_what_is_inferred_of_a_kernel(init, source, sizes, expected) -> None:
+    check_facts(init(source), sizes, expected)
 
 
-def test_a_type_that_is_given_or_the_default(init) -> None:
+def test_template_arguments_that_are_given(init) -> None:
+    assert init(TEMPLATE, kernel="sgemm<8, float>").kernel == "sgemm<8, float>"
     spec = init(TYPED, kernel="copy<double>")
     assert spec.kernel == "copy<double>"
     assert [each.type for each in spec.arguments] == ["float64", "float64", "int32"]
     assert spec.resolve().min_bytes == 2 * 8 * spec.sizes["n"]
-    spec = init(TYPED.replace("typename T", "typename T = __half"))
-    assert (spec.kernel, spec.arguments[0].type) == ("copy<__half>", "float16")
+
+
+def test_a_macro_is_a_define_only_where_the_block_needs_it(init) -> None:
+    """It may come from a header of the user, or the file gives it a value."""
+    assert init('#include "sizes.h"\n' + _gemm(result="SPLIT * sum")).compile.defines == {}
+    for head in ("#define TILE 8\n", "constexpr int TILE = 32;\n"):
+        assert init(head + TILED).compile.defines == {}
+    assert init(_gemm(block="32")).compile.defines == {}
+
+
+MACROS = "#define UNROLL 4\nconstexpr int PAD = 1;\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "keys"),
+    [
+        (MACROS + _gemm(result="UNROLL * SPLIT + PAD + FLT_MAX + INFINITY + sum"), ["defines"]),
+        (TYPED, ["kernel", "type", "type"]),
+        (TYPED.replace("T* x", "T* x, const T* z"), ["kernel", "type", "type", "shape", "type"]),
+        (
+            "__global__ void odd(float4* v, Params p, int* q, Node* r) { q[threadIdx.y] = 1; }",
+            ["block", "grid", "shape", "type", "value", "shape", "type", "shape"],
+        ),
+        (
+            _gemm().replace("float sum", "extern __shared__ float tile[];\n    float sum"),
+            ["shared_bytes"],
+        ),
+        (_gemm().replace('extern "C"', "template <int MODE>"), ["kernel"]),
+    ],
+    ids=["macro", "types", "shape", "several", "shared memory", "template argument"],
+)
+def test_what_cannot_be_inferred_is_marked(unfilled, source, keys) -> None:
+    assert unfilled(source) == keys
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "nothing"])
@@ -151,67 +189,10 @@ def test_what_is_no_file(tmp_path, kind) -> None:
     assert caught.value.hint
 
 
-def test_a_template_with_a_tile(init) -> None:
-    source = _gemm(block="TILE").replace('extern "C"', "template <int TILE, typename T = float>")
-    spec = init(source)
-    assert spec.kernel == "sgemm<16, float>"
-    assert spec.resolve().block == (16, 16, 1)
-    assert init(source, kernel="sgemm<8, float>").kernel == "sgemm<8, float>"
-
-
-def test_an_output_that_is_read_is_in_out(init) -> None:
-    source = _gemm(result="alpha * sum + beta * C[row * N + col]")
-    spec = init(source.replace("int K)", "int K, float alpha, float beta)"))
-    assert spec.outputs[0].fill == "random"
-    assert [a.value.text for a in spec.arguments[-2:]] == ["1.0", "0.5"]
-
-
 def test_b_transposed_is_told_by_the_name(init) -> None:
     spec = init(_gemm().replace("sgemm(", "sgemm_b_transposed("))
     assert spec.reference == "gemm_nt"
     assert [extent.text for extent in spec.arguments[1].shape] == ["N", "K"]
-
-
-LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
-
-
-@pytest.mark.parametrize(
-    ("source", "reference", "fill"),
-    [
-        (f"__global__ void copy(const float* x, float* y, int n) {{ {LINE} if (i < n) "
-         "y[i] = x[i]; }", "copy", None),
-        (f"__global__ void saxpy(int n, float a, const float* x, float* y) {{ {LINE} "
-         "if (i < n) y[i] = a * x[i] + y[i]; }", "saxpy", "random"),
-        (f"__global__ void add(const double* x, double* y, double* z, long n) {{ {LINE} "
-         "if (i < n) z[i] = x[i] + y[i]; }", "add", None),
-        ("__global__ void sum(const float* x, float* total, size_t n) { "
-         "for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 32) "
-         "atomicAdd(&total[0], x[i]); }", "sum", "zeros"),
-    ],
-    ids=["copy", "saxpy", "add", "sum"],
-)  # fmt: skip
-def test_one_dimension(init, source, reference, fill) -> None:
-    spec = init(source)
-    assert spec.reference == reference
-    assert spec.resolve().block == (256, 1, 1)
-    assert spec.resolve().grid == ((1 << 24) // 256, 1, 1)
-    assert [a.fill for a in spec.outputs] == [fill]
-
-
-def test_what_cannot_be_guessed_is_marked(unfilled) -> None:
-    source = "__global__ void odd(float4* v, Params p, int* q, Node* r) { q[threadIdx.y] = 1; }"
-    keys = ["block", "grid", "shape", "type", "value", "shape", "type", "shape"]
-    assert unfilled(source) == keys
-
-
-def test_shared_memory_of_unknown_size_is_marked(unfilled) -> None:
-    source = _gemm().replace("float sum", "extern __shared__ float tile[];\n    float sum")
-    assert unfilled(source) == ["shared_bytes"]
-
-
-def test_a_template_argument_that_nobody_knows_is_marked(unfilled) -> None:
-    source = _gemm().replace('extern "C"', "template <int MODE>")
-    assert unfilled(source) == ["kernel"]
 
 
 def test_a_specification_is_replaced_by_force_only(tmp_path) -> None:
@@ -284,35 +265,3 @@ def test_float32_has_its_tolerance_written_out(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(_gemm())
     assert "// tolerance = 1e-05\n" in draft(path).text
-
-
-def test_bytes_are_those_of_the_type(init) -> None:
-    source = (
-        "__global__ void copy_all(const __nv_fp8_e4m3* x, __nv_fp8_e4m3* y, int n) {\n"
-        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i];\n}\n"
-    )
-    assert init(source).resolve({"n": 1000}).min_bytes == 2000
-    assert init(source.replace("__nv_fp8_e4m3", "double")).resolve({"n": 10}).min_bytes == 160
-
-
-def test_bytes_of_arrays_of_different_types_are_added_up(init) -> None:
-    source = _gemm().replace("const float* __restrict__ A", "const __nv_bfloat16* A")
-    spec = init(source.replace("const float* __restrict__ B", "const __half* B"))
-    assert [each.type for each in spec.arguments[:3]] == ["bfloat16", "float16", "float32"]
-    resolved = spec.resolve({"M": 10, "N": 100, "K": 1000})
-    assert resolved.min_bytes == 2 * 10 * 1000 + 2 * 1000 * 100 + 4 * 10 * 100
-
-
-def test_what_an_elementwise_kernel_of_two_widths_moves_is_not_guessed(init) -> None:
-    source = (
-        "__global__ void copy_all(const __nv_bfloat16* x, float* y, int n) {\n"
-        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i];\n}\n"
-    )
-    assert init(source).min_bytes is None
-
-
-def test_a_factor_of_bfloat16_has_a_value(init) -> None:
-    source = _gemm().replace("int M", "__nv_bfloat16 alpha, int M")
-    (alpha,) = [each for each in init(source).arguments if each.name == "alpha"]
-    assert alpha.value is not None
-    assert (alpha.type, alpha.value.normalised) == ("bfloat16", "1.0")

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.launch.conftest import check_facts
 
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import number, read, size
@@ -125,34 +126,96 @@ __global__ void layernorm(const float* x, const float* gamma, const float* beta,
         y[blockIdx.x * width + i] = (row[i] - s) * gamma[i] + beta[i] + eps;
 }
 """
+IMAGES = """
+__global__ void blur(const float* img, float* out, int H, int W, int C) {
+    int c = blockIdx.z, y = blockIdx.y * HIGH + threadIdx.y, x = blockIdx.x * WIDE + threadIdx.x;
+    if (x >= W || y >= H) return;
+    out[(c * H + y) * W + x] = 0.5f * img[(c * H + y) * W + x];
+}
+"""
+BETWEEN = """
+__global__ void scale(const float* a, float* b, int nx, int ny, int nz) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, z = blockIdx.z * blockDim.z + threadIdx.z;
+    int at = (blockIdx.y * nz + z) * nx + x;
+    if (x < nx && z < nz) b[at] = a[at];
+}
+"""
+ROWS_OF_A_BLOCK = """
+__global__ void scale(const float* a, float* b, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * 4;
+    if (col < cols)
+        for (int r = 0; r < 4; ++r)
+            b[(first + r) * cols + col] = a[(first + r) * cols + col];
+}
+"""
+EMBED = """
+__global__ void embed(float* out, const float* table, const int* ids, int n, int dim) {
+    int row = blockIdx.x;
+    if (row >= n) return;
+    const float* from = table + ids[row] * dim;
+    for (int d = threadIdx.x; d < dim; d += blockDim.x) out[row * dim + d] = from[d];
+}
+"""
+LEVEL = f"""
+__global__ void level(const int* rows, const int* next, int* levels, int* changed, int n) {{
+    {INDEX}
+    if (i >= n || levels[i] != 0) return;
+    for (int e = rows[i]; e < rows[i + 1]; ++e)
+        if (levels[next[e]] == -1) {{ levels[next[e]] = 1; *changed = 1; }}
+}}
+"""
+CONVOLUTION = """
+__global__ void conv(const float* image, float* out, const float* filter, int H, int W, int K) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    int high = H - K + 1, wide = W - K + 1;
+    if (x >= wide || y >= high) return;
+    float sum = 0;
+    for (int i = 0; i < K; ++i)
+        for (int j = 0; j < K; ++j) sum += image[(y + i) * W + x + j] * filter[i * K + j];
+    out[y * wide + x] = sum;
+}
+"""
 
 
-@pytest.fixture
-def init(tmp_path):
-    """Write a source, initialise it without a blank, and load what was written."""
-
-    def run(source, **options):
-        path = tmp_path / "kernel.cu"
-        path.write_text(source)
-        made = draft(path, **options)
-        path.write_text(made.text)
-        assert made.unfilled == ()
-        return load_spec(path)
-
-    return run
+def arrays(launch):
+    """The shapes of all arrays."""
+    return {name: each.shape for name, each in launch.arrays.items()}
 
 
-def arrays(spec, sizes=None):
-    """The shapes of all arrays at some sizes."""
-    return {name: each.shape for name, each in spec.resolve(sizes).arrays.items()}
+SEVERAL_TYPES = PARTICLES.replace("float mass", "int kind; double mass")
+HIGH_IMAGES = IMAGES.replace("HIGH", "blockDim.y").replace("WIDE", "blockDim.x")
+WIDE_IMAGES = IMAGES.replace("HIGH", "4").replace("WIDE", "64")
+KERNELS = [
+    (SOFTMAX, "rows=7 cols=1000", "grid=7x1x1 block=128x1x1 x=7x1000 y=7x1000 reference=softmax"),
+    (SCATTER, "n=40", "in=40 to=40 out=40 to.fill=permutation to.output=False"),
+    (AXPY, "n=8", "y=8x2 x=8x2 y.type=float16 x.type=float16 n.type=int32 y.fill=random"),
+    (PARTICLES, "count=5", "p=5x7 p.type=float32 dt.value=1.0"),
+    # Six floats, an int, padding, a double.
+    (SEVERAL_TYPES, "count=5", "p=5x40 p.type=uint8 p.fill=zeros"),
+    (BOUNDED, "m=200 k=3", "grid=2x1x1 block=192x1x1 a=600 out=200"),
+    (MATMUL, "M=16 N=32 K=48", "reference=gemm_nt A=16x48 B=32x48 C=16x32"),
+    (MATMUL.replace("float*", "float2*"), "", "reference=none"),
+    # No thread runs along the number of an image, nor along rows between two axes with threads.
+    (HIGH_IMAGES, "H=64 W=128 C=3", "grid=8x4x3 block=16x16x1 img=24576 out=24576"),
+    (WIDE_IMAGES, "H=64 W=128 C=3", "grid=2x16x3 block=64x4x1 img=24576 out=24576"),
+    (BETWEEN, "nx=32 ny=5 nz=64", "grid=2x5x4 block=16x1x16"),
+    (ROWS_OF_A_BLOCK, "rows=10 cols=512", "grid=2x3x1 block=256x1x1"),
+    # As many rows are looked up as there are results; neighbours are among what it looks at itself.
+    (EMBED, "n=10 dim=100", "ids.limit=10 out=1000 table=1000 ids=10"),
+    (LEVEL, "n=10", "next.limit=10 levels=10"),
+    (LAYERNORM, "n=10 width=300", "grid=10x1x1 shared_bytes=1024 gamma=300 y=3000"),
+    (CONVOLUTION, "", "H=4096 W=4096 K=5 grid=256x256x1"),
+    (HISTOGRAM, "", "data.limit=256 counts=256 counts.fill=zeros"),
+]
 
 
-def test_a_row_for_each_block(init) -> None:
-    spec = init(SOFTMAX)
-    launch = spec.resolve({"rows": 7, "cols": 1000})
-    assert (launch.grid, launch.block) == ((7, 1, 1), (128, 1, 1))
-    assert arrays(spec, {"rows": 7, "cols": 1000}) == {"x": (7, 1000), "y": (7, 1000)}
-    assert spec.reference == "softmax"
+@pytest.mark.parametrize(("source", "sizes", "expected"), KERNELS)
+def test_what_is_inferred_of_a_kernel(init, source, sizes, expected) -> None:
+    check_facts(init(source), sizes, expected)
+
+
+def test_one_kernel_of_two(init) -> None:
+    assert init(SOFTMAX + SCATTER, kernel="scatter").kernel == "scatter"
 
 
 def test_a_sparse_matrix_by_how_it_is_used(init) -> None:
@@ -170,38 +233,12 @@ def test_a_sparse_matrix_by_how_it_is_used(init) -> None:
     assert found["x"].shape == (100,)
 
 
-def test_places_that_are_written_once_each(init) -> None:
-    spec = init(SCATTER)
-    to = spec.arguments[1]
-    assert (to.fill, to.output) == ("permutation", False)
-    assert arrays(spec, {"n": 40}) == {"in": (40,), "to": (40,), "out": (40,)}
-
-
-def test_pairs_of_halves_are_a_dimension(init) -> None:
-    spec = init(AXPY)
-    assert [each.type for each in spec.arguments] == ["float16", "float16", "int32"]
-    assert arrays(spec, {"n": 8}) == {"y": (8, 2), "x": (8, 2)}
-    assert spec.arguments[0].fill == "random"
-
-
-def test_a_structure_of_one_type_is_a_dimension(init) -> None:
-    spec = init(PARTICLES)
-    assert arrays(spec, {"count": 5}) == {"p": (5, 7)}
-    assert (spec.arguments[0].type, spec.arguments[1].value.text) == ("float32", "1.0")
-
-
-def test_a_structure_of_several_types_is_bytes_of_zero(init) -> None:
-    spec = init(PARTICLES.replace("float mass", "int kind; double mass"))
-    assert (spec.arguments[0].type, spec.arguments[0].fill) == ("uint8", "zeros")
-    assert arrays(spec, {"count": 5}) == {"p": (5, 40)}  # six floats, an int, padding, a double
-
-
 def test_what_the_host(init) -> None:
     spec = init(HOST)
     assert spec.sizes == {"w": 1920, "h": 1080}
     launch = spec.resolve({"w": 100, "h": 20})
     assert (launch.grid, launch.block) == ((4, 3, 1), (32, 8, 1))
-    assert arrays(spec, {"w": 100, "h": 20}) == {"in": (2000,), "out": (2200,)}
+    assert arrays(spec.resolve({"w": 100, "h": 20})) == {"in": (2000,), "out": (2200,)}
     assert [each.value.text for each in spec.arguments[2:]] == ["w", "h", "3"]
 
 
@@ -213,89 +250,11 @@ def test_the_host_of_another_instance_does_not_count(init) -> None:
     assert init(without).kernel == "spmv_csr<double>"
 
 
-def test_launch_bounds_and_strides(init) -> None:
-    launch = init(BOUNDED).resolve({"m": 200, "k": 3})
-    assert (launch.grid, launch.block) == ((2, 1, 1), (192, 1, 1))
-    assert arrays(init(BOUNDED, force=True), {"m": 200, "k": 3}) == {"a": (600,), "out": (200,)}
-
-
 def test_a_stencil_covers_the_whole_plane(init) -> None:
     spec = init(STENCIL)
     launch = spec.resolve({"nx": 100, "ny": 50})
     assert (launch.grid, launch.block) == ((7, 4, 1), (16, 16, 1))
-    assert arrays(spec, {"nx": 100, "ny": 50})["a"] >= (99 + 99 * 49,)
-
-
-IMAGES = """
-__global__ void blur(const float* img, float* out, int H, int W, int C) {
-    int c = blockIdx.z, y = blockIdx.y * HIGH + threadIdx.y, x = blockIdx.x * WIDE + threadIdx.x;
-    if (x >= W || y >= H) return;
-    out[(c * H + y) * W + x] = 0.5f * img[(c * H + y) * W + x];
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("high", "wide", "threads"),
-    [("blockDim.y", "blockDim.x", (16, 16, 1)), ("4", "64", (64, 4, 1))],
-)
-def test_no_thread_runs_along_the_number_of_an_image(init, high, wide, threads) -> None:
-    spec = init(IMAGES.replace("HIGH", high).replace("WIDE", wide))
-    sizes = {"H": 64, "W": 128, "C": 3}
-    launch = spec.resolve(sizes)
-    assert launch.block == threads
-    assert launch.grid == (128 // threads[0], 64 // threads[1], 3)
-    assert arrays(spec, sizes) == {"img": (3 * 64 * 128,), "out": (3 * 64 * 128,)}
-
-
-def test_no_thread_runs_along_rows_between_two_axes_with_threads(init) -> None:
-    source = """
-    __global__ void scale(const float* a, float* b, int nx, int ny, int nz) {
-        int x = blockIdx.x * blockDim.x + threadIdx.x, z = blockIdx.z * blockDim.z + threadIdx.z;
-        int at = (blockIdx.y * nz + z) * nx + x;
-        if (x < nx && z < nz) b[at] = a[at];
-    }
-    """
-    launch = init(source).resolve({"nx": 32, "ny": 5, "nz": 64})
-    assert (launch.grid, launch.block) == ((2, 5, 4), (16, 1, 16))
-
-
-def test_a_block_of_rows_that_one_thread_goes_through(init) -> None:
-    source = """
-    __global__ void scale(const float* a, float* b, int rows, int cols) {
-        int col = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * 4;
-        if (col < cols)
-            for (int r = 0; r < 4; ++r)
-                b[(first + r) * cols + col] = a[(first + r) * cols + col];
-    }
-    """
-    launch = init(source).resolve({"rows": 10, "cols": 512})
-    assert (launch.grid, launch.block) == ((2, 3, 1), (256, 1, 1))
-
-
-def test_bytes_index_counts_of_256(init) -> None:
-    spec = init(HISTOGRAM)
-    assert (spec.resolve().arrays["data"].limit, arrays(spec)["counts"]) == (256, (256,))
-    assert spec.arguments[1].fill == "zeros"
-
-
-def test_a_product_with_the_second_transposed(init) -> None:
-    spec = init(MATMUL)
-    assert spec.reference == "gemm_nt"
-    found = arrays(spec, {"M": 16, "N": 32, "K": 48})
-    assert found == {"A": (16, 48), "B": (32, 48), "C": (16, 32)}
-
-
-def test_dynamic_shared_memory_as_far_as_it_is_reached(init) -> None:
-    spec = init(LAYERNORM)
-    launch = spec.resolve({"n": 10, "width": 300})
-    assert (launch.grid, launch.shared_bytes) == ((10, 1, 1), 4 * 256)
-    assert arrays(spec, {"n": 10, "width": 300})["gamma"] == (300,)
-    assert arrays(spec, {"n": 10, "width": 300})["y"] == (3000,)
-
-
-def test_one_kernel_of_two(init) -> None:
-    assert init(SOFTMAX + SCATTER, kernel="scatter").kernel == "scatter"
+    assert arrays(spec.resolve({"nx": 100, "ny": 50}))["a"] >= (99 + 99 * 49,)
 
 
 def test_of_equal_check_sizes_the_first_is_halved() -> None:
@@ -331,53 +290,7 @@ def test_a_transposed_matrix_by_its_names(init, names) -> None:
     spec = init(source)
     assert spec.reference == "transpose"
     sizes = {wide: 40, high: 30}
-    assert arrays(spec, sizes) == {"out": (40, 30), "in": (30, 40)}
-
-
-def test_the_size_of_a_filter_is_small(init) -> None:
-    source = """
-    __global__ void conv(const float* image, float* out, const float* filter, int H, int W, int K) {
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-        int high = H - K + 1, wide = W - K + 1;
-        if (x >= wide || y >= high) return;
-        float sum = 0;
-        for (int i = 0; i < K; ++i)
-            for (int j = 0; j < K; ++j) sum += image[(y + i) * W + x + j] * filter[i * K + j];
-        out[y * wide + x] = sum;
-    }
-    """
-    spec = init(source)
-    assert spec.sizes == {"H": 4096, "W": 4096, "K": 5}
-    assert spec.resolve().grid == (256, 256, 1)
-
-
-def test_as_many_rows_are_looked_up_as_there_are_results(init) -> None:
-    source = """
-    __global__ void embed(float* out, const float* table, const int* ids, int n, int dim) {
-        int row = blockIdx.x;
-        if (row >= n) return;
-        const float* from = table + ids[row] * dim;
-        for (int d = threadIdx.x; d < dim; d += blockDim.x) out[row * dim + d] = from[d];
-    }
-    """
-    spec = init(source)
-    sizes = {"n": 10, "dim": 100}
-    assert spec.resolve(sizes).arrays["ids"].limit == 10
-    assert arrays(spec, sizes) == {"out": (1000,), "table": (1000,), "ids": (10,)}
-
-
-def test_neighbours_of_a_graph_are_among_those_that_it_looks_at_itself(init) -> None:
-    source = f"""
-    __global__ void level(const int* rows, const int* next, int* levels, int* changed, int n) {{
-        {INDEX}
-        if (i >= n || levels[i] != 0) return;
-        for (int e = rows[i]; e < rows[i + 1]; ++e)
-            if (levels[next[e]] == -1) {{ levels[next[e]] = 1; *changed = 1; }}
-    }}
-    """
-    spec = init(source)
-    found = spec.resolve({"n": 10}).arrays
-    assert (found["next"].limit, found["levels"].shape) == (10, (10,))
+    assert arrays(spec.resolve(sizes)) == {"out": (40, 30), "in": (30, 40)}
 
 
 @pytest.mark.parametrize(
@@ -392,10 +305,6 @@ def test_elements_of_different_sizes_have_no_reference(init, types, reference) -
     """
     spec = init(source)
     assert (spec.reference, spec.flops is None) == (reference, reference == "none")
-
-
-def test_a_product_of_complex_matrices_has_no_reference(init) -> None:
-    assert init(MATMUL.replace("float*", "float2*")).reference == "none"
 
 
 LAUNCHED = """
