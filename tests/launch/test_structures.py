@@ -41,7 +41,7 @@ def test_members_lie_as_c_has_them(read) -> None:
     launch = read(TOML).resolve()
     (found,) = launch.parameters
     assert isinstance(found, ResolvedStructure)
-    pieces = [(each.name, each.offset) for each in found.layout.members]
+    pieces = [(each.member.name, each.offset) for each in found.layout.members]
     assert pieces == [("on", 0), ("tint", 16), ("x", 32), ("w", 40), ("scale", 42)]
     stored = structure(found.layout, {"x": 0x7F00}.__getitem__)
     assert len(stored) == 48

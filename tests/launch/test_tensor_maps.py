@@ -35,7 +35,7 @@ def _maps(spec):
 def test_a_map_sees_its_array_with_the_fastest_dimension_first(read) -> None:
     spec = read(TOML)
     (found,) = _maps(spec)
-    assert found.of == "A"
+    assert found.array == "A"
     assert found.layout == MapLayout(
         type="bfloat16",
         dims=(1024, 4096),

@@ -146,7 +146,7 @@ class _Task:
             bound.run(spec.launch.time_limit_s)
         self.trial.times_ns = bound.times_ns(spec.launch.measured, spec.launch.time_limit_s)
         if fully_written:
-            self._refuse_unwritten(bound)
+            self._refuse_poisoned(bound)
 
     def _answer(self, kernel: LoadedKernel) -> None:
         bound: dict[tuple[tuple[str, int], ...], BoundKernel] = {}
@@ -228,7 +228,7 @@ class _Task:
         bound.run(spec.launch.time_limit_s)
         return {e.name: decode(bound.result(e.name), e.element) for e in self.spec.outputs}
 
-    def _refuse_unwritten(self, bound: BoundKernel) -> None:
+    def _refuse_poisoned(self, bound: BoundKernel) -> None:
         for each in self.spec.outputs:
             if each.fill is not None:
                 continue

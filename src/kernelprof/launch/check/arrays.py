@@ -157,9 +157,10 @@ def reference_case(launch: ResolvedLaunch, stored: Mapping[str, Array]) -> Case:
         if isinstance(each, ResolvedScalar):
             scalars[name] = _rounded(each.argument.element, each.value)
         elif isinstance(each, ResolvedStructure):
-            for member in each.layout.members:
-                if member.type is not None and len(member.numbers) == 1:
-                    scalars[f"{name}_{member.name}"] = _rounded(member.type, member.numbers[0])
+            for placed in each.layout.members:
+                member, numbers = placed.member, placed.numbers
+                if member.type is not None and len(numbers) == 1:
+                    scalars[f"{name}_{member.name}"] = _rounded(member.type, numbers[0])
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
             if each.argument.fill is None:  # the same everywhere, and perhaps not stored
@@ -180,10 +181,10 @@ def structure(layout: StructLayout, address: Callable[[str], int]) -> bytes:
     """Return a structure's bytes; ``address`` gives the address of an array by name."""
     whole = bytearray(layout.size)
     for each in layout.members:
-        if each.type is None:
-            stored = address(each.of or "").to_bytes(POINTER_BYTES, "little")
+        if each.member.type is None:
+            stored = address(each.member.of or "").to_bytes(POINTER_BYTES, "little")
         else:
-            stored = encode(np.array(each.numbers), each.type).tobytes()
+            stored = encode(np.array(each.numbers), each.member.type).tobytes()
         whole[each.offset : each.offset + len(stored)] = stored
     return bytes(whole)
 

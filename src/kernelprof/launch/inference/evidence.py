@@ -58,7 +58,8 @@ class GuessedMember:
     key: str = ""
     """Of its value among those of all scalars: ``p.width``."""
     values: list[str] | None = None
-    of: str | None = None
+    array: str | None = None
+    """That it points to."""
     align: int | None = None
 
 

@@ -177,7 +177,7 @@ class _Owner:
             name = self._free(field.name)
             alias = f"{self._name}.{field.name}"
             self._guesses.arrays[name] = GuessedArray(name, element, alias=alias, const=field.const)
-            return [GuessedMember(field.name, None, of=name)]
+            return [GuessedMember(field.name, None, array=name)]
         if field.count == 1 and element.count <= len(AXES):
             return self._numbers(field, element)
         if field.count * element.count > _MOST_NUMBERS:

@@ -58,7 +58,7 @@ from kernelprof.launch.source import (
     sidecar,
     with_block,
 )
-from kernelprof.launch.specification.overrides import version_beside
+from kernelprof.launch.specification.overrides import relative_version
 from kernelprof.launch.specification.reader import FILL_IN
 from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tolerance
@@ -200,7 +200,7 @@ def propose(
             f"{others[0]} chooses another)"
         )
     if against is not None:
-        guesses.reference = version_beside(against, path.parent)
+        guesses.reference = relative_version(against, path.parent)
         guesses.why["reference"] = "another version of the kernel"
     return SpecificationProposal(path, source, chosen, guesses, old, kernel)
 
@@ -293,8 +293,8 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
 
 def _members(parts: Sequence[GuessedMember], guesses: Guesses) -> Iterator[str]:
     for member in parts:
-        keys: dict[str, Any] = {"name": member.name, "type": member.type, "of": member.of}
-        if member.of is None and member.values is None:
+        keys: dict[str, Any] = {"name": member.name, "type": member.type, "of": member.array}
+        if member.array is None and member.values is None:
             keys["value"] = guesses.values[member.key]
         keys["values"], keys["align"] = member.values, member.align
         given = (f"{key} = {json.dumps(each)}" for key, each in keys.items() if each is not None)

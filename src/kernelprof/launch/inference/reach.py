@@ -338,13 +338,10 @@ class Reach:
                 old = self._values.get(name, UNKNOWN)
                 self._values[name] = apply_to_ranges(operator.rstrip("="), old, given)
             return given
-        target = left
-        while target.type == "field_expression":
-            inner = syntax.child(target, "argument")
-            if inner is None:
-                return given
-            target = inner
-        if target.type in {"subscript_expression", "pointer_expression"}:
+        target: Node | None = left
+        while target is not None and target.type == "field_expression":
+            target = syntax.child(target, "argument")
+        if target is not None and target.type in {"subscript_expression", "pointer_expression"}:
             self._access(target, read=operator != "=", written=True)
         return given
 
@@ -372,7 +369,7 @@ class Reach:
         if function is not None and function.type == "field_expression":
             self.value(function)
         if name in self._functions and self._depth < _DEEPEST:
-            return self._inside(self._functions[name], given)
+            return self._inline_call(self._functions[name], given)
         for each in given:
             pointer = self._pointer(each)
             if pointer is not None:  # whatever that does with it
@@ -381,13 +378,15 @@ class Reach:
                 self.value(each)
         return UNKNOWN
 
-    def _inside(self, function: FunctionSymbol, given: list[Node]) -> Range:
+    def _inline_call(self, function: FunctionSymbol, given: list[Node]) -> Range:
         values, pointers, used = dict(self._values), dict(self._pointers), self.used
         self.used = set()
         bound: list[tuple[str, _Pointer | None, Range]] = []
-        for (name, _), node in zip(function.parameters, given, strict=False):
+        passed = [(name, node) for (name, _), node in zip(function.parameters, given, strict=False)]
+        for name, node in passed:
             pointer = self._pointer(node)
-            bound.append((name, pointer, UNKNOWN if pointer is not None else self._plain(node)))
+            value = UNKNOWN if pointer is not None else self._argument_value(node)
+            bound.append((name, pointer, value))
         self._depth += 1
         for name, pointer, value in bound:
             self._pointers.pop(name, None)
@@ -400,13 +399,13 @@ class Reach:
         if body is not None and returned is None:
             self.follow(body)
         self._depth -= 1
-        for (name, _), node in zip(function.parameters, given, strict=False):
+        for name, node in passed:
             if name in self.used:
                 used |= {syntax.text(n) for n in syntax.walk(node) if n.type == "identifier"}
         self._values, self._pointers, self.used = values, pointers, used
         return result
 
-    def _plain(self, node: Node) -> Range:
+    def _argument_value(self, node: Node) -> Range:
         """An argument: a name that is passed on is not looked at yet."""
         if node.type == "identifier":
             return self._values.get(syntax.text(node), UNKNOWN)
@@ -503,7 +502,7 @@ class Reach:
         """A statement, with all that is in it."""
         match node.type:
             case "compound_statement":
-                self._in_order(node)
+                self._follow_sequence(node)
             case "declaration":
                 for declarator in node.children_by_field_name("declarator"):
                     if declarator.type == "init_declarator":
@@ -513,47 +512,47 @@ class Reach:
             case "for_statement":
                 self._loop(node)
             case "while_statement" | "do_statement":
-                self._forget(node)
+                self._invalidate(node)
                 condition = syntax.child(node, "condition")
                 self.value(condition)
-                self._within(syntax.child(node, "body"), condition, holds=True)
-                self._forget(node)
+                self._follow_branch(syntax.child(node, "body"), condition, holds=True)
+                self._invalidate(node)
             case _ if node.type.endswith("statement") and node.type != "expression_statement":
                 for child in node.named_children:
                     self.follow(child)
             case _:
                 self.value(node)
 
-    def _in_order(self, node: Node) -> None:
+    def _follow_sequence(self, node: Node) -> None:
         """Statements after each other; behind ``if (i >= n) return;`` the opposite holds."""
         for child in node.named_children:
             self.follow(child)
             if child.type == "if_statement" and not syntax.child(child, "alternative"):
                 leaves = syntax.child(child, "consequence")
-                if leaves is not None and _leaves(leaves):
+                if leaves is not None and _leaves_block(leaves):
                     self.narrow(syntax.child(child, "condition"), holds=False)
 
     def _branch(self, node: Node) -> None:
         condition = syntax.child(node, "condition")
         self.value(condition)
         before = dict(self._values)
-        self._within(syntax.child(node, "consequence"), condition, holds=True)
+        self._follow_branch(syntax.child(node, "consequence"), condition, holds=True)
         after = self._values
         self._values = dict(before)
-        self._within(syntax.child(node, "alternative"), condition, holds=False)
-        assigned = set(_assigned(node))
+        self._follow_branch(syntax.child(node, "alternative"), condition, holds=False)
+        assigned = set(_assigned_names(node))
         for name, value in self._values.items():
             if name in assigned:
                 self._values[name] = join(value, after.get(name, UNKNOWN))
 
-    def _within(self, node: Node | None, condition: Node | None, *, holds: bool) -> None:
+    def _follow_branch(self, node: Node | None, condition: Node | None, *, holds: bool) -> None:
         if node is None:
             return
         before = dict(self._values)
         self.narrow(condition, holds=holds)
         narrowed = {n: v for n, v in self._values.items() if before.get(n) != v}
         self.follow(node)
-        assigned = set(_assigned(node))
+        assigned = set(_assigned_names(node))
         for name in narrowed:
             if name not in assigned and name in before:
                 self._values[name] = before[name]
@@ -563,9 +562,9 @@ class Reach:
         update, body = syntax.child(node, "update"), syntax.child(node, "body")
         if start is not None:
             self.follow(start)
-        counters = set(_assigned(update)) if update is not None else set()
+        counters = set(_assigned_names(update)) if update is not None else set()
         begun = {name: self._values.get(name, UNKNOWN) for name in counters}
-        self._forget(node, but=counters)
+        self._invalidate(node, but=counters)
         growing = "-" not in syntax.text(update) and ">>" not in syntax.text(update)
         growing = growing and "/=" not in syntax.text(update)
         strided = "gridDim" in syntax.text(update) or self._grid_step(update)
@@ -580,7 +579,7 @@ class Reach:
         self._values = {n: v for n, v in before.items() if n not in counters} | {
             n: v for n, v in self._values.items() if n not in before
         }
-        self._forget(node)
+        self._invalidate(node)
 
     def _grid_step(self, update: Node | None) -> bool:
         step = syntax.child_text(update, "right")
@@ -588,8 +587,8 @@ class Reach:
         high = None if value is None else value.high
         return high is not None and any(name.startswith("grid__") for name in high.names)
 
-    def _forget(self, node: Node, but: set[str] | None = None) -> None:
-        for name in _assigned(node):
+    def _invalidate(self, node: Node, but: set[str] | None = None) -> None:
+        for name in _assigned_names(node):
             if name not in (but or ()):
                 self._values[name] = UNKNOWN
 
@@ -614,18 +613,18 @@ class Reach:
                 (right, _FLIPPED.get(operator, operator), left),
             ):
                 if sign in {"<", "<=", "!=", "=="}:
-                    self._bounded(one, sign, other, strided=strided, begun=begun or {})
+                    self._narrow_variable(one, sign, other, strided=strided, begun=begun or {})
 
-    def _bounded(
+    def _narrow_variable(
         self, one: Node, sign: str, other: Node, *, strided: bool, begun: Mapping[str, Range]
     ) -> None:
         name = syntax.text(uncast(one))
-        limit = self._quietly(other)
+        limit = self._value_uncounted(other)
         if limit.high is None:
             return
         top = limit.high if sign in {"<=", "=="} else limit.high - ONE
         value = self._values.get(name)
-        grown = value if value is not None else self._quietly(one)
+        grown = value if value is not None else self._value_uncounted(one)
         if sign == "!=" and name not in begun:
             return
         for axis, step in grown.blocks.items():
@@ -641,7 +640,7 @@ class Reach:
                 previous if is_tighter else top, value.low, value.blocks, value.arrays
             )
 
-    def _quietly(self, node: Node | None) -> Range:
+    def _value_uncounted(self, node: Node | None) -> Range:
         """A value whose accesses are counted elsewhere."""
         counts = {name: (len(each.extents), each.unknown) for name, each in self.arrays.items()}
         result = self.value(node)
@@ -669,24 +668,16 @@ def _comparisons(node: Node | None, *, holds: bool) -> Iterator[tuple[Node, str,
             yield left, operator if holds else _NEGATED[operator], right
 
 
-def _leaves(node: Node) -> bool:
-    last = node
-    if node.type == "compound_statement":
-        inside = syntax.parts(node)
-        if not inside:
-            return False
-        last = inside[-1]
-    return last.type in {"return_statement", "continue_statement", "break_statement"}
+def _leaves_block(node: Node) -> bool:
+    statements = syntax.parts(node) if node.type == "compound_statement" else [node]
+    leaving = {"return_statement", "continue_statement", "break_statement"}
+    return bool(statements) and statements[-1].type in leaving
 
 
-def _assigned(node: Node | None) -> Iterator[str]:
+def _assigned_names(node: Node | None) -> Iterator[str]:
+    targets = {"assignment_expression": "left", "update_expression": "argument"}
     for each in [] if node is None else syntax.walk(node):
-        if each.type == "assignment_expression":
-            target = syntax.child(each, "left")
-        elif each.type == "update_expression":
-            target = syntax.child(each, "argument")
-        else:
-            continue
+        target = syntax.child(each, targets[each.type]) if each.type in targets else None
         if target is not None and target.type == "identifier":
             yield syntax.text(target)
 

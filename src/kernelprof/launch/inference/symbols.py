@@ -251,7 +251,7 @@ class FunctionSymbol:
 
 
 @dataclass(frozen=True)
-class Declaration:
+class DeclaredVariable:
     """A declared variable, with its declarator and its initial value."""
 
     node: Node
@@ -305,7 +305,7 @@ class SourceSymbols:
         return nodes
 
     @cached_property
-    def declarations(self) -> Mapping[str, list[Declaration]]:
+    def declarations(self) -> Mapping[str, list[DeclaredVariable]]:
         """Declared variables by name."""
         declarations = defaultdict(list)
         for node in self.nodes["declaration"]:
@@ -314,7 +314,7 @@ class SourceSymbols:
                 inner = syntax.child(declarator, "declarator") if is_initialised else declarator
                 if inner is not None:
                     value = syntax.child(declarator, "value")
-                    declared = Declaration(node, inner, value, function_around(node))
+                    declared = DeclaredVariable(node, inner, value, function_around(node))
                     declarations[syntax.text(innermost(inner))].append(declared)
         return declarations
 
@@ -460,7 +460,7 @@ class Frame:
                 return syntax.child_text(declaration.node, "type") + stars
         return None
 
-    def is_around(self, declaration: Declaration) -> bool:
+    def is_around(self, declaration: DeclaredVariable) -> bool:
         """Whether a declaration is in the function."""
         function = None if self.function is None else self.function.node
         return syntax.same(declaration.function, function)

@@ -385,7 +385,7 @@ class BoundKernel:
         if isinstance(each, ResolvedStructure):
             return structure(each.layout, lambda name: int(self._memory[name]))
         if isinstance(each, ResolvedTensorMap):
-            return encode_tensor_map(each.layout, int(self._memory[each.of]), self.kernel.where)
+            return encode_tensor_map(each.layout, int(self._memory[each.array]), self.kernel.where)
         return int(self._memory[each.argument.name]).to_bytes(8, "little")
 
     def _allocate(self, array: ResolvedArray, folder: Path) -> None:

@@ -143,7 +143,7 @@ def _launched(
     if launch_hashes(source, now) != hashes:
         raise changed_meanwhile(name)
     at, resources = spec.resolve(), trial.resources
-    known = {} if resources is None else asdict(resources)
+    reported = {} if resources is None else asdict(resources)
     return PreparedKernel(
         target=name,
         command=tuple(command),
@@ -156,7 +156,7 @@ def _launched(
             compile_flags=trial.options,
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
-            resources={key: each for key, each in known.items() if each is not None} or None,
+            resources={key: each for key, each in reported.items() if each is not None} or None,
             compiler_warnings=trial.compiler_warnings,
             inferred=overrides.remarks,
             options=tuple(overrides.command_options()),

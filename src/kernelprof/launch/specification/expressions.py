@@ -115,7 +115,7 @@ class Expression:
         return value
 
     def _worked_out(self, node: ast.expr, names: Mapping[str, Number]) -> Any:  # noqa: PLR0911
-        def of(each: ast.expr) -> Number:
+        def evaluate(each: ast.expr) -> Number:
             return self._value(each, names)
 
         match node:
@@ -124,17 +124,17 @@ class Expression:
             case ast.Name(id=name) if name in names:
                 return names[name]
             case ast.UnaryOp(op=op, operand=operand):
-                return _OPERATIONS[type(op)](of(operand))
+                return _OPERATIONS[type(op)](evaluate(operand))
             case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATIONS[type(op)](of(left), of(right))
+                return _OPERATIONS[type(op)](evaluate(left), evaluate(right))
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return of(body) if of(test) else of(orelse)
+                return evaluate(body) if evaluate(test) else evaluate(orelse)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
-                values = [of(each) for each in (left, *comparators)]
+                values = [evaluate(each) for each in (left, *comparators)]
                 pairs = zip(ops, values, values[1:], strict=False)
                 return int(all(_OPERATIONS[type(op)](a, b) for op, a, b in pairs))
             case ast.Call(func=ast.Name(id=name), args=arguments):
-                return _CALLS[name](*map(of, arguments))
+                return _CALLS[name](*map(evaluate, arguments))
         listed_names = ", ".join(sorted(names)) or "none"
         raise self._error(
             node.col_offset + 1,

@@ -108,14 +108,14 @@ class LaunchOverrides:
                 )
         reference = None
         if self.against is not None:
-            reference = version_beside(self.against, (spec.path or source).parent)
+            reference = relative_version(self.against, (spec.path or source).parent)
         changed = spec.changed(sizes=self.sizes, defines=self.defines, reference=reference)
         changed.resolve()
         changed.resolve(changed.check_sizes)
         return changed
 
 
-def version_beside(against: Path, folder: Path) -> str:
+def relative_version(against: Path, folder: Path) -> str:
     """Return another version's path, relative to the folder of a specification."""
     if against.suffix != ".cu":
         raise UsageError(

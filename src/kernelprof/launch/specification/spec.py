@@ -66,7 +66,7 @@ class ResolvedTensorMap:
 
     argument: Argument
     index: int
-    of: str
+    array: str
     layout: MapLayout
 
 
@@ -197,11 +197,9 @@ from compute capability 7.0 on there are more, which no structure needs."""
 class PlacedMember:
     """A structure's member with its offset and values."""
 
-    name: str
+    member: Member
     offset: int
-    type: str | None
     numbers: tuple[Number, ...]
-    of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +219,7 @@ def _layout(members: Sequence[Member], names: Mapping[str, Number], where: str) 
         most = max(most, align)
         at = -(-at // align) * align
         numbers = tuple(_scalar(each.type or "", value, names) for value in each.numbers)
-        members_placed.append(PlacedMember(each.name, at, each.type, numbers, each.of))
+        members_placed.append(PlacedMember(each, at, numbers))
         at += one * max(1, len(numbers))
     size = -(-at // most) * most
     if size > MOST_BYTES:
