@@ -26,7 +26,7 @@ from kernelprof.fleet.records import (
     MeasurementFile,
     Provenance,
     record,
-    written,
+    to_parquet,
 )
 from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import questions
@@ -101,7 +101,7 @@ def _night(
     }
     for column, values in columns.items():
         table = table.set_column(table.schema.get_field_index(column), column, values)
-    return MeasurementFile(key, gpu, when, written(table))
+    return MeasurementFile(key, gpu, when, to_parquet(table))
 
 
 def ask(place: Path, rounds: int = 3) -> dict[str, Any]:

@@ -72,6 +72,9 @@ _LIMIT_S: Final = 300.0
 class NoLinesError(Exception):
     """There are no samples by source line; the message is a sentence for the manifest."""
 
+    def __init__(self, why: str) -> None:
+        super().__init__(f"There are no samples by source line: {why}.")
+
 
 def same_name(path: str) -> str:
     """Leave a file's name as it is."""
@@ -104,11 +107,11 @@ def export_lines(
         if not sampled:
             _, code = _print_page(ncu, report, page, interrupts, "sass")
     except processes.TimeLimitError as error:
-        raise _no_lines(f"ncu was not done with it after {_LIMIT_S:g} s") from error
+        raise NoLinesError(f"ncu was not done with it after {_LIMIT_S:g} s") from error
     except MissingToolError as error:
-        raise _no_lines(error.what) from error
+        raise NoLinesError(error.what) from error
     except OSError as error:
-        raise _no_lines(error.strerror or str(error)) from error
+        raise NoLinesError(error.strerror or str(error)) from error
     finally:
         page.unlink(missing_ok=True)
     renamed = sum_samples(replace(each, file=name(each.file)) for each in sampled)
@@ -126,7 +129,7 @@ def _print_page(
     with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
         if ended.code != 0:
             words = " ".join(lines.read(1000).split())
-            raise _no_lines(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
+            raise NoLinesError(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
         sampled_lines = read_source_lines(lines)
         if page.stat().st_size > LARGEST_PAGE:
             return sampled_lines, ()
@@ -142,10 +145,6 @@ def lines_to_csv(lines: Iterable[SampledLine]) -> bytes:
     writer.writerow(LINES_HEADER)
     writer.writerows((each.file, each.function, each.line, each.samples) for each in lines)
     return text.getvalue().encode("utf-8", "replace")
-
-
-def _no_lines(why: str) -> NoLinesError:
-    return NoLinesError(f"There are no samples by source line: {why}.")
 
 
 _CONNECTED = re.compile(r"Connected to process (\d+)")

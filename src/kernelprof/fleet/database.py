@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof.errors import InputError, KernelprofError, UsageError
 from kernelprof.fleet.columns import HEAVY, LIGHT, SCHEMA_VERSION, schema
+from kernelprof.fleet.records import first_line
 from kernelprof.fleet.results import FleetTable
 from kernelprof.fleet.store import Damaged, package
 from kernelprof.locks import held
@@ -145,8 +146,7 @@ def unreadable(
             )
             readable.append(name)
         except duckdb.Error as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            damaged = (*damaged, Damaged(path, f"DuckDB cannot read it ({why})"))
+            damaged = (*damaged, Damaged(path, f"DuckDB cannot read it ({first_line(error)})"))
     connection.execute("drop table if exists probe")
     return readable, damaged
 

@@ -97,11 +97,10 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``function(argument)`` on a device of this name, or anywhere; ``label`` comes back."""
+    """``function(argument)`` on a device of this name, or anywhere."""
 
     function: Callable[[Any], Any]
     argument: Any
-    label: Any = None
     device: str | None = None
 
 

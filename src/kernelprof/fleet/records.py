@@ -73,7 +73,9 @@ def record(
     """Return a capture with its diagnosis as a file; ``created`` is for one without a manifest."""
     import pyarrow as pa
 
-    when = _parse_time(manifest.created) if manifest is not None else created or datetime.now(UTC)
+    when = created or datetime.now(UTC)
+    if manifest is not None:
+        when = datetime.fromisoformat(manifest.created).astimezone(UTC)
     units = {
         name: [column.unit, column.source.value]
         for name, column in capture.columns.items()
@@ -95,7 +97,7 @@ def record(
         sources = {**shared, **computed, "kernel": kernel}
         rows.append({each.name: _resolve(sources, each.source) for each in COLUMNS})
     gpus = [row["gpu"] for row in rows]
-    data = written(pa.Table.from_pylist(rows, schema()))
+    data = to_parquet(pa.Table.from_pylist(rows, schema()))
     return MeasurementFile(job.key, gpus[0] if gpus else UNKNOWN, when, data)
 
 
@@ -107,8 +109,8 @@ def _resolve(sources: dict[str, Any], path: str) -> Any:
     return value
 
 
-def written(table: Any) -> bytes:
-    """A table as a file of a store."""
+def to_parquet(table: Any) -> bytes:
+    """Return a table as a file of a store."""
     import pyarrow.parquet as pq
 
     sink = io.BytesIO()
@@ -133,14 +135,10 @@ def _computed_values(
     if kernel.compute_capability is not None:
         capability = ".".join(map(str, kernel.compute_capability))
     durations = _values(capture, "gpu__time_duration.sum", kernel.rows)
-    timing = None if manifest is None else manifest.timing
-    events = (
-        manifest is not None
-        and manifest.describes_kernel(kernel.name, kernels)
-        and timing is not None
-    )
+    times: list[float] = []
     # Times by CUDA events are of one kernel of the capture.
-    times = list(timing.times_ns) if events and timing is not None else []
+    if manifest is not None and manifest.describes_kernel(kernel.name, kernels) and manifest.timing:
+        times = list(manifest.timing.times_ns)
     samples = times or [each for each in durations if each is not None]
     low, high = kernel.verdict.gain_interval or (None, None)
     time_ns = median(samples) if samples else kernel.duration_ns and kernel.duration_ns.median
@@ -180,10 +178,6 @@ def _format_extent(value: tuple[int, int, int] | None) -> str | None:
     return None if value is None else "x".join(map(str, value))
 
 
-def _parse_time(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
-
-
 def open_measurement(data: bytes, where: str) -> Any:
     """Open a file's bytes after a check of their hash; :class:`InputError` for any other file."""
     import pyarrow as pa
@@ -199,7 +193,7 @@ def open_measurement(data: bytes, where: str) -> Any:
             raise InputError("its data is not what was written", where=where)
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
-            f"it is no whole Parquet file ({_first_line(error)})", where=where
+            f"it is no whole Parquet file ({first_line(error)})", where=where
         ) from error
     return file
 
@@ -215,5 +209,6 @@ def _check_version(footer: Any, where: str) -> None:
         )
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of a message, or the kind of an error without one."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -92,13 +92,13 @@ class _Running:
         self.planned = len(captures) + len(kinds) * sum(map(len, others))
         for group in others:
             for device in kinds:
-                self.executor.submit(Call(identify_jobs, (group, device), (group, device)))
+                self.executor.submit(Call(identify_jobs, (group, device)))
         for some in _batches(captures, _AT_ONCE):
-            self.executor.submit(Call(identify_jobs, (some, _NOWHERE), (some, _NOWHERE)))
+            self.executor.submit(Call(identify_jobs, (some, _NOWHERE)))
 
     def process_outcome(self, outcome: CallOutcome) -> None:
         if outcome.call.function is identify_jobs:
-            group, device = outcome.call.label
+            group, device = outcome.call.argument
             identities = [outcome.error] * len(group) if outcome.error else outcome.value
             self._submit_missing(group, device, identities)
             return

@@ -126,10 +126,10 @@ def missing(
     old = query_store(store, outdated) if store.names() else ()
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (GpuDevice("", ""),):
-            executor.submit(Call(identify_jobs, (group, device), (group, device)))
+            executor.submit(Call(identify_jobs, (group, device)))
     while executor.pending:
         outcome = executor.wait()
-        group, device = outcome.call.label
+        group, device = outcome.call.argument
         identities: Any = [outcome.error] * len(group) if outcome.error else outcome.value
         for job, who in zip(group, identities, strict=True):
             planned += 1
