@@ -20,7 +20,7 @@ from kernelprof.analysis.metrics.catalogue import names_known, names_read, prese
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.commands import LaunchFilters
 from kernelprof.collect.drill import PASSES
-from kernelprof.collect.recorded import portable
+from kernelprof.collect.recorded import make_portable
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
@@ -131,7 +131,7 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     """Whether there is a capture of the kernel, or of what the script launches, as it is now."""
-    from kernelprof.collect.recorded import differences
+    from kernelprof.collect.recorded import find_differences
     from kernelprof.launch.source import launch_hashes
     from kernelprof.launch.specification.reader import load_spec
 
@@ -143,7 +143,7 @@ def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     if pair.form is Form.SCRIPT:
         return facts is not None and is_same(facts, source)
     spec = load_spec(source)
-    return facts is not None and not differences(
+    return facts is not None and not find_differences(
         facts, launch_hashes(source, spec), spec.document()
     )
 
@@ -190,7 +190,7 @@ class _Measurer:
             manifest = session.manifest(preset=PRESET, prepared=prepared)
             manifest = _compacted(manifest, stage)
             self.interrupts.check()
-            stage.commit(portable(manifest, source, pair.target(side)))
+            stage.commit(make_portable(manifest, source, pair.target(side)))
         return _told(capture, manifest)
 
     def _prepared(self, pair: Pair, side: Side) -> AbstractContextManager[PreparedKernel]:

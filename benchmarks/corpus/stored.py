@@ -13,7 +13,7 @@ from benchmarks.corpus.score import Measured
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.drill import drill, is_open
+from kernelprof.collect.drill import drill, is_undecided
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture
 from kernelprof.sources.capture_directory import is_capture, read_manifest, read_stored
@@ -115,7 +115,7 @@ def by_triage(captures: Sequence[Capture]) -> list[Verdict]:
 def by_drill_down(captures: Sequence[Capture]) -> list[Verdict]:
     """The verdicts from ``triage`` and what each of them asks for, out of the same launch."""
     return [
-        _drilled(capture) if is_open(first) else first
+        _drilled(capture) if is_undecided(first) else first
         for capture, first in zip(captures, by_triage(captures), strict=True)
     ]
 

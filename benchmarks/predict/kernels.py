@@ -10,7 +10,7 @@ from benchmarks.corpus.pairs import corpus
 from benchmarks.corpus.stored import FOLDER as PAIRS
 
 from kernelprof.collect.recorded import FOLDER as RECORDED
-from kernelprof.collect.recorded import differences
+from kernelprof.collect.recorded import find_differences
 from kernelprof.errors import KernelprofError, UsageError
 from kernelprof.launch.source import launch_hashes
 from kernelprof.launch.specification.reader import load_spec
@@ -48,7 +48,7 @@ class Kernel:
         facts = read_manifest(self.recorded).source
         spec = load_spec(self.source)
         hashes = launch_hashes(self.source, spec)
-        if facts is None or differences(facts, hashes, spec.document()):
+        if facts is None or find_differences(facts, hashes, spec.document()):
             return None
         return read_stored(self.recorded)
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support import manifests
 
 from kernelprof.collect import run as collection
-from kernelprof.collect.recorded import name_only
+from kernelprof.collect.recorded import strip_folders
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
@@ -188,7 +188,7 @@ def test_an_export_without_a_tool_or_a_place_says_why(ncu: Path, tmp_path: Path)
         _export(tmp_path / "nosuch")
     with Interrupts() as interrupts, pytest.raises(collection.NoLinesError, match="No such file"):
         collection.export_lines(
-            str(ncu), tmp_path / "gone" / "x.ncu-rep", interrupts, collection.same_name
+            str(ncu), tmp_path / "gone" / "x.ncu-rep", interrupts, collection.keep_name
         )
 
 
@@ -198,7 +198,7 @@ def test_an_interrupt_goes_through(ncu: Path) -> None:
         interrupts._came = 2
         with pytest.raises(KeyboardInterrupt):
             collection.export_lines(
-                str(ncu), ncu.with_suffix(".ncu-rep"), interrupts, collection.same_name
+                str(ncu), ncu.with_suffix(".ncu-rep"), interrupts, collection.keep_name
             )
         interrupts._came = None
     assert not ncu.with_suffix(".source.csv").exists()
@@ -210,19 +210,18 @@ def test_the_own_source_is_called_as_in_the_manifest(tmp_path, monkeypatch) -> N
     real.mkdir()
     (real / "k.cu").touch()
     (tmp_path / "link").symlink_to(real)
-    name = collection.names_for(Path("link/k.cu"), "link/k.cu", os.path.basename)
+    name = collection.name_files_as(Path("link/k.cu"), "link/k.cu", os.path.basename)
     for own in (real / "k.cu", tmp_path / "link" / "k.cu"):
         assert name(str(own)) == "link/k.cu"
     assert name(f"{tmp_path}/./link//k.cu") == "link/k.cu"
     assert name("/usr/include/cuda.h") == "cuda.h"
-    assert (
-        collection.names_for(Path("k.cu"), "k.cu")("/usr/include/cuda.h") == "/usr/include/cuda.h"
-    )
+    plain = collection.name_files_as(Path("k.cu"), "k.cu")
+    assert plain("/usr/include/cuda.h") == "/usr/include/cuda.h"
 
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
     rung = ladder().rungs[2]
-    name = collection.names_for(rung.path, rung.target, name_only)
+    name = collection.name_files_as(rung.path, rung.target, strip_folders)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"
     assert name("kernel of the launch specification") == "kernel of the launch specification"

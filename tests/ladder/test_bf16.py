@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.recorded import FOLDER, find
+from kernelprof.collect.recorded import FOLDER, find_record
 from kernelprof.ladder.registry import Rung, ladder
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.sources.capture_directory import read_stored
@@ -78,7 +78,7 @@ class TestEachRung:
 
     def test_its_record_is_of_the_file_as_it_is(self, rung: Rung) -> None:
         source = ROOT / rung.target
-        record = find(source, load_spec(source), "no GPU")
+        record = find_record(source, load_spec(source), "no GPU")
         assert record.manifest.target == (rung.target,)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.launch.conftest import stand_in
 from tests.support.few import few
 
-from kernelprof.collect.run import names_for
+from kernelprof.collect.run import name_files_as
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch.build.compilation import build_kernel, compile_failure
 from kernelprof.launch.build.cubin import CompileError
@@ -137,7 +137,7 @@ def test_a_program_in_a_folder_that_a_shell_would_run(tmp_path, monkeypatch, ran
             assert re.fullmatch(r"[A-Za-z0-9_./-]+", found.command[0])
             (named,) = re.findall(r'^#line 1 "(.*)"$', text, re.MULTILINE)
             shown = named.replace("\\\\", "\\")
-            assert names_for(source, "mine")(shown) == "mine"
+            assert name_files_as(source, "mine")(shown) == "mine"
     assert not ran.exists()
 
 
@@ -168,7 +168,7 @@ def test_it_compiles_and_names_the_users_files(monkeypatch, made, ran, name) -> 
             load_spec(source), source, "sm_90", place.cubin, place.printable_path(source)
         )
         assert built.entry == "apply"
-        name_file = names_for(source, "mine")
+        name_file = name_files_as(source, "mine")
         # Debug information lists the folders of files, and apart from them the files.
         folders = map(os.fsdecode, re.findall(rb"/[^\0]+(?=\0)", built.cubin))
         files = [os.fsdecode(each) for each in re.findall(_FILES, built.cubin)]

@@ -35,7 +35,7 @@ class MachineCheck:
     remedy: str
 
 
-def checkup() -> tuple[MachineCheck, ...]:
+def check_machine() -> tuple[MachineCheck, ...]:
     """Look for everything; nothing is changed, and no kernel is run."""
     seen = environment.query_machine()
     return (
@@ -94,7 +94,7 @@ def checkup() -> tuple[MachineCheck, ...]:
     )
 
 
-def needs(requirement: str) -> tuple[str, ...]:
+def required_checks(requirement: str) -> tuple[str, ...]:
     """The checks that must be fine for ``profile`` or ``sources``, or the one of that name."""
     sets = {"profile": NEEDED_FOR_PROFILING, "sources": NEEDED_FOR_SOURCES}
     return sets.get(requirement, (requirement,))

@@ -62,7 +62,7 @@ class DrillDown:
         return sum(passes) if len(passes) == len(self.rounds) else None
 
 
-def passes_of(capture: Capture) -> int | None:
+def count_passes(capture: Capture) -> int | None:
     """How often kernels were replayed for a capture, ``None`` where it does not say."""
     column = capture.columns.get(PASSES)
     return None if column is None else int(np.nansum(column.values))
@@ -87,7 +87,7 @@ def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_RO
         capture_of_round = collect(metrics, kernels, why)
         seconds, names = time.monotonic() - begin, tuple(metric.name for metric in metrics)
         rounds.append(
-            DrillRound(len(rounds), why, names, kernels, passes_of(capture_of_round), seconds)
+            DrillRound(len(rounds), why, names, kernels, count_passes(capture_of_round), seconds)
         )
         return capture_of_round
 
@@ -118,7 +118,7 @@ def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_RO
     return DrillDown(capture, diagnosis, tuple(rounds))
 
 
-def is_open(verdict: Verdict) -> bool:
+def is_undecided(verdict: Verdict) -> bool:
     """Whether a verdict asks for more: it is inconclusive, or a runner-up is near."""
     return verdict.status is Status.INCONCLUSIVE or bool(verdict.also)
 
@@ -136,7 +136,7 @@ def _demand(
     facts: Facts | None = None
     for kernel in diagnosis.kernels:
         verdict = kernel.verdict
-        if not is_open(verdict):
+        if not is_undecided(verdict):
             continue
         undecided = verdict.status is Status.INCONCLUSIVE
         wanted = _new(requested, (metric.metric for metric in verdict.missing), kernel.rows)

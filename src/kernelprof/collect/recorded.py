@@ -35,7 +35,7 @@ class NoRecordError(Exception):
     """There is no record of this kernel; the message says in part of a sentence what differs."""
 
 
-def find(source: Path, spec: LaunchSpec, lacking: str) -> ProfileResult:
+def find_record(source: Path, spec: LaunchSpec, lacking: str) -> ProfileResult:
     """Return the newest intact record of a kernel; :class:`NoRecordError` without one.
 
     ``lacking`` is why it is not measured, within a sentence.
@@ -47,7 +47,7 @@ def find(source: Path, spec: LaunchSpec, lacking: str) -> ProfileResult:
     near: list[tuple[Manifest, list[str]]] = []
     damaged: list[Path] = []
     for folder, manifest, facts in _newest_first():
-        differing = differences(facts, hashes, document)
+        differing = find_differences(facts, hashes, document)
         if differing:
             if PurePath(facts.path).name == source.name:
                 near.append((manifest, differing))
@@ -61,7 +61,9 @@ def find(source: Path, spec: LaunchSpec, lacking: str) -> ProfileResult:
     raise NoRecordError(_difference(source, near, damaged))
 
 
-def differences(facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str, Any]) -> list[str]:
+def find_differences(
+    facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str, Any]
+) -> list[str]:
     """What stands between a recorded kernel and this one; ``document`` is its specification."""
     texts = []
     if facts.sha256 != hashes.source:
@@ -88,28 +90,28 @@ def _describe(source: Path, manifest: Manifest, lacking: str) -> str:
     )
 
 
-def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
+def make_portable(manifest: Manifest, source: Path, target: str) -> Manifest:
     """Return the manifest with names in place of absolute paths, and without a report."""
     runs = [
         replace(
             run,
             command=tuple(
-                target if each == str(source) else name_only(each) for each in run.command
+                target if each == str(source) else strip_folders(each) for each in run.command
             ),
             report=None,
-            application=None if run.application is None else name_only(run.application),
+            application=None if run.application is None else strip_folders(run.application),
         )
         for run in manifest.runs
     ]
     facts = manifest.source
     if facts is not None:
-        flags = tuple(map(name_only, facts.compile_flags))
-        options = tuple(map(name_only, facts.options))
+        flags = tuple(map(strip_folders, facts.compile_flags))
+        options = tuple(map(strip_folders, facts.options))
         facts = replace(facts, path=target, compile_flags=flags, options=options)
     return replace(manifest, target=(target,), runs=tuple(runs), source=facts)
 
 
-def name_only(word: str) -> str:
+def strip_folders(word: str) -> str:
     """An absolute path's last part, also behind an option's ``=``; any other word as it is."""
     option, equals, value = word.rpartition("=")
     if equals and Path(value).is_absolute():

@@ -28,12 +28,12 @@ from kernelprof.collect.commands import (
     profile_command,
     source_page_command,
 )
-from kernelprof.collect.drill import drill, passes_of
+from kernelprof.collect.drill import count_passes, drill
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
-from kernelprof.collect.store import draft, numbered
+from kernelprof.collect.store import draft, numbered_name
 from kernelprof.collect.survey.measure import Surveyed, survey_first
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.launch import processes
@@ -76,13 +76,13 @@ class NoLinesError(Exception):
         super().__init__(f"There are no samples by source line: {why}.")
 
 
-def same_name(path: str) -> str:
+def keep_name(path: str) -> str:
     """Leave a file's name as it is."""
     return path
 
 
-def names_for(
-    source: Path, shown: str, others: Callable[[str], str] = same_name
+def name_files_as(
+    source: Path, shown: str, others: Callable[[str], str] = keep_name
 ) -> Callable[[str], str]:
     """Return what names files of a page: the kernel's own source as the manifest names it."""
     own = {os.path.normpath(source.absolute()), str(source.resolve())}
@@ -177,7 +177,7 @@ class Session:
     version: str | None = None
     machine: LocalMachine = field(default_factory=LocalMachine)
     progress: Progress = field(default_factory=Progress)
-    name_file: Callable[[str], str] = same_name
+    name_file: Callable[[str], str] = keep_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SampledLine, ...] | None = None
     code: tuple[SampledCode, ...] = ()
@@ -198,7 +198,7 @@ class Session:
         A run that fails raises its :class:`KernelprofError` and leaves nothing.
         """
         number = len(self.runs)
-        report = self.draft.folder / numbered("capture", number, ".ncu-rep")
+        report = self.draft.folder / numbered_name("capture", number, ".ncu-rep")
         log = self.draft.folder / "ncu.log"
         command = partial(
             profile_command,
@@ -359,7 +359,7 @@ class Session:
         facts = replace(
             facts,
             launches=len(capture),
-            passes=passes_of(capture),
+            passes=count_passes(capture),
             application=facts.application or capture.application,
             unavailable=tuple(sorted({*capture.unavailable, *log.unavailable, *absent})),
         )
@@ -460,7 +460,7 @@ def measure_request(
         )
         surveyed = _survey_first(request, preset, prepared, session)
         if request.source is not None and prepared.source is not None:
-            session.name_file = names_for(request.source, prepared.source.path)
+            session.name_file = name_files_as(request.source, prepared.source.path)
 
         try:
             capture, drill_down = _collect_all(request, preset, session, surveyed)

@@ -43,7 +43,7 @@ def measure(
 
     assert request.source is not None
     try:
-        record = recorded.find(request.source, spec, tools.describe())
+        record = recorded.find_record(request.source, spec, tools.describe())
     except recorded.NoRecordError as reason:
         raise requests.source_error(
             request, preset, tools, diagnosing=True, why=str(reason)

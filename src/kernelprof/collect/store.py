@@ -53,7 +53,7 @@ class CaptureDraft:
 
     def store(self, stem: str, number: int, text: bytes, form: str = "csv") -> tuple[str, str]:
         """Keep a raw page, samples by line or instruction, a survey; the file's name and hash."""
-        name = numbered(stem, number, f".{form}.gz")
+        name = numbered_name(stem, number, f".{form}.gz")
         packed = gzip.compress(text, 6, mtime=0)
         (self.folder / name).write_bytes(packed)
         return name, hashlib.sha256(packed).hexdigest()
@@ -90,7 +90,7 @@ class CaptureDraft:
                 shutil.rmtree(before, ignore_errors=True)
 
 
-def numbered(stem: str, number: int, suffix: str) -> str:
+def numbered_name(stem: str, number: int, suffix: str) -> str:
     """A file's name for the first run (0) or a later one."""
     return f"{stem}{suffix}" if number == 0 else f"{stem}.{number}{suffix}"
 

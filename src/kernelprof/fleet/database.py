@@ -20,7 +20,7 @@ from kernelprof.errors import InputError, KernelprofError, UsageError
 from kernelprof.fleet.columns import HEAVY, LIGHT, SCHEMA_VERSION, schema
 from kernelprof.fleet.records import first_line
 from kernelprof.fleet.results import FleetTable
-from kernelprof.fleet.store import Damaged, package
+from kernelprof.fleet.store import Damaged, require_package
 from kernelprof.locks import held
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ _T = TypeVar("_T")
 
 _WAIT_S: Final = 10.0
 _INDEX: Final = "index.parquet"
+
+
+def require_duckdb() -> Any:
+    """Return the module ``duckdb``; :class:`MissingToolError` where it is not installed."""
+    return require_package("duckdb", "asking a store")
 
 
 @contextmanager
@@ -70,7 +75,7 @@ def _update_index(
     connection: Any, store: FleetStore, names: Sequence[str], folder: Path
 ) -> tuple[str, tuple[Damaged, ...]]:
     # Files that cannot be read are left out, and checked again next time.
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     index = folder / _INDEX
     indexed: set[str] = set()
     try:
@@ -87,7 +92,7 @@ def _update_index(
     try:
         _add_to_index(connection, store, whole, index)
     except duckdb.Error:
-        whole, damaged = unreadable(connection, store, new)
+        whole, damaged = split_readable(connection, store, new)
         _add_to_index(connection, store, whole, index)
     return str(index), damaged
 
@@ -129,11 +134,11 @@ def remove_damaged_index(store: FleetStore) -> bool:
     return False
 
 
-def unreadable(
+def split_readable(
     connection: Any, store: FleetStore, names: Iterable[str]
 ) -> tuple[list[str], tuple[Damaged, ...]]:
     """These files, one by one: the whole ones, and those that cannot be read, with why."""
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     whole, damaged = store.check_all(names)
     readable = []
     for name in whole:
@@ -209,7 +214,7 @@ def query_store(
     An answer that fails over damaged files is given without them, with warnings. Raises
     :class:`InputError` for a store without measurements.
     """
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     try:
         with _connect_views(store, cached=cached) as connected:
             return answer(connected)
@@ -217,7 +222,7 @@ def query_store(
         if isinstance(error, UsageError) and not _may_be_damage(error.__cause__):
             raise
         with closing(_connect(store)) as connection:
-            _, damaged = unreadable(connection, store, store.names())
+            _, damaged = split_readable(connection, store, store.names())
         if not (cached and remove_damaged_index(store)) and not damaged:
             raise
     with _connect_views(store, cached=cached, damaged=damaged) as connected:
@@ -226,7 +231,7 @@ def query_store(
 
 def _may_be_damage(cause: BaseException | None) -> bool:
     # Whether a query can have failed over what it read, and not over what it says
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     mistakes = (duckdb.ParserException, duckdb.SyntaxException, duckdb.BinderException)
     refused = (duckdb.CatalogException, duckdb.PermissionException)
     values = (duckdb.ConversionException, duckdb.OutOfRangeException)
@@ -234,7 +239,7 @@ def _may_be_damage(cause: BaseException | None) -> bool:
 
 
 def _connect(store: FleetStore) -> Any:
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     connection = duckdb.connect(config={"autoinstall_known_extensions": False})
     if not store.backend.local:
         connection.register_filesystem(store.backend.filesystem)  # type: ignore[attr-defined]
@@ -284,7 +289,7 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
 
     Raises :class:`UsageError` for anything else.
     """
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     connection = store.connection
     try:
         statements = connection.extract_statements(sql)

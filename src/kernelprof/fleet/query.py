@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.comparison.times import LEAST_FLOOR, time_change
 from kernelprof.errors import UsageError
 from kernelprof.fleet.columns import SERIES, UNITS
-from kernelprof.fleet.database import query_store, run_sql
+from kernelprof.fleet.database import query_store, require_duckdb, run_sql
 from kernelprof.fleet.results import Heading
-from kernelprof.fleet.store import package
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.kernel_name import name_pattern
@@ -43,7 +42,7 @@ def series_sql(called: str) -> str:
     return f"struct_pack({', '.join(SERIES)}, config := {config}) as {called}"
 
 
-def outdated(store: StoreConnection) -> frozenset[str]:
+def find_outdated(store: StoreConnection) -> frozenset[str]:
     """Files whose code or launch is not that of the newest measurement of their series.
 
     Of a capture nothing newer can be measured, and a recorded one stands for itself.
@@ -271,7 +270,7 @@ def _check_filters(filters: QueryFilters) -> QueryFilters:
 
 def _check_pattern(kernel: str) -> None:
     # DuckDB knows fewer expressions than Python
-    duckdb = package("duckdb", "asking a store")
+    duckdb = require_duckdb()
     with duckdb.connect() as connection:
         try:
             connection.execute("select regexp_matches('', ?)", [kernel]).fetchall()

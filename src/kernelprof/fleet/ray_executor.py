@@ -23,7 +23,7 @@ from kernelprof.fleet.executor import (
     local_devices,
     select_devices,
 )
-from kernelprof.fleet.store import package
+from kernelprof.fleet.store import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ class RayExecutor(Executor):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__((), workers or 0, retries)
-        self._ray = package("ray", "a fleet by way of Ray")
+        self._ray = require_package("ray", "a fleet by way of Ray")
         self._address = address
         self._wanted = wanted
         self._recorded = tuple(recorded)

@@ -20,7 +20,7 @@ from kernelprof.errors import ErrorFacts, ExitCode, Interrupted
 from kernelprof.fleet.database import query_store
 from kernelprof.fleet.executor import Call, GpuDevice
 from kernelprof.fleet.jobs import CAPTURE, Order, identify_jobs, measure_jobs
-from kernelprof.fleet.query import outdated
+from kernelprof.fleet.query import find_outdated
 from kernelprof.fleet.results import Done, FleetJob, FleetRun
 from kernelprof.fleet.store import StoreError
 from kernelprof.model.json_types import JsonDocument
@@ -169,7 +169,7 @@ class _Running:
         if name is None or who.code_of == CAPTURE or self.recorded:
             return name is not None
         if self.outdated is None:
-            self.outdated = query_store(self.store, outdated)
+            self.outdated = query_store(self.store, find_outdated)
         return name not in self.outdated
 
     def result(self, started: datetime, **more: Any) -> FleetRun:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.fleet.database import query_store
 from kernelprof.fleet.executor import Call, Executor, GpuDevice
 from kernelprof.fleet.jobs import identify_jobs
-from kernelprof.fleet.query import outdated
+from kernelprof.fleet.query import find_outdated
 from kernelprof.fleet.results import (
     Done,
     FleetAnswer,
@@ -123,7 +123,7 @@ def missing(
         if job.kind != "capture"
     ]
     planned, recorded = len(open_), 0
-    old = query_store(store, outdated) if store.names() else ()
+    old = query_store(store, find_outdated) if store.names() else ()
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (GpuDevice("", ""),):
             executor.submit(Call(identify_jobs, (group, device)))

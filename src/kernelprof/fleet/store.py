@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HOW_TO_GET: Final = "pip install 'kernelprof[fleet]'"
 
 
-def package(name: str, what: str) -> Any:
+def require_package(name: str, what: str) -> Any:
     """A package that may be missing; ``what`` it is for goes into the error."""
     try:
         return import_module(name)
@@ -149,7 +149,7 @@ class ObjectBackend(StorageBackend):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        fsspec = package("fsspec", "a store that is no folder")
+        fsspec = require_package("fsspec", "a store that is no folder")
         try:
             self.filesystem, root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:

@@ -58,16 +58,16 @@ def schema(kind: str = "diagnosis") -> str:
 
 def doctor() -> tuple[MachineCheck, ...]:
     """What this machine has for profiling: GPU, driver, ``ncu``, permission, compiler."""
-    from kernelprof.collect.doctor import checkup
+    from kernelprof.collect.doctor import check_machine
 
-    return checkup()
+    return check_machine()
 
 
 def required_checks(requirements: Iterable[str]) -> set[str]:
     """The names of the checks that must pass for what is required, besides reading captures."""
-    from kernelprof.collect.doctor import needs
+    from kernelprof.collect.doctor import required_checks
 
-    return {"captures", *(name for each in requirements for name in needs(each))}
+    return {"captures", *(name for each in requirements for name in required_checks(each))}
 
 
 def propose_specification(

@@ -24,12 +24,12 @@ from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
 from kernelprof.collect.commands import DEFAULT_CLOCKS, LaunchFilters
-from kernelprof.collect.drill import passes_of
+from kernelprof.collect.drill import count_passes
 from kernelprof.collect.progress import Progress
-from kernelprof.collect.recorded import name_only, portable
-from kernelprof.collect.run import Session, names_for
+from kernelprof.collect.recorded import make_portable, strip_folders
+from kernelprof.collect.run import Session, name_files_as
 from kernelprof.collect.store import draft
-from kernelprof.ladder.product import flops, least_bytes
+from kernelprof.ladder.product import count_flops, count_least_bytes
 from kernelprof.ladder.results import InterleavedTiming, ProfileSummary, ShortVerdict, TimedRound
 from kernelprof.launch.run.prepare import prepare, timer
 from kernelprof.launch.specification.overrides import LaunchOverrides
@@ -121,7 +121,7 @@ class PreparedRung:
         with draft(keep, force=True) as stage:
             why = f"preset {PRESET}: {wanted.title}"
             session = self.session(stage, why)
-            session.name_file = names_for(self.rung.path, self.rung.target, name_only)
+            session.name_file = name_files_as(self.rung.path, self.rung.target, strip_folders)
             capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
             summary = summarize_run(diagnosis, capture, start)
@@ -130,7 +130,7 @@ class PreparedRung:
                 for run in session.runs:
                     (stage.folder / str(run.report)).unlink(missing_ok=True)
                 session.interrupts.check()
-                stage.commit(portable(manifest, self.rung.path, self.rung.target))
+                stage.commit(make_portable(manifest, self.rung.path, self.rung.target))
         row = diagnosis.kernels[0].rows[0]
         column = capture.columns.get(_MULTIPROCESSORS)
         count = np.nan if column is None else column.values[row]
@@ -160,7 +160,7 @@ def summarize_run(diagnosis: Diagnosis, capture: Capture, start: float) -> Profi
     return ProfileSummary(
         said=short_verdict(diagnosis),
         runs=1,
-        passes=passes_of(capture),
+        passes=count_passes(capture),
         seconds=round(time.monotonic() - start, 1),
     )
 
@@ -193,8 +193,8 @@ def time_interleaved(rung: Times, ceiling: Times, size: int, product: Product) -
         timing_facts(
             [time for row in each for time in row],
             warm_up=rounds + 2,  # one before each row, and the two that told how many a row has
-            flops=flops(size),
-            min_bytes=least_bytes(product, size),
+            flops=count_flops(size),
+            min_bytes=count_least_bytes(product, size),
         )
         for each in rows
     ]

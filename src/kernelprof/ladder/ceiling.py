@@ -21,7 +21,14 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernelprof.errors import ExitCode, KernelprofError
-from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product, flops, least_bytes
+from kernelprof.ladder.product import (
+    Fill,
+    Layout,
+    PrecisionName,
+    Product,
+    count_flops,
+    count_least_bytes,
+)
 from kernelprof.launch import processes
 from kernelprof.launch.processes import TimeLimitError
 from kernelprof.launch.run.prepare import last_lines
@@ -128,8 +135,8 @@ def read_ceiling(answer: Mapping[str, Any], size: int, product: Product) -> Cubl
         timing=timing_facts(
             answer["times_ns"],
             warm_up=WARM_UP,
-            flops=flops(size),
-            min_bytes=least_bytes(product, size),
+            flops=count_flops(size),
+            min_bytes=count_least_bytes(product, size),
         ),
         relative_error=float(answer["relative_error"]),
         device=answer.get("device"),

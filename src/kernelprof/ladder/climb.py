@@ -99,7 +99,7 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
         yield Bench(interrupts, plan.display, ncu, version, plan.sizes), here.machine
 
 
-def finished(climbed: Climbed | None, rung: Rung, plan: ClimbPlan, *, with_cublas: bool) -> bool:
+def is_complete(climbed: Climbed | None, rung: Rung, plan: ClimbPlan, *, with_cublas: bool) -> bool:
     """Return whether a rung as it is now has all results that a plan asks for."""
     if rung.file in plan.anew or climbed is None or climbed.error is not None:
         return False
@@ -136,7 +136,7 @@ class _Climber:
         return [
             rung
             for rung in self.plan.rungs
-            if not finished(result.rung(rung.file), rung, self.plan, with_cublas=with_cublas)
+            if not is_complete(result.rung(rung.file), rung, self.plan, with_cublas=with_cublas)
         ]
 
     def _rungs(self, result: Climb, todo: list[Rung]) -> Climb:

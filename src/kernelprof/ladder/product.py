@@ -63,11 +63,11 @@ class Product:
         return f"{self.about.short}{sums}, row-major, {operand}"
 
 
-def flops(size: int) -> float:
+def count_flops(size: int) -> float:
     """Operations of a product of square matrices."""
     return 2.0 * size**3
 
 
-def least_bytes(product: Product, size: int) -> float:
+def count_least_bytes(product: Product, size: int) -> float:
     """Bytes that have to move for square matrices: A and B read once, C written once."""
     return 3.0 * element_bytes(product.precision) * size**2

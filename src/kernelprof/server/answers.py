@@ -266,7 +266,7 @@ def recorded_capture(source: Path, spec: LaunchSpec, lacking: str) -> Capture | 
     ``lacking`` says in part of a sentence why it is not measured.
     """
     try:
-        record = records.find(source, spec, lacking)
+        record = records.find_record(source, spec, lacking)
     except records.NoRecordError:
         return None
     contents = make_contents(source, record.manifest, record.lines)
