@@ -20,13 +20,8 @@ def facts(*found: PredictedAccess) -> PredictionFacts:
 
 
 def test_a_line_that_wastes_a_quarter_of_all_comes_first_and_is_of_the_kernel() -> None:
-    found = accesses(
-        facts(
-            access(3, sectors=900, ideal=900),
-            access(4, sectors=40, ideal=10),
-            access(5, sectors=500, ideal=100),
-        )
-    )
+    of_lines = ((3, 900, 900), (4, 40, 10), (5, 500, 100))
+    found = accesses(facts(*(access(at, sectors=n, ideal=best) for at, n, best in of_lines)))
     assert [(each.access.line, each.waste) for each in found] == [
         (5, NeedlessTraffic.OF_THE_KERNEL),
         (4, NeedlessTraffic.OF_THE_LINE),
@@ -35,12 +30,8 @@ def test_a_line_that_wastes_a_quarter_of_all_comes_first_and_is_of_the_kernel() 
 
 
 def test_sectors_and_wavefronts_are_no_parts_of_each_other() -> None:
-    found = accesses(
-        facts(
-            access(3, sectors=100_000, ideal=100_000),
-            access(4, wavefronts=40, ideal=10, space="shared"),
-        )
-    )
+    sectors = access(3, sectors=100_000, ideal=100_000)
+    found = accesses(facts(sectors, access(4, wavefronts=40, ideal=10, space="shared")))
     assert [(each.access.line, each.waste, each.bottleneck) for each in found] == [
         (4, NeedlessTraffic.OF_THE_KERNEL, "shared-bank-conflicts"),
         (3, NeedlessTraffic.NONE, "uncoalesced-global-access"),
@@ -81,10 +72,8 @@ def written(known: PredictionFacts, *, brief: bool) -> str:
 
 
 def test_a_short_table_has_what_wastes_and_a_long_one_all() -> None:
-    known = facts(
-        access(3, sectors=64, ideal=64),
-        access(4, sectors=320, ideal=64, kind="store"),
-    )
+    store = access(4, sectors=320, ideal=64, kind="store")
+    known = facts(access(3, sectors=64, ideal=64), store)
     assert written(known, brief=True) == (
         "\n"
         "\n"

@@ -120,10 +120,7 @@ def test_strangers_get_no_line_of_their_own(samples: object) -> None:
 
 
 def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
-    facts = (
-        Fact("Long", (Span("c" * 700, code=True),)),
-        Fact("Short", ("x",)),
-    )
+    facts = (Fact("Long", (Span("c" * 700, code=True),)), Fact("Short", ("x",)))
     sections = tuple(Section(f"{n} kernel", (FactList(facts),), summary="slow") for n in range(9))
     told = brief.write(Document("t", sections), Screen(tokens=200))
     assert "\n0 kernel\nslow\nShort: x\n\n1 kernel\n" in told

@@ -277,11 +277,8 @@ def test_the_json_is_what_the_program_prints() -> None:
     made = change("tile", "tile-barrier")
     page = document(made)
     before, after = page.origin.split(" → ")
-    named = replace(
-        made,
-        before=replace(made.before, origin=before),
-        after=replace(made.after, origin=after),
-    )
+    sides = replace(made.before, origin=before), replace(made.after, origin=after)
+    named = replace(made, before=sides[0], after=sides[1])
     assert page.data == json_writer.write(named)
     assert page.file == "comparison.json"
 
@@ -342,13 +339,8 @@ def test_changes_of_counters(before: float, after: float, change_of_it: str) -> 
 def test_a_counter_by_request_tells_the_whole_too() -> None:
     counter = ComparedCounter("m", "sectors", "sector", 160.0, 20.0, False, "request", 16.0, 2.0)
     (row,) = change_tables.counters_table([counter]).rows
-    assert [plain(cell.text) for cell in row] == [
-        "sectors",
-        "16 sector/request",
-        "2 sector/request",
-        "8x less",
-        "better",
-    ]
+    texts = [plain(cell.text) for cell in row]
+    assert texts == ["sectors", "16 sector/request", "2 sector/request", "8x less", "better"]
     assert row[0].tip == "160 before and 20 after in all"
     (alike,) = change_tables.counters_table([structs.replace(counter, after_each=16.0)]).rows
     assert (plain(alike[1].text), alike[0].tip) == ("160 sector", "")
@@ -392,10 +384,8 @@ def test_the_overview_has_the_kernels_that_have_a_ratio() -> None:
     unknown = slower("unknown", time=TimeChange(TimeOutcome.NOT_MEASURED, reason="no time"))
     page = document(comparison(slower("one"), unknown, slower("three")))
     found = chart(page, "changes")
-    assert [(row.name, row.text) for row in found.rows] == [
-        ("1 one", "2.0x slower"),
-        ("3 three", "2.0x slower"),
-    ]
+    rows = [(row.name, row.text) for row in found.rows]
+    assert rows == [("1 one", "2.0x slower"), ("3 three", "2.0x slower")]
     assert cells(section(page, "What changed"))[1][3] == "not measured"
 
 
@@ -440,13 +430,8 @@ def test_any_comparison_has_a_page(found: list[KernelComparison], note: str) -> 
 def test_an_architecture_that_is_no_number() -> None:
     machine = MeasurementSetup(compute_capability="8.6, 9.0")
     made = change("tile", "tile-barrier")
-    page = document(
-        replace(
-            made,
-            before=replace(made.before, machine=machine),
-            after=replace(made.after, machine=machine),
-        )
-    )
+    sides = replace(made.before, machine=machine), replace(made.after, machine=machine)
+    page = document(replace(made, before=sides[0], after=sides[1]))
     assert "roofline" in kinds(page)
     assert not any("FP32 peak" in each for each in notes(page))
 

@@ -72,17 +72,17 @@ def test_without_lines_the_instruction_is_named() -> None:
     )
 
 
-def test_what_a_request_takes() -> None:
-    assert a_request(PLACE) == ""
-    assert (
-        a_request(structs.replace(PLACE, sectors=32.0, ideal=4.0))
-        == "32 sectors a request, 4 at best"
-    )
-    assert (
-        a_request(structs.replace(PLACE, sectors=1.0, ideal=1.0)) == "1 sector a request, 1 at best"
-    )
-    shared = structs.replace(PLACE, wavefronts=8.0, ideal=1.0)
-    assert a_request(shared) == "8 wavefronts a request, 1 at best"
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({}, ""),
+        ({"sectors": 32.0, "ideal": 4.0}, "32 sectors a request, 4 at best"),
+        ({"sectors": 1.0, "ideal": 1.0}, "1 sector a request, 1 at best"),
+        ({"wavefronts": 8.0, "ideal": 1.0}, "8 wavefronts a request, 1 at best"),
+    ],
+)
+def test_what_a_request_takes(counts: dict[str, float], text: str) -> None:
+    assert a_request(structs.replace(PLACE, **counts)) == text
 
 
 def test_text_and_markdown_name_the_line(diagnosis: kp.Diagnosis) -> None:

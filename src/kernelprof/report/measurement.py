@@ -28,18 +28,11 @@ def facts(
     source: SourceFacts | None = None,
 ) -> list[str]:
     """Lines for the compiler's warnings, the check of the result, and the times by CUDA events."""
-    lines = (
-        []
-        if source is None
-        else [f"the compiler warns ({each.code}): {each.text}" for each in source.compiler_warnings]
-    )
+    warnings = () if source is None else source.compiler_warnings
+    lines = [f"the compiler warns ({each.code}): {each.text}" for each in warnings]
     lines += [] if correctness is None else [_checked(correctness)]
-    specification = None if source is None else source.specification
-    if (
-        correctness is None
-        and specification is not None
-        and specification.get("reference") == NO_REFERENCE
-    ):
+    reference = None if source is None else (source.specification or {}).get("reference")
+    if correctness is None and reference == NO_REFERENCE:
         lines.append((source and why_unchecked(source)) or _UNCHECKED)
     return lines if timing is None else [*lines, _timed(timing)]
 
@@ -62,10 +55,8 @@ def runs(drill_down: DrillDown) -> list[str]:
     lines = []
     for each in drill_down.rounds:
         passes = "" if each.passes is None else f", {each.passes} passes"
-        lines.append(
-            f"run {each.number + 1}: {each.why} ({len(each.metrics)} metrics{passes}, "
-            f"{each.seconds:.1f} s)"
-        )
+        cost = f"{len(each.metrics)} metrics{passes}, {each.seconds:.1f} s"
+        lines.append(f"run {each.number + 1}: {each.why} ({cost})")
     total = "" if drill_down.passes is None else f"{drill_down.passes} passes, "
     seconds = sum(each.seconds for each in drill_down.rounds)
     made = len(drill_down.rounds)
@@ -80,9 +71,8 @@ def _checked(correctness: CorrectnessFacts) -> str:
     kind = " in float64" if reference.isidentifier() else ""
     sizes = ", ".join(f"{name}={size}" for name, size in (correctness.sizes or {}).items())
     at = f" at {sizes}" if sizes else ""
-    error = (
-        "" if correctness.largest_error is None else f": error {number(correctness.largest_error)}"
-    )
+    largest = correctness.largest_error
+    error = "" if largest is None else f": error {number(largest)}"
     allowed = "" if correctness.tolerance is None else f" (allowed {number(correctness.tolerance)})"
     begin = "checked against" if correctness.passed else "differs from"
     return f"{begin} {reference}{kind}{at}{error}{allowed}"

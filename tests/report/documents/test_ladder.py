@@ -18,6 +18,8 @@ from kernelprof.report.charts import draw
 from kernelprof.report.documents.ladder import document
 from kernelprof.report.writers import html, markdown
 
+Chip = tuple[str | None, int | None, float | None]
+
 
 def as_markdown(climb: Climb) -> str:
     return markdown.write(document(climb, ladder().rungs), largest=None, level=1)
@@ -264,28 +266,25 @@ def test_the_method_says_how_they_took_turns() -> None:
         ((None, 10, 1000.0), None),
     ],
 )
-def test_the_peak(chip: tuple[str | None, int | None, float | None], peak: float | None) -> None:
-    capability, multiprocessors, clock = chip
-    found = peak_gflops(
-        Surroundings(
-            compute_capability=capability, multiprocessors=multiprocessors, max_sm_mhz=clock
-        ),
-        Product(),
-    )
-    assert found == (None if peak is None else pytest.approx(peak))
-    assert fp32_lanes(capability) or peak is None
+def test_the_peak(chip: Chip, peak: float | None) -> None:
+    assert _peak(chip, Product()) == (None if peak is None else pytest.approx(peak))
+    assert fp32_lanes(chip[0]) or peak is None
 
 
 @pytest.mark.parametrize(
-    ("capability", "multiprocessors", "mhz", "teraflops"),
-    [("9.0", 132, 1830.0, 989.4), ("8.0", 108, 1410.0, 311.9), ("8.6", 84, 1695.0, None)],
+    ("chip", "teraflops"),
+    [(("9.0", 132, 1830.0), 989.4), (("8.0", 108, 1410.0), 311.9), (("8.6", 84, 1695.0), None)],
 )
 def test_the_tensor_peak_is_that_of_the_data_sheet_at_its_clock(
-    capability: str, multiprocessors: int, mhz: float, teraflops: float | None
+    chip: Chip, teraflops: float | None
 ) -> None:
-    chip = Surroundings(
-        compute_capability=capability, multiprocessors=multiprocessors, max_sm_mhz=mhz
+    expected = None if teraflops is None else pytest.approx(teraflops * 1e3, rel=1e-3)
+    assert _peak(chip, Product("bfloat16", "nt", "normal")) == expected
+
+
+def _peak(chip: Chip, product: Product) -> float | None:
+    capability, multiprocessors, clock = chip
+    known = Surroundings(
+        compute_capability=capability, multiprocessors=multiprocessors, max_sm_mhz=clock
     )
-    found = peak_gflops(chip, Product("bfloat16", "nt", "normal"))
-    wanted = None if teraflops is None else pytest.approx(teraflops * 1e3, rel=1e-3)
-    assert found == wanted
+    return peak_gflops(known, product)

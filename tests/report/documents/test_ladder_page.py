@@ -228,10 +228,8 @@ def test_without_cublas_its_reason_is_a_warning() -> None:
     assert isinstance(top, Section)
     warning = top.blocks[-1]
     assert isinstance(warning, Note)
-    assert (warning.warning, plain(warning.text)) == (
-        True,
-        "cuBLAS was not measured: CuPy is not here.",
-    )
+    assert warning.warning
+    assert plain(warning.text) == "cuBLAS was not measured: CuPy is not here."
     assert limits(page) == ["FP32 peak 2,560"]
 
 

@@ -129,19 +129,13 @@ def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) 
     found = diagnosis or diagnose(capture)
     document = capture_page.document(capture, found, beside)
     measured = Measured(capture)
+    own = [each for each in document.blocks if isinstance(each, Section)]
+    sections_of_kernels = [each for each in own if each.anchor.startswith("kernel-")]
     cards = [
-        each
-        for each in document.blocks
-        if isinstance(each, Section) and each.anchor.startswith("kernel-")
+        _card(kernel, section, measured, beside, len(found.kernels))
+        for kernel, section in zip(found.kernels, sections_of_kernels, strict=True)
     ]
-    assert len(cards) == len(found.kernels)
-    return Page(
-        document,
-        tuple(
-            _card(kernel, section, measured, beside, len(found.kernels))
-            for kernel, section in zip(found.kernels, cards, strict=True)
-        ),
-    )
+    return Page(document, tuple(cards))
 
 
 def _card(
@@ -153,11 +147,8 @@ def _card(
 ) -> Card:
     launch = LaunchFigures(measured, measured.representative(kernel))
     manifest = beside.manifest
-    own = (
-        manifest
-        if manifest is not None and manifest.describes_kernel(kernel.name, kernels)
-        else None
-    )
+    is_own = manifest is not None and manifest.describes_kernel(kernel.name, kernels)
+    own = manifest if is_own else None
     timing = None if own is None else own.timing
     counted = count_flops(launch, manifest)
     return Card(

@@ -49,13 +49,8 @@ def tile_text() -> str:
 
 def _page(text: str | None, hot: Mapping[str, Mapping[int, float]] | None) -> Page:
     folder = FOLDER / "h200" / "03_shared_tile"
-    capture = read_capture(folder)
-    return page_of(
-        capture,
-        manifest=read_manifest(folder),
-        source_text=text,
-        hot_lines=hot,
-    )
+    known = {"manifest": read_manifest(folder), "source_text": text, "hot_lines": hot}
+    return page_of(read_capture(folder), **known)
 
 
 def _source(page: Page) -> Section:
@@ -66,12 +61,8 @@ def _source(page: Page) -> Section:
 
 def _shares(source: Section) -> tuple[tuple[int, float], ...]:
     """The marked lines."""
-    return tuple(
-        share
-        for each in every(source.blocks)
-        if isinstance(each, CodeBlock)
-        for share in each.shares
-    )
+    codes = [each for each in every(source.blocks) if isinstance(each, CodeBlock)]
+    return tuple(share for each in codes for share in each.shares)
 
 
 def _hottest(source: Section) -> list[str]:
@@ -84,11 +75,7 @@ def _note(source: Section) -> str:
 
 def _rows(text: str) -> list[tuple[str, str, str]]:
     """Share, number and code of each line of the source on a page; no share is an empty text."""
-    table = text[
-        text.index('<table class="source">') : text.index(
-            "</table>", text.index('<table class="source">')
-        )
-    ]
+    table = text.partition('<table class="source">')[2].partition("</table>")[0]
     rows = re.findall(
         r'<tr[^>]*>(?:<td class="part"[^>]*>(.*?)</td>)?'
         r'<td class="no">(\d+)</td><td><code>(.*?)</code></td></tr>',
@@ -118,12 +105,8 @@ def test_the_page_has_a_gutter_and_each_marked_share_as_text(
         str(number) for number in range(1, len(tile_text.splitlines()) + 1)
     ]
     assert [code for _, _, code in rows] == tile_text.splitlines()
-    assert [(number, share) for share, number, _ in rows if share] == [
-        ("81", "2.6 %"),
-        ("82", "11 %"),
-        ("83", "15 %"),
-        ("88", "71 %"),
-    ]
+    shares = {number: share for share, number, _ in rows if share}
+    assert shares == {"81": "2.6 %", "82": "11 %", "83": "15 %", "88": "71 %"}
     assert (
         '71 % of the samples are at <a href="#kernel-1-line-88">line 88</a>: '
         "<code>sum += As[ty][k] * Bs[k][tx];</code>"

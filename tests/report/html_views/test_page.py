@@ -92,25 +92,17 @@ def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
     assert kinds == {"occupancy"}
     assert card.facts["time"] == "17.65 ms with the profiler"
     assert card.occupancy is not None
-    assert (card.occupancy.theoretical, card.occupancy.limiters) == (
-        1.0,
-        ("registers", "warp slots"),
-    )
+    assert card.occupancy.theoretical == 1.0
+    assert card.occupancy.limiters == ("registers", "warp slots")
 
 
 def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: Page) -> None:
-    open_ = [
-        card
-        for card in eight.kernels
-        if card.kernel.verdict.status is Status.INCONCLUSIVE and card.kernel.verdict.missing
-    ]
-    assert open_
-    for card in open_:
-        command, _ = (
-            each
-            for each in every(card.part("What would settle it").blocks)
-            if isinstance(each, CodeBlock)
-        )
+    cards = [each for each in eight.kernels if each.kernel.verdict.status is Status.INCONCLUSIVE]
+    lacking = [each for each in cards if each.kernel.verdict.missing]
+    assert lacking
+    for card in lacking:
+        blocks = every(card.part("What would settle it").blocks)
+        command, _ = (each for each in blocks if isinstance(each, CodeBlock))
         assert command.copy
         assert "--set full" in command.text
         for each in card.kernel.verdict.missing:
@@ -226,12 +218,8 @@ def test_a_manifest_is_of_the_kernel_that_it_names(
     diagnosis = diagnose(series_capture)
     page = page_of(series_capture, diagnosis, manifest=manifest)
     assert all(card.source is None for card in page.kernels)
-    assert all(
-        point.level != "ideal"
-        for card in page.kernels
-        if card.roofline
-        for point in card.roofline.points
-    )
+    rooflines = [card.roofline for card in page.kernels if card.roofline]
+    assert all(point.level != "ideal" for each in rooflines for point in each.points)
 
 
 def test_the_table_holds_every_column_of_a_few_kernels(naive_folder: Path) -> None:

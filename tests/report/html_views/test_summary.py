@@ -13,11 +13,8 @@ if TYPE_CHECKING:
 
 
 def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
-    found = [
-        card.kernel
-        for card in series.kernels
-        if card.kernel.verdict.bottleneck == "uncoalesced-global-access"
-    ]
+    kernels = [card.kernel for card in series.kernels]
+    found = [each for each in kernels if each.verdict.bottleneck == "uncoalesced-global-access"]
     time = sum(each.share or 0 for each in found)
     assert (len(found), round(100 * time)) == (5, 60)
     assert series.headline == (

@@ -312,11 +312,8 @@ def test_a_worked_out_value_says_how_and_a_unit_has_a_name(series: Page) -> None
 
 
 def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
-    (shown,) = (
-        block
-        for block in card_of(eight, "1").part("What is known").blocks
-        if isinstance(block, Bullets)
-    )
+    blocks = card_of(eight, "1").part("What is known").blocks
+    (shown,) = (block for block in blocks if isinstance(block, Bullets))
     assert [plain(each) for each in shown.items] == [
         each.text for each in card_of(eight, "1").kernel.verdict.findings
     ]

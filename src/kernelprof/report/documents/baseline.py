@@ -54,20 +54,17 @@ def document(baseline: Baseline, origin: str = "") -> Document:
     predicted = bool(kernels) and all(each.predicted is not None for each in kernels)
     columns, row = (_PREDICTED, _predicted_counts) if predicted else (_KERNELS, _kernel)
     table = Table(columns, tuple(map(row, kernels)), label="Kernels of the baseline")
-    text = f"{count(len(kernels), 'kernel')} {_made(baseline, predicted=predicted)}"
+    machine = baseline.machine
+    made = f"on {_gpu(machine)}, Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
+    if predicted:
+        made = f"predicted, not measured, {baseline.created}"
+    text = f"{count(len(kernels), 'kernel')} {made}"
     blocks: list[Block] = [Paragraph(Span(text)), table]
     if baseline.accepted:
         rows = tuple(_acceptance(each) for each in reversed(baseline.accepted))
         accepted = Table(_ACCEPTED, rows, label="Accepted regressions")
         blocks.append(Section("Accepted", (accepted,)))
     return Document("kernelprof baseline", tuple(blocks), origin=origin)
-
-
-def _made(baseline: Baseline, *, predicted: bool) -> str:
-    machine = baseline.machine
-    if predicted:
-        return f"predicted, not measured, {baseline.created}"
-    return f"on {_gpu(machine)}, Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
 
 
 def _gpu(machine: MeasurementSetup) -> str:

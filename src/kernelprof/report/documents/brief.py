@@ -100,15 +100,13 @@ def _kernel(
     costs_of_kernel = [*costs(kernel, diagnosis)]
     if not alone:
         costs_of_kernel.append(f"in {_clip(diagnosis.origin)}")
+    gist = headline(verdict, predicted=predicted)
     took = Span(f"{', '.join(costs_of_kernel)}. " if costs_of_kernel else "")
     return Section(
         (f"{number} ", title(name)),
         (FactList(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
         tone=TONES[verdict.status],
-        summary=(
-            took,
-            f"{headline(verdict, predicted=predicted)} Confidence: {verdict.confidence.value}.",
-        ),
+        summary=(took, f"{gist} Confidence: {verdict.confidence.value}."),
     )
 
 
@@ -166,11 +164,8 @@ def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
         return ""
     attachments = read_attachments(capture.contents)
     manifest, text = attachments.manifest, attachments.source_text
-    if (
-        manifest is None
-        or text is None
-        or not manifest.describes_kernel(kernel.name, len(diagnosis.kernels))
-    ):
+    kernels = len(diagnosis.kernels)
+    if manifest is None or text is None or not manifest.describes_kernel(kernel.name, kernels):
         return ""
     lines = text.split("\n")
     hot = source.hot_of(kernel.name, attachments.hot_lines)

@@ -273,10 +273,8 @@ def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
 def _medians(
     before: KernelSnapshot, after: KernelSnapshot, comparison: Comparison
 ) -> tuple[Medians, Medians]:
-    return (
-        Medians(before, comparison.before.machine),
-        Medians(after, comparison.after.machine),
-    )
+    machines = comparison.before.machine, comparison.after.machine
+    return Medians(before, machines[0]), Medians(after, machines[1])
 
 
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
@@ -351,7 +349,8 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
     kernel, time = each.kernel, each.kernel.time
     names = [Span(clip(short_name(side.name)), code=True) for side in (before, after)]
     sides = ((before, time.before_ns), (after, time.after_ns))
-    times = (_median(side.median_ns if ns is None else ns) for side, ns in sides)
+    medians = [finite(side.median_ns if ns is None else ns) for side, ns in sides]
+    times = ("not known" if ns is None else Span(fine(ns), Tone.STRONG) for ns in medians)
     rows: list[tuple[Text, ...]] = [
         ("kernel", *(names if names[0] != names[1] else ("", ""))),
         ("time", *(times if kernel.arch is None else ("", ""))),
@@ -379,11 +378,6 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
 
 
 _CHECKS: Final = {None: "", True: "passed", False: "failed"}
-
-
-def _median(nanoseconds: float | None) -> Text:
-    value = finite(nanoseconds)
-    return "not known" if value is None else Span(fine(value), Tone.STRONG)
 
 
 def _diff_title(diff: str) -> str:
@@ -428,12 +422,8 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
     blocks: list[Block] = [chart]
     cycles = [each.value("warp_cycles_per_instruction") for each in (before, after)]
     if cycles[0] and cycles[1]:
-        blocks.append(
-            Note(
-                f"A warp issued an instruction every {number(cycles[0])} cycles before, and every "
-                f"{number(cycles[1])} after."
-            )
-        )
+        text = f"A warp issued an instruction every {number(cycles[0])} cycles before, and every "
+        blocks.append(Note(f"{text}{number(cycles[1])} after."))
     yield Section("Where a warp's time goes", tuple(blocks))
 
 

@@ -25,15 +25,8 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
         predicted = prediction.facts_of(each) is not None
         facts = tuple(brief.command(kernel.verdict, each, predicted=predicted))
         if facts:
-            sections.append(
-                Section(
-                    brief.title(name),
-                    (FactList(facts),),
-                    tone=TONES[kernel.verdict.status],
-                    summary=headline(kernel.verdict),
-                )
-            )
-    scope = (
-        f"{len(sections):,} of {count(len(kernels), 'kernel')} would be surer with another capture."
-    )
+            tone, gist = TONES[kernel.verdict.status], headline(kernel.verdict)
+            sections.append(Section(brief.title(name), (FactList(facts),), tone=tone, summary=gist))
+    of_all = f"{len(sections):,} of {count(len(kernels), 'kernel')}"
+    scope = f"{of_all} would be surer with another capture."
     return Document("What to measure next", (Paragraph(scope), *sections))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, structs
 
 from kernelprof.comparison import words
-from kernelprof.model.comparison import Comparison, InputChange, KernelComparison, TimeOutcome
+from kernelprof.model.comparison import Comparison, InputChange, TimeOutcome
 from kernelprof.model.gate import GateResult, Outcome
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import count, quantity
@@ -177,7 +177,9 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             Cell(time_span(kernel), sort=finite(time.ratio) or -1.0),
         ]
         if predicted:
-            changes = [Cell(_prediction_text(kernel)), Cell(_line(each))]
+            both = kernel.before is not None and kernel.after is not None
+            did = words.counts_did(kernel) if both else kernel.match.value
+            changes = [Cell(did), Cell(_line(each))]
         verdict: Text = "not run" if kernel.same_code else verdict_change(kernel)
         cells = [Cell(name, tip=tip), *changes, Cell(verdict)]
         if on_page:
@@ -189,11 +191,6 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             cells.append(Cell(outcome_span(each.result)))
         rows.append(tuple(cells))
     return Table(columns, tuple(rows), label="Kernels", long=on_page)
-
-
-def _prediction_text(kernel: KernelComparison) -> str:
-    both = kernel.before is not None and kernel.after is not None
-    return words.counts_did(kernel) if both else kernel.match.value
 
 
 def _line(each: Judged) -> Span:

@@ -87,11 +87,8 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
         if left := not_shown(kernels, len(rows)):
             blocks.append(Paragraph(left, Tone.MUTED))
     card = _section if explain else _brief
-    shown_kernels = zip(kernels[:most], names, strict=False)
-    blocks += [
-        card(number, kernel, name, diagnosis)
-        for number, (kernel, name) in enumerate(shown_kernels, 1)
-    ]
+    for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
+        blocks.append(card(number, kernel, name, diagnosis))
     if most:
         blocks += _closing(kernels, most, explain=explain)
     return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
@@ -161,13 +158,9 @@ def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
-    facts = prediction.facts_of(diagnosis)
-    if facts is None:
-        return
-    if not explain:
-        yield from prediction.brief(*facts)
-    elif every := prediction.section(*facts):
-        yield every
+    if facts := prediction.facts_of(diagnosis):
+        found = (prediction.section(*facts),) if explain else prediction.brief(*facts)
+        yield from filter(None, found)
 
 
 def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
@@ -287,8 +280,7 @@ def overview(diagnosis: Diagnosis) -> str:
     if facts := prediction.facts_of(diagnosis):
         return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counted)}"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
-    devices = dict.fromkeys(gpu_name(kernel) for kernel in diagnosis.kernels)
-    names = [each for each in devices if each]
+    names = list(dict.fromkeys(filter(None, map(gpu_name, diagnosis.kernels))))
     return f"{text} on {alternatives(names)}" if names else text
 
 

@@ -26,6 +26,8 @@ from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.private import shown, shown_origin, without_homes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.fleet.results import (
         FleetAnswer,
         FleetJob,
@@ -57,29 +59,30 @@ _COLUMNS: Final = (
 
 def document_of_run(run: FleetRun, detail: Detail = Detail.BRIEF) -> Document:
     """The counts, what failed and, where there is room, all jobs."""
-    title = f"Plan {run.plan}"
-    blocks: list[Block] = [Paragraph(Span(_headline(run)), Tone.STRONG)]
+    seconds = number(round(run.seconds, 1))
+    headline = f"{run.stored:,} of {count(run.planned, 'job')} stored in {seconds} s"
+    headline += f"; {run.open:,} did not end." if run.open else "."
+    blocks: list[Block] = [Paragraph(Span(headline), Tone.STRONG)]
     blocks += [Note(Span(shown(each)), warning=True) for each in run.warnings]
     if run.stopped is not None:
         text = f"Nothing more could be stored: {run.stopped}. What is stored is complete."
         blocks.append(Note(Span(shown(text)), warning=True))
     blocks.append(_run_facts(run))
-    if failures := failed_jobs(run.jobs):
-        blocks.append(failures)
+    blocks += failed_jobs(run.jobs)
+    if detail is Detail.FULL:
+        blocks.append(Section("All jobs", (job_table(run.jobs),), folded=True))
+    return _document(f"Plan {run.plan}", blocks, run, "fleet-run.json", detail)
+
+
+def _document(
+    title: str, blocks: Iterable[Block], answer: object, file: str, detail: Detail
+) -> Document:
+    """On a page with its data."""
     if detail is not Detail.FULL:
         return Document(title, tuple(blocks))
     from kernelprof.report.writers import json
 
-    blocks.append(Section("All jobs", (job_table(run.jobs),), folded=True))
-    data = without_homes(json.write(run))
-    return Document(title, tuple(blocks), data=data, file="fleet-run.json")
-
-
-def _headline(run: FleetRun) -> str:
-    text = (
-        f"{run.stored:,} of {count(run.planned, 'job')} stored in {number(round(run.seconds, 1))} s"
-    )
-    return f"{text}; {run.open:,} did not end." if run.open else f"{text}."
+    return Document(title, tuple(blocks), data=without_homes(json.write(answer)), file=file)
 
 
 def _run_facts(run: FleetRun) -> FactList:
@@ -98,32 +101,28 @@ def _run_facts(run: FleetRun) -> FactList:
     return FactList(tuple(items))
 
 
-def failed_jobs(jobs: tuple[FleetJob, ...]) -> Bullets | None:
-    """What failed, each with why; ``None`` where nothing did."""
+def failed_jobs(jobs: tuple[FleetJob, ...]) -> list[Bullets]:
+    """What failed, each with why; nothing where nothing did."""
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""), Span(f": {each.why}"))
         for each in jobs
         if each.done is Done.FAILED
     )
-    return Bullets(items) if items else None
+    return [Bullets(items)] if items else []
 
 
 def job_table(jobs: tuple[FleetJob, ...]) -> Table:
     """All jobs, in the order in which they ended."""
-    return Table(
-        _COLUMNS,
-        tuple(
-            (
-                Cell(Span(shown(each.job))),
-                Cell(Span(each.gpu)),
-                Cell(Span(each.done.value, _TONES.get(each.done, Tone.PLAIN))),
-                Cell(Span(shown(each.why))),
-            )
-            for each in jobs
-        ),
-        label="jobs",
-        long=True,
+    rows = tuple(
+        (
+            Cell(Span(shown(each.job))),
+            Cell(Span(each.gpu)),
+            Cell(Span(each.done.value, _TONES.get(each.done, Tone.PLAIN))),
+            Cell(Span(shown(each.why))),
+        )
+        for each in jobs
     )
+    return Table(_COLUMNS, rows, label="jobs", long=True)
 
 
 _NUMBERS: Final = ("ns", "factor")
@@ -156,13 +155,8 @@ def document_of_query(answer: FleetTable, detail: Detail = Detail.BRIEF) -> Docu
         *blocks_of(answer),
     )
     title = f"{answer.title}: {shown_origin(answer.store)}"
-    if detail is not Detail.FULL:
-        return Document(title, blocks)
-    from kernelprof.report.writers import json
-
-    section = Section(answer.title, blocks)
-    data = without_homes(json.write(answer))
-    return Document(title, (section,), data=data, file=f"fleet-{answer.question}.json")
+    shown_blocks = (Section(answer.title, blocks),) if detail is Detail.FULL else blocks
+    return _document(title, shown_blocks, answer, f"fleet-{answer.question}.json", detail)
 
 
 def blocks_of(answer: FleetAnswer) -> tuple[Block, ...]:
@@ -174,14 +168,11 @@ def blocks_of(answer: FleetAnswer) -> tuple[Block, ...]:
     ]
     if not answer.rows:
         return (Paragraph(_NOTHING, Tone.MUTED),)
-    table = Table(
-        tuple(_query_column(answer, at) for at in columns),
-        tuple(
-            tuple(_query_cell(answer.columns[at], row[at]) for at in columns) for row in answer.rows
-        ),
-        label=answer.title,
-        long=True,
+    headings = tuple(_query_column(answer, at) for at in columns)
+    rows = tuple(
+        tuple(_query_cell(answer.columns[at], row[at]) for at in columns) for row in answer.rows
     )
+    table = Table(headings, rows, label=answer.title, long=True)
     return (table, *(Paragraph(Span(each), Tone.MUTED) for each in answer.notes))
 
 
@@ -249,7 +240,6 @@ _MOST_MISSING: Final = 20
 
 def document_of_status(status: FleetStatus, detail: Detail = Detail.BRIEF) -> Document:
     """What is stored, the newest runs, what is missing; the answers where they were asked for."""
-    full = detail is Detail.FULL
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in status.warnings]
     blocks += [
         Section(each.title, blocks_of(each), anchor=each.question) for each in status.answers
@@ -260,12 +250,7 @@ def document_of_status(status: FleetStatus, detail: Detail = Detail.BRIEF) -> Do
     if status.missing is not None:
         blocks.append(Section("The plan", tuple(_missing(status)), anchor="plan"))
     title = f"Fleet: {shown_origin(status.store)}"
-    if not full:
-        return Document(title, tuple(blocks))
-    from kernelprof.report.writers import json
-
-    data = without_homes(json.write(status))
-    return Document(title, tuple(blocks), data=data, file="fleet-status.json")
+    return _document(title, blocks, status, "fleet-status.json", detail)
 
 
 def _runs(runs: tuple[StoredRun, ...]) -> list[Block]:
@@ -279,9 +264,8 @@ def _runs(runs: tuple[StoredRun, ...]) -> list[Block]:
         for each in runs
     )
     blocks: list[Block] = [Table(_RUNS, rows, label="runs")]
-    newest = failed_jobs(runs[0].failed)
-    if newest is not None:
-        blocks += [Paragraph("Failed in the newest run:"), newest]
+    if newest := failed_jobs(runs[0].failed):
+        blocks += [Paragraph("Failed in the newest run:"), *newest]
     return blocks
 
 

@@ -83,8 +83,10 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
     rows = [row for kernel in history.kernels for row in kernel.rows]
     verdicts = (words.verdict_cell(row.kernel.verdict) for row in rows)
     looks = verdict_looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
-    for number, kernel in enumerate(history.kernels, start=1):
-        blocks.append(_kernel(history, kernel, f"kernel-{number}", detail, looks))
+    blocks += [
+        _kernel(history, kernel, f"kernel-{number}", detail, looks)
+        for number, kernel in enumerate(history.kernels, start=1)
+    ]
     if legend := _legend(history):
         blocks.append(Note(legend) if full else Paragraph(legend, Tone.MUTED))
     if not full:
@@ -119,11 +121,7 @@ def _overview(history: History) -> Section:
 
 
 def _kernel(
-    history: History,
-    kernel: KernelHistory,
-    anchor: str,
-    detail: Detail,
-    looks: Mapping[str, Key],
+    history: History, kernel: KernelHistory, anchor: str, detail: Detail, looks: Mapping[str, Key]
 ) -> Section:
     title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
     summary = Span(f"{shown(words.summary(kernel))}.")
@@ -154,11 +152,8 @@ def _kernel(
 
 def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[Block]:
     dates = words.dates(kernel.rows)
-    rows = [
-        row
-        for at, each in enumerate(kernel.rows)
-        if (row := _point(each, dates[at], looks, first=at == 0)) is not None
-    ]
+    points = [_point(each, dates[at], looks, first=at == 0) for at, each in enumerate(kernel.rows)]
+    rows = list(filter(None, points))
     if not rows:
         return []
     times = [time for row in rows for time in (row.low, row.time, row.high)]

@@ -60,12 +60,10 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
     blocks: list[Block] = [answer]
     blocks += [Note(each, warning=True) for each in optimization.notes]
     if optimization.attempts:
-        blocks.append(
-            Table(_COLUMNS, tuple(map(_row, optimization.attempts)), label="What was proposed")
-        )
-    blocks.append(
-        Paragraph(f"Before: {headline(optimization.first)} Now: {headline(optimization.last)}")
-    )
+        rows = tuple(map(_row, optimization.attempts))
+        blocks.append(Table(_COLUMNS, rows, label="What was proposed"))
+    sides = f"Before: {headline(optimization.first)} Now: {headline(optimization.last)}"
+    blocks.append(Paragraph(sides))
     if optimization.diff:
         code = CodeBlock("\n".join(map(printable, optimization.diff.split("\n"))), language="diff")
         blocks.append(Section("What is kept of it", (code,), folded=True))
@@ -107,11 +105,8 @@ def _sources(optimization: Optimization) -> str:
     if optimization.changed:
         names = ", ".join(map(printable, optimization.changed))
         text = f"Something else changed {names}; kernelprof replaced nothing."
-        return (
-            f"{text} {optimization.saved} has the files as they were."
-            if optimization.saved
-            else text
-        )
+        saved = f" {optimization.saved} has the files as they were."
+        return text + (saved if optimization.saved else "")
     if not optimization.kept:
         return "The source is as it was."
     if optimization.applied:

@@ -130,7 +130,6 @@ def annotate_source(machine: MachineListing, text: str | None, name: str) -> Cod
     if any(each.more for each in notes):
         has_counts = any(each.counts.executed is not None for each in code.instructions)
         noted = (_SAMPLES, TRAFFIC if has_counts else MOVED)
-    lines = tuple(_shown(machine))
     return CodeBlock(
         text,
         language="cuda",
@@ -140,7 +139,7 @@ def annotate_source(machine: MachineListing, text: str | None, name: str) -> Cod
         notes=notes,
         noted=noted,
         numbers=numbers,
-        machine=lines,
+        machine=tuple(_shown(machine)),
         chosen=_chosen(machine, notes),
     )
 
@@ -356,7 +355,9 @@ def section(
     facts = () if source_facts is None else tuple(_facts(source_facts))
     built = (Section("How it was built", (FactList(facts),), folded=True),) if facts else ()
     if source_facts is not None and source_facts.compiler_warnings:
-        blocks.append(FactList(tuple(_warnings(source_facts))))
+        warnings = source_facts.compiler_warnings
+        warned = (_fact("compiler warning", f"{each.code}: {each.text}") for each in warnings)
+        blocks.append(FactList(tuple(warned)))
     if text is None and machine is None:
         return Section("Source", (*blocks, *built))
     path, listing = _listing(source_facts, text, hot, machine)
@@ -369,11 +370,8 @@ def section(
     title = Span(path, code=True) if listing.text else ""
     folded = not (listing.shares or notes or listing.machine)
     blocks.append(Section(title, (listing,), folded=folded))
-    sentences = (
-        [_OTHER]
-        if source_facts is not None and text and _differs(text, source_facts.sha256)
-        else []
-    )
+    is_other = source_facts is not None and text and _differs(text, source_facts.sha256)
+    sentences = [_OTHER] if is_other else []
     if notes is not None:
         sentences.append(_PREDICTED)
     elif not listing.machine or listing.text:
@@ -474,11 +472,6 @@ def _facts(source: SourceFacts) -> Iterable[Fact]:
         )
     for name in source.includes or {}:
         yield _fact("includes", str(name))
-
-
-def _warnings(source: SourceFacts) -> Iterable[Fact]:
-    for each in source.compiler_warnings:
-        yield _fact("compiler warning", f"{each.code}: {each.text}")
 
 
 def _fact(label: str, text: str, tip: str = "") -> Fact:

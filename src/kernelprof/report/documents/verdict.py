@@ -76,7 +76,11 @@ def evidence_blocks(verdict: Verdict) -> tuple[Block, ...]:
 
 
 def _row_with_bar(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
-    tips = (*_how(fact), *_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
+    how = (
+        f"Computed: {fact.formula}." if fact.formula else "",
+        f"Between {ends(fact)}." if fact.ends else "",
+    )
+    tips = filter(None, (*how, *_tip(fact, documented), f"`{fact.metric}`" if fact.metric else ""))
     computed = fact.formula or fact.source is Origin.DERIVED
     mark = (Span(" (computed)", Tone.MUTED),) if computed else ()
     than = ""
@@ -88,13 +92,6 @@ def _row_with_bar(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell
     )
 
 
-def _how(fact: Evidence) -> Iterable[str]:
-    if fact.formula:
-        yield f"Computed: {fact.formula}."
-    if fact.ends:
-        yield f"Between {ends(fact)}."
-
-
 def _bar(fact: Evidence) -> Bar | None:
     whole = WHOLES.get(fact.unit)
     if whole is None:
@@ -104,14 +101,11 @@ def _bar(fact: Evidence) -> Bar | None:
 
 def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
     metric = catalogue().get(fact.metric)
-    if metric is not None and _same(metric.unit, fact.unit):
-        yield metric.why
-    elif metric is not None:
+    if metric is not None and not _same(metric.unit, fact.unit):
         yield f"Computed from {fact.metric} among others. {fact.metric}: {metric.why}"
-    if metric is None or _same(metric.unit, fact.unit):
-        origin = _ORIGINS.get(fact.source)
-        if origin:
-            yield origin
+    else:
+        yield "" if metric is None else metric.why
+        yield _ORIGINS.get(fact.source, "")
     if fact.threshold is None:
         return
     scale = 100.0 if fact.unit == "%" else 1.0
