@@ -229,6 +229,11 @@ class Section:
     summary: Text = ""
 
 
+def answer(summary: Text, *blocks: Block, title: Text = "", tone: Tone = Tone.PLAIN) -> Section:
+    """The answer of a document, which stands at its top."""
+    return Section(title, blocks, tone=tone, layout=Layout.HERO, summary=summary)
+
+
 Block = Paragraph | Note | Bullets | FactList | Table | Chart | CodeBlock | Section
 
 

@@ -30,7 +30,7 @@ from kernelprof.report.document import (
     Text,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction, source, survey, waiting
+from kernelprof.report.documents import TONES, prediction, source, survey, waiting, write_data
 from kernelprof.report.documents.diagnosis import gpu_name, launch_parts, time_text
 from kernelprof.report.documents.kernels_overview import names, overview
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
@@ -54,7 +54,6 @@ from kernelprof.report.figures.opcode_mix import in_words, mix_of_counters, opco
 from kernelprof.report.figures.roofline import count as count_flops
 from kernelprof.report.figures.roofline import roofline as roofline_of
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
-from kernelprof.report.writers import json
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def document_of_captures(
     return Document(
         f"Report: {count(len(sources), 'capture')}",
         tuple(blocks),
-        data=without_homes(json.write(diagnoses)),
+        data=write_data(diagnoses),
         file="diagnosis.json",
     )
 
@@ -411,7 +410,7 @@ def document(
         tuple(blocks),
         origin=diagnosis.origin,
         machine=", ".join(devices) if several else "",
-        data=without_homes(json.write([diagnosis])),
+        data=write_data([diagnosis]),
         file="diagnosis.json",
     )
 

@@ -25,7 +25,6 @@ from kernelprof.report.document import (
     CodeBlock,
     Column,
     Document,
-    Layout,
     Note,
     Paragraph,
     Section,
@@ -33,8 +32,9 @@ from kernelprof.report.document import (
     Table,
     Text,
     Tone,
+    answer,
 )
-from kernelprof.report.documents import changed_kernel
+from kernelprof.report.documents import changed_kernel, write_data
 from kernelprof.report.documents.change_tables import (
     Judged,
     clip,
@@ -47,7 +47,6 @@ from kernelprof.report.documents.change_tables import (
 )
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import file_name, shown_origin, without_homes
-from kernelprof.report.writers import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,15 +115,10 @@ def document(
     if detail is Detail.FULL:
         return page("Comparison", comparison, kernels, command)
     tones = [each.tone for each in kernels]
-    answer = Section(
-        kernels[0].code if len(kernels) == 1 else "",
-        (),
-        tone=next((each for each in (Tone.BAD, Tone.GOOD) if each in tones), Tone.STRONG),
-        layout=Layout.HERO,
-        summary=Span(clip(words.summary(comparison))),
-    )
-    blocks = [answer, *brief(comparison, kernels, detail)]
-    return Document("kernelprof compare", tuple(blocks))
+    tone = next((each for each in (Tone.BAD, Tone.GOOD) if each in tones), Tone.STRONG)
+    title = kernels[0].code if len(kernels) == 1 else ""
+    gist = answer(Span(clip(words.summary(comparison))), title=title, tone=tone)
+    return Document("kernelprof compare", (gist, *brief(comparison, kernels, detail)))
 
 
 def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> Iterable[Block]:
@@ -252,7 +246,7 @@ def page(
         f"{title}: {name}",
         tuple(blocks),
         origin=f"{comparison.before.origin} → {comparison.after.origin}",
-        data=without_homes(json.write(result)),
+        data=write_data(result),
         file=f"{title.lower()}.json",
     )
 

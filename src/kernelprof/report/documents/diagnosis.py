@@ -21,6 +21,7 @@ from kernelprof.report.document import (
     Table,
     Text,
     Tone,
+    answer,
 )
 from kernelprof.report.documents import TONES, prediction, survey, waiting
 from kernelprof.report.documents.verdict import (
@@ -175,13 +176,8 @@ def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
     text = f"Confidence: {verdict.confidence.value}."
     if brings := about(verdict):
         text += f" Gain: {brings}."
-    return Section(
-        name,
-        (Paragraph(text),),
-        tone=TONES[verdict.status],
-        layout=Layout.HERO,
-        summary=Span(headline(verdict)),
-    )
+    gist, tone = Span(headline(verdict)), TONES[verdict.status]
+    return answer(gist, Paragraph(text), title=name, tone=tone)
 
 
 def _warnings(warnings: Sequence[str]) -> list[Note]:

@@ -22,8 +22,9 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
+from kernelprof.report.documents import write_data
 from kernelprof.report.documents.comparison import Detail
-from kernelprof.report.private import shown, shown_origin, without_homes
+from kernelprof.report.private import shown, shown_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,9 +81,8 @@ def _document(
     """On a page with its data."""
     if detail is not Detail.FULL:
         return Document(title, tuple(blocks))
-    from kernelprof.report.writers import json
 
-    return Document(title, tuple(blocks), data=without_homes(json.write(answer)), file=file)
+    return Document(title, tuple(blocks), data=write_data(answer), file=file)
 
 
 def _run_facts(run: FleetRun) -> FactList:

@@ -11,13 +11,12 @@ from kernelprof.report.document import (
     Block,
     Bullets,
     Document,
-    Layout,
     Note,
     Paragraph,
-    Section,
     Span,
     Text,
     Tone,
+    answer,
 )
 from kernelprof.report.documents.change_tables import OUTCOME_TONES, Judged, clip, judged
 from kernelprof.report.documents.comparison import Detail, brief, page, without_folders
@@ -43,21 +42,13 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
     if full:
         result = without_folders(result)
     kernels = judged([each.kernel for each in result.kernels], result.kernels)
-    answer = Section(
-        "",
-        (Paragraph(_first(result, kernels)),),
-        tone=OUTCOME_TONES[result.outcome],
-        layout=Layout.HERO,
-        summary=words.gate_line(result),
-    )
+    tone, deciding = OUTCOME_TONES[result.outcome], Paragraph(_first(result, kernels))
     first = [] if result.deciding else result.general[:1]  # it is the answer
     first = [each for each in first if each.outcome is not Outcome.PASS]
     general = [each for each in result.general if each not in (*result.proposed, *first)]
     general = general if full else general[:MOST_GENERAL]
-    blocks: list[Block] = [
-        answer,
-        *_proposed(result.proposed, len(result.proposed) if full else MOST_PROPOSED),
-    ]
+    blocks: list[Block] = [answer(words.gate_line(result), deciding, tone=tone)]
+    blocks += _proposed(result.proposed, len(result.proposed) if full else MOST_PROPOSED)
     blocks += [
         Note(Span(clip(each.text)), warning=each.outcome is not Outcome.PASS) for each in general
     ]

@@ -28,11 +28,11 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES
+from kernelprof.report.documents import TONES, write_data
 from kernelprof.report.documents.change_tables import TIME_TONES
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.private import shown, shown_origin, without_homes
+from kernelprof.report.private import shown, shown_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -91,13 +91,12 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         blocks.append(Note(legend) if full else Paragraph(legend, Tone.MUTED))
     if not full:
         return Document(f"History of {history.origin}", tuple(blocks))
-    from kernelprof.report.writers import json
 
     blocks.append(Section("Where this comes from", (FactList(tuple(_provenance(history, rows))),)))
     return Document(
         f"History of {shown_origin(history.origin)}",
         tuple(blocks),
-        data=without_homes(json.write(history)),
+        data=write_data(history),
         file="history.json",
     )
 

@@ -13,13 +13,13 @@ from kernelprof.report.document import (
     CodeBlock,
     Column,
     Document,
-    Layout,
     Note,
     Paragraph,
     Section,
     Span,
     Table,
     Tone,
+    answer,
 )
 from kernelprof.report.documents.verdict import headline, verdict_cell
 
@@ -50,14 +50,9 @@ _BASES: Final = {
 def document(optimization: Optimization, detail: Detail | None = None) -> Document:
     """All that was tried, in every format alike."""
     del detail
-    answer = Section(
-        "",
-        (Paragraph(f"{_ended(optimization)} {_sources(optimization)}"),),
-        tone=Tone.GOOD if optimization.kept else Tone.OPEN,
-        layout=Layout.HERO,
-        summary=_summary(optimization),
-    )
-    blocks: list[Block] = [answer]
+    ended = Paragraph(f"{_ended(optimization)} {_sources(optimization)}")
+    tone = Tone.GOOD if optimization.kept else Tone.OPEN
+    blocks: list[Block] = [answer(_summary(optimization), ended, tone=tone)]
     blocks += [Note(each, warning=True) for each in optimization.notes]
     if optimization.attempts:
         rows = tuple(map(_row, optimization.attempts))
