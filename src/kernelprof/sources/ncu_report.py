@@ -7,6 +7,7 @@ import importlib
 import io
 import math
 import os
+import subprocess
 import tempfile
 from dataclasses import replace
 from itertools import islice
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.errors import MissingToolError
 from kernelprof.model.sampled import STALLS, Counts, SampledCode, sum_launches
 from kernelprof.model.waiting import SourceLocation
+from kernelprof.sources import read_bytes
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 from kernelprof.sources.source_page import (
     COUNTERS,
@@ -23,10 +25,10 @@ from kernelprof.sources.source_page import (
     ReadLaunch,
     read_instructions,
 )
+from kernelprof.tools import NCU_VARIABLE, find_ncu
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
-    from subprocess import CompletedProcess
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.source import Input
@@ -87,8 +89,6 @@ def _read_file(path: Path, origin: str) -> Capture:
 
 def _tool() -> str | None:
     """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
-    from kernelprof.tools import NCU_VARIABLE, find_ncu
-
     try:
         return find_ncu()
     except MissingToolError:
@@ -98,11 +98,6 @@ def _tool() -> str | None:
 
 
 def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
-    import subprocess
-
-    from kernelprof.sources import read_bytes
-    from kernelprof.tools import NCU_VARIABLE
-
     try:
         done = _page(tool, path, ["raw", "--print-units", "base"], _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -118,9 +113,9 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     return read_bytes(done.stdout, origin)
 
 
-def _page(tool: str, path: Path, page: list[str], limit_s: float) -> CompletedProcess[bytes]:
-    import subprocess
-
+def _page(
+    tool: str, path: Path, page: list[str], limit_s: float
+) -> subprocess.CompletedProcess[bytes]:
     command = [tool, "--import", str(path.absolute()), "--csv", "--page", *page]
     # Not in the user's folder, whose settings of ncu (config.ncu-cfg) may be a stranger's.
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as empty:
@@ -132,8 +127,6 @@ def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
 
     A kernel without line information is on the page of instructions alone.
     """
-    import subprocess
-
     codes: tuple[SampledCode, ...] = ()
     try:
         for printed in ("cuda,sass", "sass"):
@@ -152,8 +145,6 @@ def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
 
 
 def _through_package(package: Any, path: Path, origin: str) -> Capture:
-    from kernelprof.sources import read_bytes
-
     try:
         context = package.load_report(str(path))
         number = context.num_ranges() if context is not None else 0

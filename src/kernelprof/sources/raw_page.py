@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import DEVICE_NAME
@@ -42,6 +43,14 @@ WORTH_A_BLOCK: Final = 1 << 20
 """Bytes from which loading the parser of whole blocks costs less than it saves."""
 
 
+@dataclass(slots=True)
+class _Layout:
+    selection: Selection
+    decimal: str = ""
+    """The decimal mark, once rows were looked at."""
+    parser: BlockParser | None = None
+
+
 class RawPage:
     """Reads the rows of raw pages; each of them is a launch.
 
@@ -51,9 +60,7 @@ class RawPage:
     def __init__(self, only: Container[str] | None = None) -> None:
         self._only = only
         self._builder = CaptureBuilder()
-        self._decimals: dict[Key, str] = {}
-        self._selections: dict[Key, Selection] = {}
-        self._parsers: dict[Key, BlockParser] = {}
+        self._layouts: dict[Key, _Layout] = {}
         self._workers: ThreadPoolExecutor | None = None
 
     def __len__(self) -> int:
@@ -61,26 +68,26 @@ class RawPage:
 
     def parse(self, table: CsvTable, block: bytes) -> Callable[[], TableColumns | None] | None:
         """Begin to parse a block of rows of this table, if nothing else is in it."""
-        key = table.header, table.units
         if len(block) < WORTH_A_BLOCK or table.units is None:
             return None
-        if self._decimals.get(key, ".") != ".":
+        layout = self._layout(table)
+        if layout.decimal == ",":
             return None
-        if key not in self._parsers:
+        if layout.parser is None:
             from kernelprof.sources.ncu.blocks import BlockParser
 
-            self._parsers[key] = BlockParser(table.header, self._selection(key))
+            layout.parser = BlockParser(table.header, layout.selection)
         if self._workers is None:
             self._workers = ThreadPoolExecutor(_WORKERS)
-        return self._workers.submit(self._parsers[key].parse, block).result
+        return self._workers.submit(layout.parser.parse, block).result
 
     def add(self, table: CsvTable) -> None:
         """Take the next rows of the stream."""
-        key = header, units = table.header, table.units
-        columns = table.columns
+        header, units, columns = table.header, table.units, table.columns
         if columns is None:
-            decimal = self._decimals.setdefault(key, table_decimal(header, table.rows))
-            columns = columns_of_rows(header, table.rows, self._selection(key), decimal)
+            layout = self._layout(table)
+            layout.decimal = layout.decimal or table_decimal(header, table.rows)
+            columns = columns_of_rows(header, table.rows, layout.selection, layout.decimal)
         if units is None:
             self._builder.warn(
                 "A table has no row of units: metrics whose scale depends on it were left out."
@@ -112,10 +119,10 @@ class RawPage:
         """Raise :class:`NoCaptureError` for too much; ``size`` is that of the text so far."""
         self._builder.check(size)
 
-    def _selection(self, key: Key) -> Selection:
-        if key in self._selections:
-            return self._selections[key]
-        header, units = key
+    def _layout(self, table: CsvTable) -> _Layout:
+        key = header, units = table.header, table.units
+        if key in self._layouts:
+            return self._layouts[key]
         texts: dict[str, int] = {}
         numbers = []
         for at, name in enumerate(header.names):
@@ -131,7 +138,7 @@ class RawPage:
         if sentence := describe_left_out(header.names):
             self._builder.warn(sentence)
         selection = Selection(header.names.index("ID"), tuple(texts.values()), tuple(numbers))
-        return self._selections.setdefault(key, selection)
+        return self._layouts.setdefault(key, _Layout(selection))
 
     def capture(self, origin: str, scan: Scan) -> Capture:
         """Everything that was added."""

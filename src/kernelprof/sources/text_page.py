@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.sources.details_page import LabelledMetrics
-from kernelprof.sources.ncu.cells import scale_of
+from kernelprof.sources.ncu.cells import IDENTITY_COLUMNS, scale_of
 from kernelprof.sources.ncu.metric_names import is_left_out, raw_name
 from kernelprof.sources.ncu.rule_messages import recognise_message
 from kernelprof.sources.source import LARGEST_TEXT, MOST_KINDS, too_many
@@ -45,10 +45,6 @@ _COLUMN_TITLES: Final = re.compile(r"Metric Name +Metric Unit +Metric Value$")
 _TITLE: Final = re.compile(r"#{1,6} +(?P<title>\S.*)$")
 _UNNAMED: Final = "unnamed kernel"
 _WIDEST_ROW: Final = 400
-_IDENTITY: Final = (
-    "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
-    "Block Size", "Grid Size", "Device", "CC",
-)  # fmt: skip
 _DECIMAL_COMMA: Final = re.compile(r"\d{1,3}(?:\.?\d{3})*,\d{1,2}")
 """A value that only a locale with decimal commas writes: ``ncu`` groups digits by threes."""
 _AVERAGED: Final = (
@@ -287,10 +283,10 @@ class _TextPageParser:
         if not with_metrics:
             return None
         european = any(_DECIMAL_COMMA.fullmatch(value) for *_, value, _ in self.rows)
-        page = LabelledMetrics(_IDENTITY, "," if european else ".")
+        page = LabelledMetrics(IDENTITY_COLUMNS, "," if european else ".")
         for launch, *metric, message in self.rows:
             if launch in with_metrics:
-                identity = tuple(self.launches[launch].get(name, "") for name in _IDENTITY)
+                identity = tuple(self.launches[launch].get(name, "") for name in IDENTITY_COLUMNS)
                 rule = recognise_message(message) if message else ""
                 page.add_row(identity, (*metric, rule, message))
         capture = page.capture(origin, scan, silence_means_nothing=True)

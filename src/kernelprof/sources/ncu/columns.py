@@ -150,8 +150,7 @@ def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
 
 
 class _MetricBuilder:
-    def __init__(self, name: str, origin: Origin) -> None:
-        self.name = name
+    def __init__(self, origin: Origin) -> None:
         self.origin = origin
         self.unit = ""
         self.original_unit = ""
@@ -204,11 +203,6 @@ class _MetricBuilder:
         self._values[self._length :] = np.nan
         self._length = count
         return self._values
-
-    def finished(self, count: int) -> MetricColumn:
-        """The metric over all launches."""
-        values = self.values(count)
-        return MetricColumn(self.name, values, self.unit, self.original_unit, self.origin)
 
 
 class CaptureBuilder:
@@ -294,10 +288,9 @@ class CaptureBuilder:
         origin: Origin | None = None,
     ) -> str | None:
         """Add values of a metric; its unit where that is another, so that they were left out."""
-        metric = self._metrics.get(name)
-        if metric is None:
-            metric = _MetricBuilder(name, origin or origin_of(name))
-            self._metrics[name] = metric
+        if name not in self._metrics:
+            self._metrics[name] = _MetricBuilder(origin or origin_of(name))
+        metric = self._metrics[name]
         return None if metric.add(at, unit, numbers) else metric.unit
 
     def add_texts(self, name: str, at: IntArray | slice, texts: TextColumn) -> None:
@@ -311,8 +304,7 @@ class CaptureBuilder:
 
     def rename(self, name: str, to: str) -> None:
         """Call a metric otherwise; it takes the place of what had that name."""
-        metric = self._metrics[to] = self._metrics.pop(name)
-        metric.name = to
+        self._metrics[to] = self._metrics.pop(name)
 
     def capture(self, origin: str, warnings: Sequence[str] = ()) -> Capture:
         """Everything that was added; ``warnings``, of lost rows, come before those of columns."""
@@ -323,7 +315,9 @@ class CaptureBuilder:
             if metric.is_text:
                 self._texts.setdefault(name, []).extend(metric.texts)
                 continue
-            columns[name] = metric.finished(len(self))
+            columns[name] = MetricColumn(
+                name, metric.values(len(self)), metric.unit, metric.original_unit, metric.origin
+            )
             if metric.unavailable and {each.strip() for each in metric.unavailable} <= _UNAVAILABLE:
                 unavailable.add(name)
         return Capture(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import OWN_COLUMNS
@@ -181,23 +180,13 @@ _LATENCY: Final = (
     ("smsp__average_warp_latency_per_inst_issued.ratio", "cycle"),
 )
 
-_PIPE_CYCLES: Final = {
-    "ALU": "sm__pipe_alu_cycles_active",
-    "FMA": "sm__pipe_fma_cycles_active",
-    "FP64": "sm__pipe_fp64_cycles_active",
-    "Shared": "sm__pipe_shared_cycles_active",
-    "Tensor": "sm__pipe_tensor_cycles_active",
-}
+_PIPES_WITH_CYCLES: Final = ("ALU", "FMA", "FP64", "Shared", "Tensor")
 _PIPE_INSTRUCTIONS: Final = {
-    "ALU": "sm__inst_executed_pipe_alu",
-    "FMA": "sm__inst_executed_pipe_fma",
-    "FP64": "sm__inst_executed_pipe_fp64",
-    "LSU": "sm__inst_executed_pipe_lsu",
-    "Tensor (DP)": "sm__inst_executed_pipe_tensor_op_dmma",
-    "Tensor (FP)": "sm__inst_executed_pipe_tensor_op_hmma",
-    "Uniform": "sm__inst_executed_pipe_uniform",
-    "XU": "sm__inst_executed_pipe_xu",
+    **{pipe: pipe.lower() for pipe in ("ALU", "FMA", "FP64", "LSU", "Uniform", "XU")},
+    "Tensor (DP)": "tensor_op_dmma",
+    "Tensor (FP)": "tensor_op_hmma",
 }
+"""Pipelines as messages call them, and in the names ``sm__inst_executed_pipe_*``."""
 
 _IMBALANCED: Final = {
     "sms": "sm", "smsps": "smsp", "l1 slices": "l1tex", "l2 slices": "lts", "drams": "dram",
@@ -217,16 +206,12 @@ def _stall(text: str) -> Message:
     match = _search(rf"spends {_N} cycles being stalled (.*?)(?:\.\s|\.$|$)", text)
     if match is None:
         return Message()
-    reasons = (reason for reason, wording in _STALLS if _search(wording, match[2]))
-    numbers = [
-        ReportedNumber(
-            f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio",
-            _value(match[1]),
-            "inst",
-        )
-        for reason in islice(reasons, 1)
-    ]
-    return Message((*numbers, *_worded((_LATENCY,), text)))
+    numbers = list(_worded((_LATENCY,), text))
+    reason = next((each for each, wording in _STALLS if _search(wording, match[2])), None)
+    if reason is not None:
+        name = f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+        numbers.insert(0, ReportedNumber(name, _value(match[1]), "inst"))
+    return Message(tuple(numbers))
 
 
 def _excess(text: str, kind: str, name: str) -> Message:
@@ -252,8 +237,9 @@ def _pipes(text: str) -> Message:
         numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_of_active_pct", percent, "%"))
     else:
         numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_pct", percent, "%"))
-        if pipe in _PIPE_CYCLES:
-            numbers.append(ReportedNumber(f"{_PIPE_CYCLES[pipe]}.{_ELAPSED}", percent, "%"))
+        if pipe in _PIPES_WITH_CYCLES:
+            name = f"sm__pipe_{pipe.lower()}_cycles_active.{_ELAPSED}"
+            numbers.append(ReportedNumber(name, percent, "%"))
     texts = [(f"{PREFIX}highest_pipe", pipe)]
     sub_pipeline = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
     if sub_pipeline is not None:
@@ -263,13 +249,12 @@ def _pipes(text: str) -> Message:
         text,
     )
     if by_count is not None:
-        texts.append((f"{PREFIX}highest_pipe_by_instructions", by_count[2].strip()))
-        numbers.append(
-            ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", _value(by_count[1]), "%")
-        )
-        raw = _PIPE_INSTRUCTIONS.get(by_count[2].strip())
-        if raw is not None and not of_active:
-            numbers.append(ReportedNumber(f"{raw}.{_ELAPSED}", _value(by_count[1]), "%"))
+        pipe, percent = by_count[2].strip(), _value(by_count[1])
+        texts.append((f"{PREFIX}highest_pipe_by_instructions", pipe))
+        numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", percent, "%"))
+        if pipe in _PIPE_INSTRUCTIONS and not of_active:
+            name = f"sm__inst_executed_pipe_{_PIPE_INSTRUCTIONS[pipe]}.{_ELAPSED}"
+            numbers.append(ReportedNumber(name, percent, "%"))
     return Message(tuple(numbers), tuple(texts))
 
 
