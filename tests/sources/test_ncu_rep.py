@@ -172,7 +172,7 @@ def test_a_reader_that_fails_late(monkeypatch, tmp_path: Path) -> None:
     package = ModuleType("ncu_report")
     package.load_report = lambda _: Broken()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ncu_report", package)
-    monkeypatch.setattr("kernelprof.sources.ncu_report._tool", lambda: None)
+    monkeypatch.setattr("kernelprof.sources.ncu_report._find_tool", lambda: None)
     path = tmp_path / "x.ncu-rep"
     path.write_bytes(b"NVR\0")
     with pytest.raises(InputError, match="the report cannot be opened: in method"):

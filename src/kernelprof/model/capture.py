@@ -90,7 +90,7 @@ class Launches(Sequence[Launch]):
 
     @staticmethod
     def from_sequence(launches: Sequence[Launch]) -> Launches:
-        """Any sequence of launches in this form."""
+        """Convert any sequence of launches to this form."""
         if isinstance(launches, Launches):
             return launches
         numbers: dict[Launch, int] = {}
@@ -118,12 +118,12 @@ class Launches(Sequence[Launch]):
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, rows: Iterable[int]) -> Launches:
-        """The launches of these rows."""
+        """Return the launches of these rows."""
         chosen = _integers(rows)
         return Launches([self.ids[row] for row in chosen.tolist()], self.codes[chosen], self.kinds)
 
     def codes_by(self, key: Callable[[Launch], Hashable]) -> IntArray:
-        """A number a launch, the same for launches of the same ``key``, which ignores the ID."""
+        """Return a number a launch, equal for launches of one ``key``, which ignores the ID."""
         numbers_of_keys: dict[Hashable, int] = {}
         numbers = [
             numbers_of_keys.setdefault(key(kind), len(numbers_of_keys)) for kind in self.kinds
@@ -149,7 +149,7 @@ class MetricColumn:
     ends: tuple[float, float] | None = None
 
     def holding(self, values: FloatArray) -> MetricColumn:
-        """The same metric of other launches, faster than ``replace``: a capture has hundreds."""
+        """Return the metric with other values, faster than ``replace``: a capture has hundreds."""
         unit = self.original_unit
         return MetricColumn(self.name, values, self.unit, unit, self.source, self.ends)
 
@@ -204,13 +204,13 @@ class Capture:
         return len(self.launches)
 
     def part(self, start: int, stop: int) -> Capture:
-        """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
+        """Return a capture of launches from ``start`` up to ``stop``; it shares their values."""
         some = slice(start, stop)
         text = {name: cells[some] for name, cells in self.text.items()}
         return self._with_launches(Launches.from_sequence(self.launches)[some], some, text)
 
     def rows(self, rows: Sequence[int]) -> Capture:
-        """A capture of some of the launches, in the given order."""
+        """Return a capture of some of the launches, in the given order."""
         at = list(rows)
         text = {name: tuple(cells[row] for row in at) for name, cells in self.text.items()}
         return self._with_launches(Launches.from_sequence(self.launches).take(at), at, text)
@@ -240,7 +240,7 @@ class SampledLine:
 
 
 def sum_samples(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
-    """One entry for each file, kernel and line, in the order in which they came.
+    """Add up samples by file, kernel and line, in the order in which they came.
 
     A kernel that was launched twice has each of its lines twice.
     """
@@ -252,7 +252,7 @@ def sum_samples(lines: Iterable[SampledLine]) -> tuple[SampledLine, ...]:
 
 
 def line_shares(lines: Iterable[SampledLine], file: str) -> dict[str, dict[int, float]]:
-    """By kernel: lines of one file with their share of all samples of that kernel.
+    """Return by kernel the lines of one file with their share of all samples of that kernel.
 
     Samples in other files count in the whole. A line without a sample is left out.
     """
@@ -270,7 +270,7 @@ def line_shares(lines: Iterable[SampledLine], file: str) -> dict[str, dict[int, 
 
 
 def _integers(values: Iterable[int]) -> IntArray:
-    """An array of row numbers; commands that read no capture do without numpy."""
+    """Return an array of row numbers; commands that read no capture do without numpy."""
     import numpy as np
 
     return np.fromiter(values, dtype=np.intp)

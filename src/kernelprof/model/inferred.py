@@ -16,12 +16,14 @@ _MOST_ARRAYS: Final = 8
 
 
 def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
-    """What was assumed of the launch; nothing where somebody wrote a specification."""
+    """Describe what was assumed of the launch; nothing where somebody wrote a specification."""
     if source is None or source.inferred is None or source.specification is None:
         return ()
     specification = source.specification
     path = shlex.quote(source.path)
-    assumed = "; ".join(filter(None, (*_launch(specification), *_values(specification))))
+    assumed = "; ".join(
+        filter(None, (*_describe_launch(specification), *_describe_values(specification)))
+    )
     return (
         f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
         "into the file, to be looked at and changed",
@@ -29,15 +31,15 @@ def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
     )
 
 
-def _launch(specification: Mapping[str, Any]) -> Iterator[str]:
+def _describe_launch(specification: Mapping[str, Any]) -> Iterator[str]:
     yield f"kernel {specification.get('kernel')}"
-    extents = (f"{name} {_extents(specification.get(name))}" for name in ("block", "grid"))
+    extents = (f"{name} {_describe_extents(specification.get(name))}" for name in ("block", "grid"))
     yield ", ".join(extents)
     shared = str((specification.get("launch") or {}).get("shared_bytes", "0"))
     yield "" if shared == "0" else f"{shared} bytes of dynamic shared memory"
 
 
-def _values(specification: Mapping[str, Any]) -> Iterator[str]:
+def _describe_values(specification: Mapping[str, Any]) -> Iterator[str]:
     yield ", ".join(
         f"{name} = {value}" for name, value in (specification.get("sizes") or {}).items()
     )
@@ -50,15 +52,15 @@ def _values(specification: Mapping[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{name} = {value}" for name, value in scalars if value not in own)
     kinds: dict[str, list[str]] = {}
     for each in arguments:
-        if (kind := _kind(each)) is not None:
+        if (kind := _describe_kind(each)) is not None:
             kinds.setdefault(kind, []).append(each["name"])
     for kind, names in kinds.items():
         more = " and others" if len(names) > _MOST_ARRAYS else ""
         yield f"{kind}: {', '.join(names[:_MOST_ARRAYS])}{more}"
 
 
-def _kind(argument: Mapping[str, Any]) -> str | None:
-    """What an array holds, in a word or two; ``None`` of what only gets written."""
+def _describe_kind(argument: Mapping[str, Any]) -> str | None:
+    """Describe what an array holds; ``None`` for an array that is only written."""
     fill, limit = argument.get("fill"), argument.get("limit")
     if "shape" not in argument or (fill is None and argument.get("output")):
         return None
@@ -67,14 +69,14 @@ def _kind(argument: Mapping[str, Any]) -> str | None:
     return "rising offsets" if fill == "offsets" else str(fill)
 
 
-def _extents(extents: object) -> str:
+def _describe_extents(extents: object) -> str:
     if not isinstance(extents, list) or not extents:
         return "?"
     return " x ".join(str(each) for each in extents)
 
 
 def why_unchecked(source: SourceFacts) -> str | None:
-    """Why the result of an inferred launch was not checked, where that is so."""
+    """Return why the result of an inferred launch was not checked, where that is so."""
     if source.inferred is None or source.specification is None:
         return None
     if source.specification.get("reference") != NO_REFERENCE:

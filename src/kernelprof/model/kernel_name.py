@@ -32,11 +32,11 @@ _BUILT_IN = frozenset(
 
 
 def kernel_filter(kernel: str) -> list[str]:
-    """The options that make ``ncu`` profile the kernel of this name, and no other where it can."""
+    """Return the options by which ``ncu`` profiles this kernel, and no other if possible."""
     if kernel.startswith("_Z"):
         return ["--kernel-name-base", "mangled", "--kernel-name", kernel]
-    name, arguments = _parts(kernel)
-    expression = _loose(arguments)
+    name, arguments = _split_name(kernel)
+    expression = _loose_pattern(arguments)
     if not expression or not name.isidentifier():
         return ["--kernel-name", name]
     whole = rf"regex:(^|[ :]){name}{expression}\("
@@ -44,15 +44,15 @@ def kernel_filter(kernel: str) -> list[str]:
 
 
 def function_name(kernel: str) -> str:
-    """A kernel's name without return type, namespaces, template arguments and parameters.
+    """Return a kernel's name without return type, namespaces, template arguments, parameters.
 
     ``void ns::scale<float, 4>(float *, int)`` is ``scale``.
     """
-    return _parts(kernel)[0]
+    return _split_name(kernel)[0]
 
 
-def _parts(kernel: str) -> tuple[str, str]:
-    """The bare name, and the template arguments with their brackets."""
+def _split_name(kernel: str) -> tuple[str, str]:
+    """Split off the bare name, and the template arguments with their brackets."""
     # Where ncu leaves out the start of "ns::<unnamed>::", it takes the bracket with it.
     name = re.sub(r"(?<!<)\bunnamed>", "<unnamed>", kernel.strip())
     if name.endswith(")"):
@@ -66,7 +66,7 @@ def _parts(kernel: str) -> tuple[str, str]:
 
 
 def opening_bracket(text: str) -> int:
-    """Where the bracket stands that the last character closes; 0 where there is none."""
+    """Return the position of the bracket that the last character closes; 0 where there is none."""
     closing = text[-1]
     opening = {")": "(", ">": "<"}[closing]
     depth = 0
@@ -77,8 +77,8 @@ def opening_bracket(text: str) -> int:
     return 0
 
 
-def _loose(arguments: str) -> str | None:
-    """An expression for the full form of shown arguments, ``None`` where it is not known."""
+def _loose_pattern(arguments: str) -> str | None:
+    """Return a pattern for the full form of shown arguments; ``None`` where it is not known."""
     parts: list[str] = []
     position = 0
     before = ""
@@ -86,12 +86,12 @@ def _loose(arguments: str) -> str | None:
         token = _TOKEN.match(arguments, position)
         if token is None:
             return None
-        parts.append(_expression(token, after_namespace=before == "::"))
+        parts.append(_token_pattern(token, after_namespace=before == "::"))
         position, before = token.end(), token[0]
     return "".join(parts)
 
 
-def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
+def _token_pattern(token: re.Match[str], *, after_namespace: bool) -> str:
     if token["cast"]:
         return ""
     if token["number"]:
@@ -104,7 +104,7 @@ def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """The first few names, for whoever asked for one that is not there."""
+    """List the first few names, for whoever asked for one that is not there."""
     distinct = list(dict.fromkeys(names))
     more = len(distinct) - _NAMES_SHOWN
     return f"there are: {'; '.join(distinct[:_NAMES_SHOWN])}" + (
@@ -113,7 +113,7 @@ def list_names(names: Iterable[str]) -> str:
 
 
 def name_pattern(kernel: str) -> re.Pattern[str]:
-    """The compiled expression of ``--kernel``; :class:`UsageError` where it is none."""
+    """Compile the expression of ``--kernel``; :class:`UsageError` where it is none."""
     try:
         return re.compile(kernel)
     except re.error as error:

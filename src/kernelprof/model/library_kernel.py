@@ -82,8 +82,8 @@ _OF_ATEN: Final = re.compile(r"(?<![A-Za-z0-9_:])(at|native)::|TensorIterator|Re
 
 @lru_cache(maxsize=4096)
 def library_of(kernel: str) -> Library | None:
-    """The library that a kernel belongs to; ``None`` where its name does not say so."""
-    path, arguments = _path(kernel)
+    """Return the library that a kernel belongs to; ``None`` where its name does not tell."""
+    path, arguments = _split_path(kernel)
     *namespaces, name = path.split("::")
     libraries = [library for pattern, library in _BY_NAME if re.search(pattern, name)]
     libraries += _by_arguments(name, arguments)
@@ -109,8 +109,8 @@ def _by_arguments(name: str, arguments: str) -> Iterator[Library]:
         yield _BY_NAMESPACE["at"]
 
 
-def _path(kernel: str) -> tuple[str, str]:
-    """Namespaces with the function's name, and its template arguments."""
+def _split_path(kernel: str) -> tuple[str, str]:
+    """Split off namespaces with the function's name, and its template arguments."""
     name = kernel.strip()
     if name.endswith(")"):
         name = name[: opening_bracket(name)].rstrip()

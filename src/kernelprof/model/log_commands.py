@@ -18,24 +18,24 @@ _AT_START: Final = re.compile(r"(?:^|(?<=[\r\n]))(?:\s|\x1b\[[0-9;]*m)*(?=::)")
 
 
 def escape_log_commands(text: str) -> str:
-    """The text without such commands; a JSON document stays the same JSON.
+    """Escape such commands in a text; a JSON document stays the same JSON.
 
     The text has to begin where a line does.
     """
     if "##" in text or "section_" in text:
         # JSON knows no other way to write these characters, and has none of them outside a string.
         in_json = text.startswith("{")
-        text = _ANYWHERE.sub(_in_json if in_json else _in_text, text)
-    return _AT_START.sub(_after, text) if "::" in text else text
+        text = _ANYWHERE.sub(_escape_in_json if in_json else _escape_in_text, text)
+    return _AT_START.sub(_escape_after, text) if "::" in text else text
 
 
-def _in_text(match: re.Match[str]) -> str:
+def _escape_in_text(match: re.Match[str]) -> str:
     return f"\\{match[0]}"
 
 
-def _in_json(match: re.Match[str]) -> str:
+def _escape_in_json(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 
 
-def _after(match: re.Match[str]) -> str:
+def _escape_after(match: re.Match[str]) -> str:
     return f"{match[0]}\\"

@@ -209,7 +209,7 @@ class Manifest:
     schema_version: str = SCHEMA_VERSION
 
     def describes_kernel(self, kernel: str, kernels: int) -> bool:
-        """Whether the source, the times and the check are those of a kernel of the capture.
+        """Return whether source, times and check are those of a kernel of the capture.
 
         They are of the kernel that the specification names; one beside it, of a library or for
         initialisation, has none of them. ``kernels`` is how many the capture has.
@@ -220,14 +220,14 @@ class Manifest:
         return function_name(kernel) == function_name(name)
 
     def describe(self) -> str:
-        """Where and when it was made, in a line."""
+        """Describe in a line where and when it was made."""
         gpu = self.gpu.name or "an unknown GPU"
         ncu = f"Nsight Compute {self.ncu}" if self.ncu else "an unknown Nsight Compute"
         return f"measured on {gpu} at {self.created} with {ncu}"
 
 
 def from_json(text: str, where: str) -> Manifest:
-    """A manifest; :class:`InputError` names the key of a mistake."""
+    """Parse a manifest; :class:`InputError` names the key of a mistake."""
     try:
         values = read_object(text)
         version = values.get("schema_version")
@@ -250,7 +250,7 @@ def from_json(text: str, where: str) -> Manifest:
 
 
 def schema() -> str:
-    """The JSON Schema of the manifest.
+    """Return the JSON Schema of the manifest.
 
     Every key is written, so every key is required, except for those that were added within
     version 1: a manifest without them is read with their defaults.

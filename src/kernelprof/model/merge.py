@@ -13,7 +13,7 @@ from kernelprof.model.sampled import PAGE, sum_launches
 
 
 def merge(first: Capture, more: Capture) -> Capture:
-    """``first`` with the metrics of ``more`` for the launches that both have.
+    """Merge the metrics of ``more`` into ``first``, for the launches that both have.
 
     Launches are the same where kernel, grid, block and architecture agree, in the order in which
     they come. A value that ``first`` has stays: two runs never agree to the last digit in time.
@@ -21,11 +21,11 @@ def merge(first: Capture, more: Capture) -> Capture:
     Raises :class:`InputError` where ``more`` has none of the launches.
     """
     if more.page == PAGE:
-        return _with_code(first, more)
+        return _add_code(first, more)
     if first.page == PAGE:
-        return _with_code(more, first)
-    position = {key: row for row, key in enumerate(_keys(more))}
-    rows = np.array([position.get(key, -1) for key in _keys(first)])
+        return _add_code(more, first)
+    position = {key: row for row, key in enumerate(_launch_keys(more))}
+    rows = np.array([position.get(key, -1) for key in _launch_keys(first)])
     if not (rows >= 0).any():
         raise InputError(
             f"{more.origin} has none of the launches in {first.origin}",
@@ -42,7 +42,7 @@ def merge(first: Capture, more: Capture) -> Capture:
     }
     present = {name for name, column in columns.items() if not np.isnan(column.values).all()}
     return replace(
-        _both(first, more),
+        _merge_common(first, more),
         columns=columns,
         text={**text, **first.text},
         origin=f"{first.origin} + {more.origin}",
@@ -54,7 +54,7 @@ def merge(first: Capture, more: Capture) -> Capture:
     )
 
 
-def _with_code(counters: Capture, page: Capture) -> Capture:
+def _add_code(counters: Capture, page: Capture) -> Capture:
     return replace(
         counters,
         code=sum_launches((*counters.code, *page.code)),
@@ -63,7 +63,7 @@ def _with_code(counters: Capture, page: Capture) -> Capture:
 
 
 def join(first: Capture, more: Capture) -> Capture:
-    """The launches of both captures, one after the other; NaN where one side lacks a metric.
+    """Concatenate the launches of two captures; NaN where one side lacks a metric.
 
     Raises :class:`InputError` where a metric has another unit on the other side.
     """
@@ -90,7 +90,7 @@ def join(first: Capture, more: Capture) -> Capture:
         for name in dict.fromkeys((*first.text, *more.text))
     }
     return replace(
-        _both(first, more),
+        _merge_common(first, more),
         launches=launches,
         columns=columns,
         text=text,
@@ -102,7 +102,7 @@ def join(first: Capture, more: Capture) -> Capture:
     )
 
 
-def _both(first: Capture, more: Capture) -> Capture:
+def _merge_common(first: Capture, more: Capture) -> Capture:
     return Capture(
         launches=first.launches,
         columns={},
@@ -122,8 +122,8 @@ def _fill_gaps(have: MetricColumn | None, more: MetricColumn) -> MetricColumn:
     return replace(have, values=np.where(np.isnan(have.values), more.values, have.values))
 
 
-def _keys(capture: Capture) -> list[tuple[object, ...]]:
-    """What launches have in common over captures, and how many like it came before."""
+def _launch_keys(capture: Capture) -> list[tuple[object, ...]]:
+    """Return keys that launches share over captures, with the number of equal ones before."""
     seen: Counter[tuple[object, ...]] = Counter()
     keys: list[tuple[object, ...]] = []
     for each in capture.launches:

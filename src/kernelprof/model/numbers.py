@@ -22,7 +22,7 @@ _EXACT_BELOW = 1e15
 
 
 def number(value: float) -> str:
-    """Four digits at least; whole numbers in full, with thousands separated."""
+    """Format with at least four digits; whole numbers in full, with thousands separated."""
     if not math.isfinite(value):
         return "unknown"
     size = abs(value)
@@ -38,7 +38,7 @@ def number(value: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number and its unit: ``17.65 ms``, ``98.97 %``, ``4.23 of 32 byte/sector``."""
+    """Format a number and its unit: ``17.65 ms``, ``98.97 %``, ``4.23 of 32 byte/sector``."""
     factor, shown = _scale(value, unit)
     text = number(value / factor)
     if unit in _OF_WHOLE:
@@ -47,7 +47,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def comparison(evidence: Evidence) -> str:
-    """An evidence line: ``value op threshold unit``, or the value alone where none is compared."""
+    """Format evidence: ``value op threshold unit``, or the value alone without a threshold."""
     if evidence.threshold is None:
         return quantity(evidence.value, evidence.unit)
     factor, shown = _scale(evidence.value, evidence.unit)
@@ -56,7 +56,7 @@ def comparison(evidence: Evidence) -> str:
 
 
 def ends(evidence: Evidence) -> str:
-    """Where a predicted value lies: ``50.1 to 98.4 %``; empty where it is known exactly."""
+    """Format the range of a predicted value: ``50.1 to 98.4 %``; empty where it is exact."""
     if evidence.ends is None:
         return ""
     factor, shown = _scale(evidence.value, evidence.unit)
@@ -65,7 +65,7 @@ def ends(evidence: Evidence) -> str:
 
 
 def factor(value: float) -> str:
-    """A factor of run time: ``5.6x``, ``1.37x``, ``12.7x``."""
+    """Format a factor of run time: ``5.6x``, ``1.37x``, ``12.7x``."""
     if not math.isfinite(value):
         return "unbounded"
     if value < 2:
@@ -74,7 +74,7 @@ def factor(value: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """A part of the whole, at most five characters: ``33 %``, ``3.3 %``."""
+    """Format a part of the whole in at most five characters: ``33 %``, ``3.3 %``."""
     if value is None or not math.isfinite(value):
         return "-"
     percent = 100 * value
@@ -84,20 +84,20 @@ def share(value: float | None) -> str:
 
 
 def dimensions(value: tuple[int, int, int]) -> str:
-    """A grid or a block without the dimensions it does not use: ``16x16``."""
+    """Format a grid or a block without the dimensions it does not use: ``16x16``."""
     x, y, z = value
     used = (x, y, z) if z != 1 else (x, y) if y != 1 else (x,)
     return "x".join(str(each) for each in used)
 
 
 def count(amount: int, noun: str) -> str:
-    """``1 launch``, ``20,000 launches``."""
+    """Format a number of things: ``1 launch``, ``20,000 launches``."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{amount:,} {noun if amount == 1 else plural}"
 
 
 def _scale(value: float, unit: str) -> tuple[float, str]:
-    """What to divide by and the unit to show; a prefix that keeps the number at 1 or above."""
+    """Return a divisor and the unit to show; a prefix that keeps the number at 1 or above."""
     if unit in _UNITLESS:
         return 1.0, ""
     prefixes = _PREFIXED.get(unit)

@@ -28,7 +28,7 @@ class RecordError(ValueError):
 
 
 def to_json(record: DataclassInstance) -> str:
-    """A record as its file holds it, its schema version first."""
+    """Write a record as JSON, its schema version first."""
     # Numbers of numpy are floats to json, and nothing to msgspec.
     values: dict[str, Any] = msgspec.to_builtins(record, enc_hook=float)
     version = {key: values.pop(key) for key in ("schema_version",) if key in values}
@@ -36,7 +36,7 @@ def to_json(record: DataclassInstance) -> str:
 
 
 def read_object(text: str, *, finite: bool = False) -> dict[str, Any]:
-    """The JSON object in a text; :class:`RecordError` where there is none.
+    """Parse the JSON object in a text; :class:`RecordError` where there is none.
 
     Python writes and reads NaN and infinities, which JSON has not; ``finite`` refuses them.
     """
@@ -47,12 +47,12 @@ def read_object(text: str, *, finite: bool = False) -> dict[str, Any]:
 
 
 def read_json(text: str, *, finite: bool = False) -> Any:
-    """Any value of JSON, of bounded size and depth; :class:`RecordError` for anything else."""
+    """Parse JSON of bounded size and depth; :class:`RecordError` for anything else."""
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise RecordError(f"it has more than {MOST_VALUES:,} values")
     try:
         values = json.loads(
-            text, parse_constant=_refuse_constant if finite else None, parse_int=_whole
+            text, parse_constant=_refuse_constant if finite else None, parse_int=_parse_whole
         )
     except (ValueError, RecursionError) as error:
         raise RecordError(f"it is not JSON ({error})") from error
@@ -73,19 +73,19 @@ _TOO_DEEP: Final = f"its values are more than {MOST_DEPTH} deep"
 
 
 def build(kind: type[Record], values: object) -> Record:
-    """A record of a kind from the JSON object of one; keys that it does not know are left out.
+    """Convert a JSON object to a record of a kind; unknown keys are left out.
 
     Raises :class:`RecordError` for a key that is missing and for a value of another type.
     """
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise RecordError(_in_words(str(error))) from error
+        raise RecordError(_describe_mistake(str(error))) from error
     except UnicodeEncodeError as error:
         raise RecordError("it has half of a surrogate pair, which is no text") from error
 
 
-def _in_words(message: str) -> str:
+def _describe_mistake(message: str) -> str:
     match = _PLACE.match(message)
     what, path = (match["what"], match["place"] or "") if match else (message, "")
     if missing := _MISSING.match(what):
@@ -93,7 +93,7 @@ def _in_words(message: str) -> str:
     return f"{path!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
 
 
-def _whole(digits: str) -> int:
+def _parse_whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)

@@ -54,11 +54,11 @@ class Counts:
         return sum(n for state, n in self.stalls.items() if state not in ISSUED)
 
     def plus(self, other: Counts) -> Counts:
-        """Both together; what one of them lacks is not known of the sum."""
+        """Add up both; what one of them lacks is not known of the sum."""
         states = dict(self.stalls)
         for state, samples in other.stalls.items():
             states[state] = states.get(state, 0) + samples
-        sums = {name: _sum(getattr(self, name), getattr(other, name)) for name in COUNTERS}
+        sums = {name: _add_known(getattr(self, name), getattr(other, name)) for name in COUNTERS}
         return Counts(self.samples + other.samples, states, **sums)
 
 
@@ -71,7 +71,7 @@ COUNTERS: Final = (
 """The counters of an instruction that a report may lack."""
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
+def _add_known(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
@@ -115,7 +115,7 @@ class SampledCode:
         return next(files, None)
 
     def with_files(self, name: Callable[[str], str]) -> SampledCode:
-        """The same with files called what ``name`` makes of their path."""
+        """Return the same code with files renamed by ``name``, a function of their path."""
         paths = {location.file for each in self.instructions for location in each.places}
         names = {path: name(path) for path in paths}
 
@@ -129,7 +129,7 @@ class SampledCode:
         return replace(self, instructions=instructions, source=source)
 
     def text_of(self, location: SourceLocation) -> str:
-        """The text of a line without blanks around it; empty where it is not known."""
+        """Return the text of a line without blanks around it; empty where it is not known."""
         if location.file == self.file and self.whole:
             lines = self.whole.split("\n")
             return lines[location.line - 1].strip() if 1 <= location.line <= len(lines) else ""
@@ -137,16 +137,16 @@ class SampledCode:
 
 
 def sum_launches(codes: Iterable[SampledCode]) -> tuple[SampledCode, ...]:
-    """One entry for each kernel and code: the counts of its launches are added up."""
+    """Add up the counts of launches of the same kernel and code."""
     summed: dict[tuple[object, ...], SampledCode] = {}
     for code in codes:
         key = (code.function, *((each.offset, each.text) for each in code.instructions))
         earlier = summed.get(key)
-        summed[key] = code if earlier is None else _added(earlier, code)
+        summed[key] = code if earlier is None else _add_counts(earlier, code)
     return tuple(summed.values())
 
 
-def _added(one: SampledCode, other: SampledCode) -> SampledCode:
+def _add_counts(one: SampledCode, other: SampledCode) -> SampledCode:
     pairs = zip(one.instructions, other.instructions, strict=True)
     summed = (replace(a, counts=a.counts.plus(b.counts)) for a, b in pairs)
     return replace(one, instructions=tuple(summed))
@@ -174,7 +174,7 @@ class _Stored:
 
 
 def to_bytes(codes: Iterable[SampledCode]) -> bytes:
-    """Kernels with their instructions as a file holds them: JSON, what is 0 left out."""
+    """Write kernels with their instructions as JSON, in which what is 0 is left out."""
     numbers: dict[SourceLocation, int] = {}
     texts: dict[SourceLocation, str] = {}
     functions = []
@@ -201,7 +201,7 @@ def to_bytes(codes: Iterable[SampledCode]) -> bytes:
 
 
 def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
-    """Kernels out of their file; :class:`ValueError` where it is none."""
+    """Read kernels from their file; :class:`ValueError` where it is none."""
     stored = build(_Stored, read_json(data.decode("utf-8")))
     if sum(len(each.instructions) for each in stored.functions) > _MOST_INSTRUCTIONS:
         raise RecordError(f"it has more than {_MOST_INSTRUCTIONS:,} instructions")
@@ -210,12 +210,12 @@ def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
         SourceLocation(file, line): text for file, line, text in stored.places if text is not None
     }
     try:
-        return tuple(_code(each, locations, texts) for each in stored.functions)
+        return tuple(_build_code(each, locations, texts) for each in stored.functions)
     except IndexError as error:
         raise RecordError("it names a line that it does not have") from error
 
 
-def _code(
+def _build_code(
     stored: _Function, locations: tuple[SourceLocation, ...], texts: Mapping[SourceLocation, str]
 ) -> SampledCode:
     counters = {name: dict(pairs) for name, pairs in stored.counters.items() if name in COUNTERS}

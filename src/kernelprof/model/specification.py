@@ -45,12 +45,12 @@ bits lose below 2**-23 each time: in 64 additions (1024 products) less than :dat
 
 
 def is_version(reference: str) -> bool:
-    """Whether a reference is another version of the kernel: a source, whose results count."""
+    """Return whether a reference is a source: another version of the kernel."""
     return reference.endswith(".cu")
 
 
 def default_tolerance(output: str, inputs: Iterable[str]) -> float:
-    """The largest relative Frobenius error of an output, from its type and those of the inputs.
+    """Return the largest relative Frobenius error of an output, by its type and its inputs'.
 
     Inputs are rounded before the reference sees them, so that their precision counts only for how
     they are added.

@@ -43,24 +43,24 @@ def split_mistake(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The tables of a text. Raises :class:`TomlError`, and nothing else."""
+    """Parse the tables of a text. Raises :class:`TomlError`, and nothing else."""
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > LONGEST_LINE:
             raise TomlError(f"a line has more than {LONGEST_LINE:,} characters", number)
-        if line.count(".") >= MOST_PARTS and _LONG_KEY.search(_bare(line)):
+        if line.count(".") >= MOST_PARTS and _LONG_KEY.search(_without_strings(line)):
             raise TomlError(f"a key has more than {MOST_PARTS} parts", number)
     try:
         values = tomllib.loads(text)
     except RecursionError:
         raise TomlError(_TOO_DEEP) from None
     except ValueError as error:
-        raise _understood(error, text) from error
-    _check(values)
+        raise _convert_error(error, text) from error
+    _check_values(values)
     return values
 
 
-def _understood(error: ValueError, text: str) -> TomlError:
-    """What :mod:`tomllib` says; of numbers of thousands of digits it names no place."""
+def _convert_error(error: ValueError, text: str) -> TomlError:
+    """Convert an error of :mod:`tomllib`; for numbers of thousands of digits it names no place."""
     if not isinstance(error, tomllib.TOMLDecodeError):
         return TomlError("a number has too many digits")
     message = str(error)
@@ -70,14 +70,14 @@ def _understood(error: ValueError, text: str) -> TomlError:
     return TomlError(_AT_LINE.sub("", message), int(at[1]), int(at[2]))
 
 
-def _bare(line: str) -> str:
+def _without_strings(line: str) -> str:
     return _STRING.sub('"', line).partition("#")[0]
 
 
 _TOO_DEEP: Final = f"tables and lists are more than {MOST_PARTS} deep"
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check_values(values: dict[str, Any]) -> None:
     """Refuse what is too deep for whoever walks over it, and what TOML has no room for."""
     level: list[Any] = [values]
     for _ in range(MOST_PARTS):

@@ -52,7 +52,7 @@ _TABLES: Final = {"raw": "the raw page as CSV", "details": "the details page as 
 
 
 def _read_by(module: str) -> Callable[[Input, Container[str] | None], Capture]:
-    """The function ``read`` of a file of this folder, which is loaded when it is first called."""
+    """Return the function ``read`` of a module here, which is imported when it is first called."""
 
     def read(target: Input, only: Container[str] | None) -> Capture:
         capture: Capture = import_module(f"{__name__}.{module}").read(target, only)
@@ -76,7 +76,7 @@ _SHIPPED: Final = {
 
 @cache
 def registry() -> tuple[Source, ...]:
-    """What is no text, in its order; any other file here with a ``SOURCE`` is found by that."""
+    """Return the sources that are no text, in order; a file here with a ``SOURCE`` is one."""
     not_sources = {"source", "text_page", "raw_page", "details_page", *_SHIPPED}
     others = {each.name for each in iter_modules(__path__)} - not_sources
     sources = [getattr(import_module(f"{__name__}.{name}"), "SOURCE", None) for name in others]
@@ -91,7 +91,7 @@ def read_capture(
     only: Container[str] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Capture:
-    """The capture at a path, or on standard input if ``target`` is ``-``.
+    """Read the capture at a path, or on standard input if ``target`` is ``-``.
 
     Takes whatever a source of the :func:`registry` recognises, else the tables of ``ncu --csv``;
     text may be compressed by gzip. ``stdin`` stands in for the process's own. ``only`` names the
@@ -111,7 +111,7 @@ def read_capture(
 
 
 def read_bytes(data: bytes, origin: str) -> Capture:
-    """The capture in the bytes of an export or a text page, plain or gzip: a pure function of them.
+    """Read the capture in the bytes of an export or a text page, plain or gzip; a pure function.
 
     ``origin`` names the bytes in messages. Raises InputError, and nothing else, for bytes that hold
     no launch. Those of a report (.ncu-rep) need another program, as in :func:`read_capture`.
@@ -140,7 +140,7 @@ def _refusal(error: NoCaptureError, where: str) -> InputError:
 
 
 def _read_tables(data: Input, only: Container[str] | None) -> Capture:
-    """The capture in the tables of a text; of two kinds, the one in the raw pages."""
+    """Read the capture in the tables of a text; of two kinds, the one in the raw pages."""
     # Needs numpy, which commands that read no capture do without.
     from kernelprof.sources.ncu.tables import Scanner
 
@@ -220,7 +220,7 @@ def _read_text(text: bytes, data: Input, scan: Scan) -> Capture:
 
 @dataclass(slots=True)
 class Log:
-    """What ncu's own lines say.
+    """Facts from ncu's own lines.
 
     ``programs`` maps process IDs to the path that ncu started. ``complaints`` are its warnings and
     errors as sentences, ``unavailable`` the metrics that it could not collect on this GPU.
@@ -233,7 +233,7 @@ class Log:
 
 
 def read_log(lines: Sequence[str]) -> Log:
-    """Understand ncu's own lines: ``==PROF==``, ``==WARNING==``, ``==ERROR==``."""
+    """Parse ncu's own lines: ``==PROF==``, ``==WARNING==``, ``==ERROR==``."""
     log = Log()
     for line in lines:
         match = _LINE.match(line)

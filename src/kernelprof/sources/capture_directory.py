@@ -53,12 +53,12 @@ LINES_HEADER: Final = ("file", "function", "line", "samples")
 
 
 def is_capture(directory: Path) -> bool:
-    """Whether a directory is a capture."""
+    """Return whether a directory is a capture."""
     return files.is_plain(directory / MANIFEST)
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a capture directory."""
+    """Read the manifest of a capture directory."""
     from kernelprof.model.manifest import from_json
 
     path = directory / MANIFEST
@@ -74,7 +74,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def read_stored(directory: Path) -> Capture:
-    """The capture in a directory: its runs put together as they were when it was made."""
+    """Read the capture in a directory: its runs merged as they were when it was made."""
     from kernelprof.model.merge import merge
 
     manifest = read_manifest(directory)
@@ -92,10 +92,10 @@ def read_stored(directory: Path) -> Capture:
         for run in manifest.runs
     )
     first = next(captures)
-    launched = _launched(first)
+    launched = _launch_keys(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
     merged = reduce(
-        merge, (capture for capture in captures if launched & _launched(capture)), first
+        merge, (capture for capture in captures if launched & _launch_keys(capture)), first
     )
     merged = replace(merged, warnings=(*merged.warnings, *describe_assumptions(manifest.source)))
     merged = replace(merged, origin=str(directory), code=_read_code(directory, manifest))
@@ -103,7 +103,7 @@ def read_stored(directory: Path) -> Capture:
 
 
 def with_command_line(capture: Capture, manifest: Manifest) -> Capture:
-    """The capture, which knows the command line that its manifest is about.
+    """Return the capture with the command line that its manifest describes.
 
     That is of the source where there is one, and not of the process that launched its kernel.
     """
@@ -118,7 +118,7 @@ def with_command_line(capture: Capture, manifest: Manifest) -> Capture:
     )
 
 
-def _launched(capture: Capture) -> set[tuple[object, ...]]:
+def _launch_keys(capture: Capture) -> set[tuple[object, ...]]:
     return {(each.kernel, each.grid, each.block) for each in capture.launches}
 
 
@@ -136,7 +136,7 @@ def _read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
 
 
 def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
-    """The capture of one run: its raw page, and what only ``ncu``'s log said."""
+    """Read the capture of one run: its raw page, and facts that only ``ncu``'s log had."""
     from kernelprof.sources import is_failure, read_bytes
 
     capture = read_bytes(page, origin)
@@ -167,7 +167,7 @@ def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
         if tuple(next(rows, ())) != LINES_HEADER:
             raise ValueError("it begins with another header")
         lines = tuple(
-            SampledLine(file, function, _whole(line), _whole(samples))
+            SampledLine(file, function, _parse_count(line), _parse_count(samples))
             for file, function, line, samples in islice(rows, _MOST_LINES + 1)
         )
     except csv.Error as error:
@@ -177,7 +177,7 @@ def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
     return lines
 
 
-def _whole(cell: str) -> int:
+def _parse_count(cell: str) -> int:
     count = int(cell)
     if not 0 <= count <= _MOST_SAMPLES:
         raise ValueError(f"{cell:.20} is no count")
@@ -185,12 +185,12 @@ def _whole(cell: str) -> int:
 
 
 def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] | None:
-    """The samples by source line of all runs of a capture directory; ``None`` where it has none.
+    """Read the samples by source line of all runs; ``None`` where the directory has none.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
     stored = [
-        _read(directory, run.lines, run.lines_sha256, _MOST_LINES_BYTES, _lines_from_csv)
+        _read_packed(directory, run.lines, run.lines_sha256, _MOST_LINES_BYTES, _lines_from_csv)
         for run in manifest.runs
         if run.lines is not None
     ]
@@ -199,14 +199,14 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SampledLine, ...] |
 
 def _read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
     stored = (
-        _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
+        _read_packed(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
         for run in manifest.runs
         if run.code is not None
     )
     return with_source(sum_launches(chain.from_iterable(stored)), directory, manifest.source)
 
 
-def _read(
+def _read_packed(
     directory: Path, name: str, sha256: str | None, most: int, parse: Callable[[bytes], Parsed]
 ) -> Parsed:
     packed = _read_checked(directory, name, sha256)
@@ -219,7 +219,7 @@ def _read(
 def with_source(
     codes: tuple[SampledCode, ...], folder: Path, source: SourceFacts | None
 ) -> tuple[SampledCode, ...]:
-    """Instructions with the text of the kernel's own source, where that is known."""
+    """Add the text of the kernel's own source to its instructions, where that is known."""
     text = _source_text(folder, source) if codes and source is not None else None
     if text is None or source is None:
         return codes
@@ -227,7 +227,7 @@ def with_source(
 
 
 def read_contents(target: str) -> Contents:
-    """What a capture directory holds beside the counters; nothing for any other capture.
+    """Read what a capture directory holds beside the counters; nothing for any other capture.
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
@@ -241,14 +241,14 @@ def read_contents(target: str) -> Contents:
     from kernelprof.model.survey import from_bytes as survey_from_bytes
 
     digest = manifest.survey_sha256
-    survey = _read(folder, manifest.survey, digest, _MOST_SURVEY_BYTES, survey_from_bytes)
+    survey = _read_packed(folder, manifest.survey, digest, _MOST_SURVEY_BYTES, survey_from_bytes)
     return replace(counters, survey=survey)
 
 
 def make_contents(
     folder: Path, manifest: Manifest | None, lines: tuple[SampledLine, ...] | None
 ) -> Contents:
-    """What is beside the counters of a capture that was kept at, or measured of, a place."""
+    """Return what is beside the counters of a capture that was kept at, or measured of, a place."""
     source = None if manifest is None else manifest.source
     return Contents(
         folder, manifest, lines, None if source is None else _source_text(folder, source)
@@ -256,7 +256,7 @@ def make_contents(
 
 
 def _source_text(capture_folder: Path, source: SourceFacts) -> str | None:
-    """The kernel's source as it was measured: kept with the capture, or still where it was."""
+    """Read the kernel's source as it was measured: kept with the capture, or still in its place."""
     path = Path(source.path)
     stored = capture_folder / SOURCE_FILE
     candidates: list[tuple[Path, Path | None]] = [(stored, capture_folder), (path, None)]
@@ -273,7 +273,7 @@ def _source_text(capture_folder: Path, source: SourceFacts) -> str | None:
 
 
 def read(target: Input, _only: Container[str] | None) -> Capture:
-    """The capture in a directory that is a whole input."""
+    """Read the capture in a directory that is a whole input."""
     assert target.path is not None
     if not is_capture(target.path):
         next(target.path.iterdir(), None)  # one that may not be read raises OSError

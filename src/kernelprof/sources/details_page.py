@@ -64,9 +64,9 @@ class LabelledMetrics:
             raise too_many("launches", MOST_KINDS)
 
     def add_row(self, identity: Cells, body: Cells) -> None:
-        """Take a row: a metric (section, label, unit, value) or what a rule says (name, text)."""
+        """Add a row: a metric (section, label, unit, value) or a message of a rule (name, text)."""
         section, label, unit, value, rule, text = body
-        launch = self._launch(identity, (section, label, unit) if label else None)
+        launch = self._find_launch(identity, (section, label, unit) if label else None)
         self._last = launch
         if label:
             self._metric_rows[launch] += 1
@@ -79,8 +79,8 @@ class LabelledMetrics:
             self._sections[launch][rule] = None
             self._messages.append((launch, read_message(rule, text)))
 
-    def _launch(self, identity: Cells, metric: Cells | None) -> int:
-        """The launch of a row, numbered by first appearance.
+    def _find_launch(self, identity: Cells, metric: Cells | None) -> int:
+        """Return the launch of a row, numbered by first appearance.
 
         Where the first metric of an identity comes again, another export without a header of its
         own was appended, and another launch of the same identity begins.
@@ -97,7 +97,7 @@ class LabelledMetrics:
         return launch
 
     def capture(self, origin: str, scan: Scan, *, silence_means_nothing: bool = False) -> Capture:
-        """Everything that was added.
+        """Return the capture of everything that was added.
 
         Launches that may lack rows get no :data:`SECTIONS_COLUMN`: a rule may have had nothing to
         say, or its row is gone. Where the input ended within a row, or early, that is
@@ -157,9 +157,9 @@ class LabelledMetrics:
             )
 
     def _add_messages(self, builder: CaptureBuilder) -> list[dict[str, None]]:
-        """Add what the rules say; measured columns stay as they are.
+        """Add the numbers in messages of rules; measured columns stay as they are.
 
-        Names the metrics that messages give, launch by launch.
+        Return the names of the metrics that messages give, launch by launch.
         """
         measured = builder.metrics
         spoken: list[dict[str, None]] = [{} for _ in range(len(self))]
@@ -197,21 +197,21 @@ class DetailsPage(LabelledMetrics):
         self._pick: itemgetter[Any] = itemgetter(0)
 
     def parse(self, table: CsvTable, block: bytes) -> None:
-        """No block is parsed as a whole."""
+        """Parse no block as a whole."""
 
     def add(self, table: CsvTable) -> None:
-        """Read the rows of a table, or of one more part of it: those share the header object."""
+        """Add the rows of a table, or of one more part of it: those share the header object."""
         header = table.header
         if header is not self._header:
-            self._begin(header, table_decimal(header, table.rows))
+            self._begin_table(header, table_decimal(header, table.rows))
         width, identity = len(header.names), len(self._identity)
         # Rows of metrics end after the value; the last of these stands for columns that are absent.
         blank = [""] * (width + 1)
         for row in table.rows:
-            picked = self._pick(_split(row, header.delimiter)[:width] + blank)
+            picked = self._pick(_split_row(row, header.delimiter)[:width] + blank)
             self.add_row(picked[:identity], picked[identity:])
 
-    def _begin(self, header: Header, decimal: str) -> None:
+    def _begin_table(self, header: Header, decimal: str) -> None:
         """Begin another table, whose launches are others even if they are called the same."""
         names = header.names
         self._header = header
@@ -225,8 +225,8 @@ class DetailsPage(LabelledMetrics):
         self._lead_of = {}
 
 
-def _split(row: bytes, delimiter: str) -> list[str]:
-    """The cells of a row.
+def _split_row(row: bytes, delimiter: str) -> list[str]:
+    """Split a row into its cells.
 
     Nearly all are as ``ncu`` writes them, each cell in quotes and no other quote anywhere, and
     need no parser; nor do cells that are longer than :mod:`csv` takes.

@@ -47,7 +47,7 @@ _VERSION: Final = "device__attribute_compute_capability"
 
 
 def read(target: Input, _only: Container[str] | None) -> Capture:
-    """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
+    """Read the capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if installed.
 
     With its instructions and their samples, where it has any.
 
@@ -56,11 +56,11 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
     """
     path = target.path
     if path is None or (target.packed and not is_repz(target)):
-        return _unpacked(target)
+        return _read_unpacked(target)
     return _read_file(path, target.origin)
 
 
-def _unpacked(target: Input) -> Capture:
+def _read_unpacked(target: Input) -> Capture:
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
         path = Path(folder) / "report.ncu-rep"
         with path.open("wb") as file:
@@ -69,7 +69,7 @@ def _unpacked(target: Input) -> Capture:
 
 
 def _read_file(path: Path, origin: str) -> Capture:
-    tool = _tool()
+    tool = _find_tool()
     if tool is not None:
         capture = _through_ncu(tool, path, origin)
         return replace(capture, code=_code_by_ncu(tool, path))
@@ -87,8 +87,8 @@ def _read_file(path: Path, origin: str) -> Capture:
     return _through_package(package, path, origin)
 
 
-def _tool() -> str | None:
-    """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
+def _find_tool() -> str | None:
+    """Find the ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
     try:
         return find_ncu()
     except MissingToolError:
@@ -99,7 +99,7 @@ def _tool() -> str | None:
 
 def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     try:
-        done = _page(tool, path, ["raw", "--print-units", "base"], _TIMEOUT_S)
+        done = _export_page(tool, path, ["raw", "--print-units", "base"], _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
@@ -113,7 +113,7 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     return read_bytes(done.stdout, origin)
 
 
-def _page(
+def _export_page(
     tool: str, path: Path, page: list[str], limit_s: float
 ) -> subprocess.CompletedProcess[bytes]:
     command = [tool, "--import", str(path.absolute()), "--csv", "--page", *page]
@@ -123,14 +123,14 @@ def _page(
 
 
 def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
-    """The instructions of a report; empty where it has none, or so many that it takes too long.
+    """Read the instructions of a report; empty where it has none, or it takes too long.
 
     A kernel without line information is on the page of instructions alone.
     """
     codes: tuple[SampledCode, ...] = ()
     try:
         for printed in ("cuda,sass", "sass"):
-            done = _page(tool, path, ["source", "--print-source", printed], _CODE_TIMEOUT_S)
+            done = _export_page(tool, path, ["source", "--print-source", printed], _CODE_TIMEOUT_S)
             if done.returncode != 0 or len(done.stdout) > LARGEST_PAGE:
                 break
             text = done.stdout.decode("utf-8", "replace")
@@ -161,17 +161,17 @@ def _through_package(package: Any, path: Path, origin: str) -> Capture:
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:
-    """The raw page as ``ncu --print-units base`` would write it, so that one reader sees both."""
+    """Write the raw page as ``ncu --print-units base`` does, so that one reader reads both."""
     units: dict[str, str] = {}
     rows: list[dict[str, str]] = []
     for number, action in enumerate(actions):
-        row = _identity(package, number, action)
+        row = _identity_cells(package, number, action)
         for name in action.metric_names():
             metric = action.metric_by_name(name)
             # "group:..." and "breakdown:..." are lists of metrics, which no page shows.
             if metric is not None and ":" not in name:
                 units.setdefault(name, metric.unit() or "")
-                row[name] = _cell(package, metric)
+                row[name] = _format_cell(package, metric)
         rows.append(row)
     names = [*_IDENTITY, *sorted(units)]
     text = io.StringIO()
@@ -182,13 +182,13 @@ def _as_csv(package: Any, actions: list[Any]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-def _identity(package: Any, number: int, action: Any) -> dict[str, str]:
+def _identity_cells(package: Any, number: int, action: Any) -> dict[str, str]:
     def whole(name: str) -> str:
         metric = action.metric_by_name(name)
         return str(int(metric.as_double())) if metric is not None else ""
 
     def all_of(names: str, form: str) -> str:
-        """Several numbers in a form; empty where one of them is not there."""
+        """Format several numbers; empty where one of them is missing."""
         numbers = [whole(name) for name in names.split()]
         return form.format(*numbers) if all(numbers) else ""
 
@@ -209,7 +209,7 @@ def _identity(package: Any, number: int, action: Any) -> dict[str, str]:
     }
 
 
-def _cell(package: Any, metric: Any) -> str:
+def _format_cell(package: Any, metric: Any) -> str:
     if not metric.has_value():
         return ""
     if metric.kind() == package.IMetric.ValueKind_STRING:
@@ -226,24 +226,24 @@ _MOST_INSTRUCTIONS: Final = 1_000_000
 
 
 def code_of(package: Any, actions: Iterable[Any]) -> tuple[SampledCode, ...]:
-    """The kernels of a report with their instructions; empty where nothing was counted by them.
+    """Read the kernels of a report with their instructions; empty where none has a counter.
 
     Of many launches the first are read: an instruction has thirty values in each. The package names
     one line of an instruction: that of the code itself, not where it was inlined.
     """
     some = islice(actions, _MOST_LAUNCHES)
-    return sum_launches(code for each in some if (code := _code(package, each)) is not None)
+    return sum_launches(code for each in some if (code := _read_code(package, each)) is not None)
 
 
-def _code(package: Any, action: Any) -> SampledCode | None:
-    states = {state: _by_address(action, f"{STALL_METRIC}{state}") for state in STALLS}
-    counters = {name: _by_address(action, metric) for name, (_, metric) in COUNTERS.items()}
+def _read_code(package: Any, action: Any) -> SampledCode | None:
+    states = {state: _counts_by_address(action, f"{STALL_METRIC}{state}") for state in STALLS}
+    counters = {name: _counts_by_address(action, metric) for name, (_, metric) in COUNTERS.items()}
     sampled = [each for each in (*states.values(), *counters.values()) if each]
     if not sampled:
         return None
     first, last = min(map(min, sampled)), max(map(max, sampled))
     launch = ReadLaunch(str(action.name(package.IAction.NameBase_DEMANGLED)))
-    for address in _addresses(action, first, last):
+    for address in _instruction_addresses(action, first, last):
         text = str(action.sass_by_pc(address)).strip()
         stalls = {
             n: samples
@@ -261,7 +261,7 @@ def _code(package: Any, action: Any) -> SampledCode | None:
     return launch.code()
 
 
-def _addresses(action: Any, first: int, last: int) -> Iterator[int]:
+def _instruction_addresses(action: Any, first: int, last: int) -> Iterator[int]:
     start = first
     while (
         start - _INSTRUCTION_BYTES >= 0
@@ -279,7 +279,7 @@ def _addresses(action: Any, first: int, last: int) -> Iterator[int]:
         yield address
 
 
-def _by_address(action: Any, name: str) -> dict[int, int] | None:
+def _counts_by_address(action: Any, name: str) -> dict[int, int] | None:
     metric = action.metric_by_name(name)
     if metric is None or not metric.num_instances() or not metric.has_correlation_ids():
         return None

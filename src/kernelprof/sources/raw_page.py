@@ -67,7 +67,7 @@ class RawPage:
         return len(self._builder)
 
     def parse(self, table: CsvTable, block: bytes) -> Callable[[], TableColumns | None] | None:
-        """Begin to parse a block of rows of this table, if nothing else is in it."""
+        """Start to parse a block of rows of this table, if nothing else is in it."""
         if len(block) < WORTH_A_BLOCK or table.units is None:
             return None
         layout = self._layout(table)
@@ -82,7 +82,7 @@ class RawPage:
         return self._workers.submit(layout.parser.parse, block).result
 
     def add(self, table: CsvTable) -> None:
-        """Take the next rows of the stream."""
+        """Add the next rows of the stream."""
         header, units, columns = table.header, table.units, table.columns
         if columns is None:
             layout = self._layout(table)
@@ -101,7 +101,7 @@ class RawPage:
         for position, numbers in columns.numbers.items():
             written, unit = header.names[position], units[position] if units else ""
             name = todays_name(written)
-            if written in seen and self._builder.contradicted(name, at, unit, numbers):
+            if written in seen and self._builder.drop_contradictions(name, at, unit, numbers):
                 self._builder.warn(
                     f"{name} stands twice in a table, with other values: neither was taken.",
                     damage=True,
@@ -141,7 +141,7 @@ class RawPage:
         return self._layouts.setdefault(key, _Layout(selection))
 
     def capture(self, origin: str, scan: Scan) -> Capture:
-        """Everything that was added."""
+        """Return the capture of everything that was added."""
         if self._workers is not None:
             from kernelprof.sources.ncu.blocks import give_back_memory
 

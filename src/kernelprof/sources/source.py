@@ -74,7 +74,7 @@ class NoCaptureError(Exception):
 
 
 def too_many(what: str, most: int) -> NoCaptureError:
-    """The error for a capture with more than ``most`` of something."""
+    """Return the error for a capture with more than ``most`` of something."""
     return NoCaptureError(
         f"there are more than {most:,} {what}",
         "Export a part of it: --kernel-name, --launch-skip and --launch-count choose launches.",
@@ -123,7 +123,7 @@ class Contents:
 
 
 class Input:
-    """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
+    """An input to read: a file, a directory or a stream of bytes, with its name for messages.
 
     ``path`` is ``None`` for what is not a file. ``packed`` is whether it is compressed,
     ``complete`` whether the compressed stream came to its end: both hold once it was read, like
@@ -137,7 +137,7 @@ class Input:
         self.complete = True
         self.size = 0
         self._read = read
-        self._unread = self._unpacked()
+        self._unread = self._unpacked_chunks()
 
     @cached_property
     def is_directory(self) -> bool:
@@ -150,13 +150,13 @@ class Input:
         return b"" if self.is_directory else next(self._unread, b"")
 
     def blocks(self) -> Iterator[bytes]:
-        """Its text in UTF-8 with ``\\n`` line ends: a short block, then long ones; to go over once.
+        """Yield its text in UTF-8 with ``\\n`` line ends: a short block, then long ones; once only.
 
         Each block ends where a line does, and the whole text is never held.
         """
         unfinished: list[bytes] = []
         size = 0
-        for chunk in self._texts():
+        for chunk in self._utf8_chunks():
             self.size += len(chunk)
             cut = chunk.rfind(b"\n") + 1
             size = (0 if cut else size) + len(chunk) - cut
@@ -171,15 +171,15 @@ class Input:
             yield _with_line_ends(last)
 
     def chunks(self) -> Iterator[bytes]:
-        """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
+        """Yield its bytes, unpacked; once only, like :meth:`blocks`."""
         first = self.head
         # Messages need no more of it.
         self.head = first[:FIRST]
         yield first
         yield from self._unread
 
-    def _texts(self) -> Iterator[bytes]:
-        """Pieces of UTF-8 text; one whose line ends are of another kind is converted as a whole."""
+    def _utf8_chunks(self) -> Iterator[bytes]:
+        """Yield chunks of UTF-8 text; one with other line ends is converted as a whole."""
         chunks = self.chunks()
         first = next(chunks)
         if _is_utf16(first):
@@ -201,17 +201,17 @@ class Input:
         yield to_utf8(b"".join(whole))
         yield from chunks
 
-    def _unpacked(self) -> Iterator[bytes]:
+    def _unpacked_chunks(self) -> Iterator[bytes]:
         first = self._read(FIRST)
         if first.startswith(_GZIP):
             self.packed = True
-            yield from self._gunzipped(first)
+            yield from self._gunzip(first)
             return
         while first:
             yield first
             first = self._read(LARGEST)
 
-    def _gunzipped(self, data: bytes) -> Iterator[bytes]:
+    def _gunzip(self, data: bytes) -> Iterator[bytes]:
         size, packed = 0, len(data)
         self.complete = False
         while data.startswith(_GZIP):
@@ -252,7 +252,7 @@ def _check_line(size: int) -> None:
 
 
 def gunzip(data: bytes, most: int) -> bytes:
-    """What a gzip file holds, whole. Raises :class:`ValueError`, also for more than ``most``."""
+    """Unpack a whole gzip file. Raises :class:`ValueError`, also for more than ``most`` bytes."""
     stream = Input(io.BytesIO(data).read, "")
     chunks, size = [], 0
     try:
@@ -269,12 +269,12 @@ def gunzip(data: bytes, most: int) -> bytes:
 
 
 def is_report(target: Input) -> bool:
-    """Whether an input is a report of Nsight Compute."""
+    """Return whether an input is a report of Nsight Compute."""
     return target.head.startswith(b"NVR\0") or is_repz(target)
 
 
 def is_repz(target: Input) -> bool:
-    """Whether an input is a report that ``ncu`` compressed itself."""
+    """Return whether an input is a report that ``ncu`` compressed itself."""
     return target.path is not None and target.path.suffix == ".ncu-repz"
 
 
@@ -284,7 +284,7 @@ def open_input(
     stdin: IO[bytes] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Iterator[Input]:
-    """The input at a path, or standard input if ``target`` is ``-``.
+    """Open the input at a path, or standard input if ``target`` is ``-``.
 
     A path may be a pipe that somebody writes. ``progress`` is called with the size of each piece
     that was read of a file.
@@ -309,7 +309,7 @@ def open_input(
 
 
 def to_utf8(data: bytes) -> bytes:
-    """The same text without byte-order mark, with ``\\n`` line ends, in UTF-8."""
+    """Convert text to UTF-8 with ``\\n`` line ends and without a byte-order mark."""
     if data.startswith(_BOMS_16):
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     elif _is_utf16(data):

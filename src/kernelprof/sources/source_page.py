@@ -100,7 +100,7 @@ class _Columns:
 
     @classmethod
     def from_header(cls, cells: Sequence[str]) -> _Columns:
-        """The columns under a header."""
+        """Find the columns under a header."""
         states = {
             state: _column_of(cells, f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
             for state in STALLS
@@ -115,7 +115,7 @@ class _Columns:
         )
 
     def counts(self, cells: Sequence[str]) -> Counts:
-        """What stands in the row of an instruction."""
+        """Parse the counts in the row of an instruction."""
         states = {name: _count(cells[at]) for name, at in self.states.items()}
         stalls = {name: samples for name, samples in states.items() if samples}
         samples = _count(cells[self.samples]) if self.samples is not None else None
@@ -140,7 +140,7 @@ class ReadLaunch:
     source: dict[SourceLocation, str] = field(default_factory=dict)
 
     def code(self) -> SampledCode | None:
-        """What was read; ``None`` where it has no instruction."""
+        """Return what was read; ``None`` where it has no instruction."""
         if not self.rows:
             return None
         order = sorted(self.rows)
@@ -174,7 +174,7 @@ class ReadLaunch:
 
 
 def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
-    """The kernels of a page with their instructions, from its lines of text; a pure function.
+    """Parse the kernels of a page with their instructions, from its lines of text; a pure function.
 
     Launches of the same code are added up. Empty where the page has no instructions.
     """
@@ -182,7 +182,7 @@ def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
 
 
 def read_source_lines(page: Iterable[str]) -> tuple[SampledLine, ...]:
-    """The source lines of a page with their samples, from its lines of text; a pure function.
+    """Parse the source lines of a page with their samples, from its lines of text; a pure function.
 
     Empty where no kernel has line information, or where no samples were collected.
     """
@@ -207,7 +207,7 @@ def _source_lines(page: Iterable[str]) -> Iterator[SampledLine]:
 
 
 def _rows(page: Iterable[str]) -> Iterator[tuple[list[str], str]]:
-    """The cells of each row, and its text; what ncu says itself has no quote.
+    """Yield the cells of each row, and its text; ncu's own lines have no quote.
 
     Each row by itself, so that no quote can swallow the next ones.
     """
@@ -217,7 +217,7 @@ def _rows(page: Iterable[str]) -> Iterator[tuple[list[str], str]]:
 
 
 def _column_of(header: Sequence[str], *names: str) -> int | None:
-    """Where the first of some columns stands, counted from the end of a row."""
+    """Return the position of the first of some columns, counted from the end of a row."""
     return next((header.index(name) - len(header) for name in names if name in header), None)
 
 
@@ -246,7 +246,7 @@ class _Reader:
         self._location: SourceLocation | None = None
 
     def begin(self, function: str, *, alone: bool) -> ReadLaunch | None:
-        """A table of a kernel begins, ``alone`` without lines; the launch that ends with that."""
+        """Begin a kernel's table, ``alone`` without lines; return the launch that ends there."""
         self.columns = self._location = None
         if alone:
             self.file = ""
@@ -259,7 +259,7 @@ class _Reader:
         return None if before is self.launch else before
 
     def row(self, cells: Sequence[str], text: str) -> None:
-        """A line, or an instruction that belongs to the last line."""
+        """Add a line, or an instruction that belongs to the last line."""
         launch, columns = self.launch, self.columns
         if launch is None or columns is None or len(cells) < columns.width:
             return
@@ -285,7 +285,7 @@ def _address(cells: Sequence[str], columns: _Columns) -> int | None:
 
 
 def _count(cell: str) -> int | None:
-    """A count in a cell; ``None`` where there is none."""
+    """Parse the count in a cell; ``None`` where there is none."""
     value = parse_number(cell)
     if value is None or math.isnan(value) or not 0 <= value <= 2**53:
         return None
@@ -293,12 +293,12 @@ def _count(cell: str) -> int | None:
 
 
 def recognises(target: Input) -> bool:
-    """Whether a text begins with a source page, behind what the program and ``ncu`` printed."""
+    """Return whether a text begins with a source page, after output of the program and ``ncu``."""
     return _BEGINS.search(target.head) is not None
 
 
 def read(target: Input, _only: Container[str] | None) -> Capture:
-    """The kernels of a page, one launch each: launches of the same code are added up."""
+    """Read the kernels of a page, one launch each: launches of the same code are added up."""
     code = read_instructions(_lines(target))
     if not code:
         raise NoCaptureError("the source page holds no instruction")

@@ -61,15 +61,15 @@ _LONGEST_LINE: Final = 1 << 15
 
 
 def may_hold_text_page(text: bytes) -> bool:
-    """Whether there is a section of a text page in this."""
+    """Return whether a text has a section of a text page."""
     has_section = b"Section: " in text or b"Metric Value" in text
     return has_section and len(text) <= LARGEST_TEXT and text.count(b"\n") <= _MOST_LINES
 
 
 def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:
-    """The launches of a text; ``None`` where it has none."""
+    """Read the launches of a text; ``None`` where it has none."""
     page = _TextPageParser()
-    notebook = _notebook(text)
+    notebook = _notebook_cells(text)
     for line in _unmarked(lambda: _lines(text, notebook)):
         page.add(line)
         if len(page.launches) > MOST_KINDS:
@@ -80,7 +80,7 @@ def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:
 
 
 def _unmarked(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """The lines without what stands before each of them: a comment sign, a time, a rank.
+    """Yield the lines without the mark before each of them: a comment sign, a time, a rank.
 
     It is what all sections have before them; digits in it may differ.
     """
@@ -104,7 +104,7 @@ def _mark_of(line: str) -> str:
     return re.sub(r"\d+", r"\\d+", re.escape(before))
 
 
-def _notebook(text: bytes) -> list[Any] | None:
+def _notebook_cells(text: bytes) -> list[Any] | None:
     if text[:_LONGEST_LINE].lstrip()[:1] != b"{":
         return None
     from kernelprof.model.records import RecordError, read_object
@@ -117,12 +117,12 @@ def _notebook(text: bytes) -> list[Any] | None:
 
 
 def _lines(text: bytes, notebook: list[Any] | None) -> Iterator[str]:
-    """The lines of a text, or of the outputs and the Markdown of a notebook.
+    """Yield the lines of a text, or of the outputs and the Markdown of a notebook.
 
     All lines of a long text take thirty times its memory, so it is taken piece by piece.
     """
     if notebook is not None:
-        for each in _texts(notebook):
+        for each in _cell_texts(notebook):
             yield from each.splitlines()
         return
     start = 0
@@ -132,14 +132,14 @@ def _lines(text: bytes, notebook: list[Any] | None) -> Iterator[str]:
         start = end
 
 
-def _texts(cell: Any) -> Iterator[str]:
+def _cell_texts(cell: Any) -> Iterator[str]:
     if isinstance(cell, str):
         yield cell
     elif isinstance(cell, list) and all(isinstance(each, str) for each in cell):
         yield "".join(cell)
     elif isinstance(cell, list | dict):
         for each in cell.values() if isinstance(cell, dict) else cell:
-            yield from _texts(each)
+            yield from _cell_texts(each)
 
 
 def _is_label(label: str, unit: str) -> bool:
@@ -171,37 +171,37 @@ class _TextPageParser:
     """The title of tables without the line of a launch; ``None`` where they have one."""
 
     def add(self, line: str) -> None:
-        """Take the next line."""
+        """Add the next line."""
         if len(line) > _LONGEST_LINE:
             return
         line = _QUOTED.sub("", line).expandtabs().rstrip()
         text = line.strip()
-        if self.message and self._continues(line, text):
+        if self.message and self._continues_message(line, text):
             self.message.append(text)
             return
         self._end_message()
-        if self._begins(text):
+        if self._read_heading(text):
             return
         if match := _SECTION.match(text):
-            self._fragment("" if self.launches else self.title)
+            self._begin_fragment("" if self.launches else self.title)
             self.section, self.columns = match["name"], []
         elif _RULE.match(text):
-            self._rule(line)
+            self._add_rule(line)
         elif not self.section and self.ruled and _COLUMN_TITLES.match(text):
-            self._fragment(self.title)
+            self._begin_fragment(self.title)
             self.columns, self.has_rows = self.ruled, False
         elif self.section and (match := _MESSAGE.match(text)):
             self.columns = []
             self.indent = len(line) - len(line.lstrip())
             self.message = [match["text"]]
         elif self.columns and text and not text.startswith(_HEADING):
-            self._row(line, text)
+            self._add_row(line, text)
         elif text:
             self.last_text = text
             if match := _TITLE.match(text):
                 self.title = match["title"]
 
-    def _begins(self, text: str) -> bool:
+    def _read_heading(self, text: str) -> bool:
         if match := _PROCESS.match(text):
             self.process = {
                 "Process ID": match["id"],
@@ -214,12 +214,12 @@ class _TextPageParser:
             return False
         cells = match.groupdict(default="")
         name = text[: match.start()].rstrip(" ,")
-        self._launch(name or self.last_text, cells)
+        self._begin_launch(name or self.last_text, cells)
         self.averaged |= cells["invocations"] not in {"", "1"}
         self.fragment = None
         return True
 
-    def _launch(self, name: str, cells: dict[str, str]) -> None:
+    def _begin_launch(self, name: str, cells: dict[str, str]) -> None:
         self.launches.append(
             {
                 **self.process,
@@ -235,25 +235,25 @@ class _TextPageParser:
         )
         self.section, self.columns, self.last_text = "", [], ""
 
-    def _rule(self, line: str) -> None:
-        """A line of dashes opens a table, stands under its heading, or closes it."""
+    def _add_rule(self, line: str) -> None:
+        """Take a line of dashes: it opens a table, is under its heading, or closes it."""
         closes = bool(self.columns) and self.has_rows
         self.ruled = [] if closes else [each.span() for each in re.finditer("-+", line)]
         # Outside of a section only a table with the titles of ncu's is one of its.
         self.columns = self.ruled if self.section or self.columns else []
         self.has_rows = False
 
-    def _fragment(self, title: str) -> None:
-        """Tables that were pasted without the line of their launch are of one all the same.
+    def _begin_fragment(self, title: str) -> None:
+        """Begin a launch for tables that were pasted without the line of their launch.
 
         Without a section around them, those under another ``title`` are of another one.
         """
         if not self.launches or (self.fragment is not None and title not in {"", self.fragment}):
             self.fragment = title
-            self._launch(title or _UNNAMED, {})
+            self._begin_launch(title or _UNNAMED, {})
 
-    def _row(self, line: str, text: str) -> None:
-        """A row by the columns of its table; one that is out of line by its wide gaps."""
+    def _add_row(self, line: str, text: str) -> None:
+        """Add a row, split by the columns of its table, or by wide gaps if it is out of line."""
         cells = [line[start:end].strip() for start, end in self.columns]
         edges = [0, *(edge for span in self.columns for edge in span), len(line)]
         between = (line[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))
@@ -266,8 +266,8 @@ class _TextPageParser:
         self.has_rows = True
         self.rows.append((len(self.launches) - 1, self.section, label, unit, value, ""))
 
-    def _continues(self, line: str, text: str) -> bool:
-        """Whether a line goes on with a message: it stands further right, as ``ncu`` indents it."""
+    def _continues_message(self, line: str, text: str) -> bool:
+        """Return whether a line continues a message: ``ncu`` indents it further."""
         return bool(text) and len(line) - len(line.lstrip()) > self.indent
 
     def _end_message(self) -> None:
@@ -277,7 +277,7 @@ class _TextPageParser:
             self.message = []
 
     def capture(self, origin: str, scan: Scan) -> Capture | None:
-        """Everything that was added, under the names of the raw page."""
+        """Return the capture of everything that was added, under the names of the raw page."""
         self._end_message()
         with_metrics = {launch for launch, _, label, *_ in self.rows if label}
         if not with_metrics:

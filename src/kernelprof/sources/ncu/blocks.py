@@ -44,21 +44,21 @@ class BlockParser:
         self._first = True
 
     def parse(self, block: bytes) -> TableColumns | None:
-        """The selected columns; ``None`` where the block is not regular."""
+        """Return the selected columns; ``None`` where the block is not regular."""
         header = self._header
         if header.delimiter != "," or not header.quoted or header.is_details:
             return None
-        rows = _regular_rows(block, len(header.names))
+        rows = _count_regular_rows(block, len(header.names))
         if rows is None:
             return None
         import pyarrow as pa
 
         ways = self._ways.copy()
-        table = _read(block, len(header.names), self._selection, ways)
+        table = _read_columns(block, len(header.names), self._selection, ways)
         if table is None and "plain" in ways.values():
             ways = {at: way for at, way in ways.items() if way != "plain"}
             self._ways = ways.copy()
-            table = _read(block, len(header.names), self._selection, ways)
+            table = _read_columns(block, len(header.names), self._selection, ways)
         if table is None or len(table) != rows:
             return None
         ids = table.column(str(self._selection.ids)).to_pylist()
@@ -67,30 +67,30 @@ class BlockParser:
             return None
         columns = TableColumns(ids)
         for at in self._selection.texts:
-            columns.texts[at] = _text_column(table.column(str(at)))
-        numbers = self._plain_numbers(table)
+            columns.texts[at] = _to_text_column(table.column(str(at)))
+        numbers = self._take_plain_numbers(table)
         cells = {}
         for at in self._selection.numbers:
             column = table.column(str(at))
             if pa.types.is_dictionary(column.type):
-                texts = _text_column(column)
+                texts = _to_text_column(column)
                 if len(texts.distinct) > _FEW:
                     self._ways.pop(at, None)
                 numbers[at] = NumberColumn.from_texts(texts)
             elif at not in numbers:
                 cells[at] = column.to_pylist()
-        numbers |= self._numbers_of_texts(cells, ways)
+        numbers |= self._parse_texts(cells, ways)
         columns.numbers = {at: numbers[at] for at in self._selection.numbers}
         self._first = False
         return columns
 
-    def _plain_numbers(self, table: Any) -> dict[int, NumberColumn]:
+    def _take_plain_numbers(self, table: Any) -> dict[int, NumberColumn]:
         import pyarrow as pa
 
         names = [field.name for field in table.schema if field.type == pa.float64()]
         if not names:
             return {}
-        values = _matrix(table.select(names))
+        values = _to_matrix(table.select(names))
         finite = np.isfinite(values.sum(axis=0)).tolist()
         columns_read = {}
         for name, column, all_finite in zip(names, values.T, finite, strict=True):
@@ -98,20 +98,20 @@ class BlockParser:
             if not all_finite:
                 column[np.isinf(column)] = np.nan
             has_numbers = all_finite or not np.isnan(column).all()
-            columns_read[at] = NumberColumn(column) if has_numbers else self._no_numbers(at, column)
+            columns_read[at] = NumberColumn(column) if has_numbers else self._keep_words(at, column)
         return columns_read
 
-    def _no_numbers(self, at: int, values: FloatArray) -> NumberColumn:
-        """Which word stands there instead of a number matters where no number does."""
+    def _keep_words(self, at: int, values: FloatArray) -> NumberColumn:
+        """Keep the words of a column that has no number: they tell why."""
         self._ways.pop(at, None)
         return NumberColumn(values, cells=TextColumn(np.zeros(len(values), dtype=np.intp), [""]))
 
-    def _numbers_of_texts(
+    def _parse_texts(
         self, cells: Mapping[int, Sequence[str]], ways: Mapping[int, str]
     ) -> dict[int, NumberColumn]:
-        """What columns of texts say in numbers; learns how to read them in the next block."""
+        """Parse columns of texts as numbers; learn how to read them in the next block."""
         lines = {at: "\n".join(column) for at, column in cells.items()}
-        values = _numbers_of_lines(lines, [at for at in lines if at in ways])
+        values = _parse_number_lines(lines, [at for at in lines if at in ways])
         columns_read = {}
         for at, text in lines.items():
             is_number = at in values and not np.isnan(values[at]).all()
@@ -141,14 +141,14 @@ _NUMBERS: Final = re.compile(rf"(?:(?:{_CELL}|{_WORD})(?:\n|$))*+", re.ASCII)
 
 
 def give_back_memory() -> None:
-    """Let go of what is kept for further blocks; there are none."""
+    """Release the memory that is kept for further blocks; there are none."""
     import pyarrow as pa
 
     pa.system_memory_pool().release_unused()
 
 
-def _regular_rows(block: bytes, width: int) -> int | None:
-    """How many rows a block has if each line is one and each cell is quoted.
+def _count_regular_rows(block: bytes, width: int) -> int | None:
+    """Count the rows of a block in which each line is one and each cell is quoted.
 
     Counting is fast, and says enough: the parser refuses a row of another length, an ID that is no
     number belongs to no row, and cells with lines in them make fewer rows than lines.
@@ -165,7 +165,7 @@ def _regular_rows(block: bytes, width: int) -> int | None:
     return rows if quotes == 2 * width * rows else None
 
 
-def _read(block: bytes, width: int, selection: Selection, ways: Mapping[int, str]) -> Any:
+def _read_columns(block: bytes, width: int, selection: Selection, ways: Mapping[int, str]) -> Any:
     import pyarrow as pa
 
     text, coded = pa.string(), pa.dictionary(pa.int32(), pa.string())
@@ -173,13 +173,13 @@ def _read(block: bytes, width: int, selection: Selection, ways: Mapping[int, str
     columns_read: dict[str, Any] = {str(selection.ids): text}
     columns_read |= {str(at): types[ways.get(at, "grouped")] for at in selection.numbers}
     columns_read |= {str(at): coded for at in selection.texts}
-    return _table(block, width, columns_read, quote='"')
+    return _read_csv(block, width, columns_read, quote='"')
 
 
-def _numbers_of_lines(
+def _parse_number_lines(
     columns: Mapping[int, str], grouped: Collection[int]
 ) -> dict[int, FloatArray]:
-    """The numbers of those columns that hold nothing else, a line a number.
+    """Parse the columns that hold nothing but numbers, a line a number.
 
     Those that are known to be ``grouped`` are not looked at if all of them can be read.
     """
@@ -187,24 +187,24 @@ def _numbers_of_lines(
         chosen = [at for at, text in columns.items() if at in certain or _NUMBERS.fullmatch(text)]
         if not chosen:
             return {}
-        values = _floats("\n".join(columns[at] for at in chosen).replace(",", ""))
+        values = _parse_floats("\n".join(columns[at] for at in chosen).replace(",", ""))
         if values is not None and len(values) % len(chosen) == 0:
             return dict(zip(chosen, values.reshape(len(chosen), -1), strict=True))
     return {}
 
 
-def _floats(lines: str) -> FloatArray | None:
+def _parse_floats(lines: str) -> FloatArray | None:
     import pyarrow as pa
 
-    table = _table(lines.encode() + b"\n", 1, {"0": pa.float64()}, quote=False)
+    table = _read_csv(lines.encode() + b"\n", 1, {"0": pa.float64()}, quote=False)
     if table is None:
         return None
-    values = _matrix(table)[:, 0]
+    values = _to_matrix(table)[:, 0]
     values[np.isinf(values)] = np.nan
     return values
 
 
-def _table(
+def _read_csv(
     text: bytes, width: int, types: Mapping[str, Any], *, quote: str | Literal[False]
 ) -> Any:
     import pyarrow as pa
@@ -228,14 +228,14 @@ def _table(
         return None
 
 
-def _matrix(table: Any) -> FloatArray:
+def _to_matrix(table: Any) -> FloatArray:
     # What was read in one piece is one batch.
     (batch,) = table.to_batches()
     matrix: FloatArray = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
     return matrix
 
 
-def _text_column(column: Any) -> TextColumn:
+def _to_text_column(column: Any) -> TextColumn:
     # One piece of a block is one chunk: nothing has to be united.
     whole = column.chunk(0)
     codes = np.from_dlpack(whole.indices).astype(np.intp)

@@ -71,7 +71,7 @@ class Header:
 
 @lru_cache(maxsize=4096)
 def parse_number(text: str, *, decimal: str = ".") -> float | None:
-    """The number that a cell leads with; NaN where it says "no value", None where it is text.
+    """Parse the number that a cell leads with; NaN where it says "no value", None for text.
 
     >>> parse_number("4,563,402,752"), parse_number("12 (1; 2; 9)"), parse_number("PolicySpread")
     (4563402752.0, 12.0, None)
@@ -87,7 +87,7 @@ def parse_number(text: str, *, decimal: str = ".") -> float | None:
 
 
 def split_cells(row: bytes, delimiter: str) -> list[str] | None:
-    """The cells of one row; None if it cannot be one."""
+    """Split a row into its cells; None if it cannot be one."""
     text = row.decode("utf-8", "replace")
     try:
         parsed = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
@@ -97,7 +97,7 @@ def split_cells(row: bytes, delimiter: str) -> list[str] | None:
 
 
 def decimal_mark(sample: bytes) -> str:
-    """``","`` if the cells in ``sample`` use a decimal comma (``97,05``), else ``"."``.
+    """Return ``","`` if cells in ``sample`` use a decimal comma (``97,05``), else ``"."``.
 
     ``1,024`` fits both, so only cells with other than three digits after the mark are evidence.
     """
@@ -114,7 +114,7 @@ class UnitScale:
     divide: float = 1.0
 
     def apply(self, values: FloatArray) -> FloatArray:
-        """Canonical values; what is whole but for the rounding of this very step is made whole."""
+        """Return canonical values; whole numbers stay whole in spite of rounding."""
         if self.multiply == 1.0 and self.divide == 1.0:
             return values
         with np.errstate(over="ignore", invalid="ignore"):
@@ -156,32 +156,32 @@ _SCALABLE_NAME: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def scale_of(unit: str) -> UnitScale:
-    """How values in ``unit`` become canonical."""
+    """Return how values in ``unit`` become canonical."""
     text = unit.strip()
     if not text:
         return UnitScale("")
     numerator, slash, denominator = text.partition("/")
-    top = _unit_factor(numerator)
-    bottom = _unit_factor(denominator) if slash else ("", 0)
+    top = _parse_unit(numerator)
+    bottom = _parse_unit(denominator) if slash else ("", 0)
     if top is None or bottom is None:
         return UnitScale(text)
     (name, power), (below, below_power) = top, bottom
     if not slash:
-        return _scale("ns", power + 9) if name == "s" else _scale(name, power)
+        return _unit_scale("ns", power + 9) if name == "s" else _unit_scale(name, power)
     if below == "byte":
         # Seen for %/byte: ncu divides the number by 1000 and writes %/Kbyte, the wrong way round.
         below_power = -below_power
     joined = "hz" if (name, below) == ("cycle", "s") else f"{name}/{below}"
-    return _scale(joined, power - below_power)
+    return _unit_scale(joined, power - below_power)
 
 
 def depends_on_unit(metric: str) -> bool:
-    """Whether ``ncu`` may scale this metric, so that a value without its unit says nothing."""
+    """Return whether ``ncu`` may scale this metric: a value without its unit is useless."""
     return bool(_SCALABLE_NAME.search(metric))
 
 
-def _unit_factor(text: str) -> tuple[str, int] | None:
-    """One side of a unit: its base (seconds for times) and the power of ten it stands for."""
+def _parse_unit(text: str) -> tuple[str, int] | None:
+    """Parse one side of a unit: its base (seconds for times), and a power of ten."""
     word = text.strip()
     folded = word.lower()
     if folded in _SECONDS:
@@ -193,7 +193,7 @@ def _unit_factor(text: str) -> tuple[str, int] | None:
     return None
 
 
-def _scale(unit: str, power: int) -> UnitScale:
+def _unit_scale(unit: str, power: int) -> UnitScale:
     if power >= 0:
         return UnitScale(unit, multiply=10.0**power)
     return UnitScale(unit, divide=10.0**-power)
@@ -213,7 +213,7 @@ _LAUNCH_PREFIXES: Final = ("launch__", "device__", "numa__", "c2clink__", "nvlin
 
 
 def origin_of(metric: str) -> Origin:
-    """Where the values of a metric come from, by its name."""
+    """Return where the values of a metric come from, by its name."""
     if metric.startswith(_LAUNCH_PREFIXES):
         return Origin.LAUNCH
     if metric.startswith("derived_"):
@@ -222,17 +222,17 @@ def origin_of(metric: str) -> Origin:
 
 
 def is_nvtx(name: str) -> bool:
-    """Whether a column holds NVTX ranges (``thread Domain:Push/Pop_Range:...``)."""
+    """Return whether a column holds NVTX ranges (``thread Domain:Push/Pop_Range:...``)."""
     return "Domain:" in name and "Range" in name
 
 
 def is_identity(name: str) -> bool:
-    """Whether a column says which launch it is, not what was measured."""
+    """Return whether a column identifies the launch, and is no measurement."""
     return name in IDENTITY_COLUMNS or is_nvtx(name)
 
 
 def parse_launch(cells: Mapping[str, str]) -> Launch:
-    """Who was launched, from the cells of identity columns; without the ID of the launch.
+    """Parse the cells of identity columns into a launch, without its ID.
 
     A column that is not there says nothing.
     """
@@ -255,7 +255,7 @@ def parse_launch(cells: Mapping[str, str]) -> Launch:
 
 
 def parse_dimensions(text: str) -> tuple[int, int, int] | None:
-    """``"(16, 16, 1)"`` as numbers; a launch that failed has ``(0, 0, 0)``, which says nothing."""
+    """Parse ``"(16, 16, 1)"``; ``None`` for the ``(0, 0, 0)`` of a launch that failed."""
     match = _TRIPLE.fullmatch(text.strip())
     if match is None:
         return None
@@ -264,6 +264,6 @@ def parse_dimensions(text: str) -> tuple[int, int, int] | None:
 
 
 def parse_capability(text: str) -> tuple[int, int] | None:
-    """``"9.0"`` as ``(9, 0)``; spreadsheets shorten it to ``9``."""
+    """Parse ``"9.0"`` as ``(9, 0)``; spreadsheets shorten it to ``9``."""
     match = _CAPABILITY.fullmatch(text.strip())
     return (int(match[1]), int(match[2] or 0)) if match else None

@@ -67,7 +67,7 @@ class TextColumn:
         return len(self.codes)
 
     def cells(self) -> list[str]:
-        """The texts, row by row."""
+        """Return the texts, row by row."""
         return [self.distinct[code] for code in self.codes.tolist()]
 
 
@@ -86,7 +86,7 @@ class NumberColumn:
 
     @staticmethod
     def from_texts(cells: TextColumn, decimal: str = ".") -> NumberColumn:
-        """What a column of texts says in numbers."""
+        """Parse a column of texts as numbers."""
         read = [parse_number(cell, decimal=decimal) for cell in cells.distinct]
         values = np.array([np.nan if each is None else each for each in read])[cells.codes]
         texts = None in read
@@ -115,8 +115,8 @@ class Selection:
 def columns_of_rows(
     header: Header, rows: Sequence[bytes], selection: Selection, decimal: str = "."
 ) -> TableColumns:
-    """Columns of single rows, each of which may be anything that is a row."""
-    table = _cells(header, rows)
+    """Parse columns of single rows, each of which may be anything that is a row."""
+    table = _split_rows(header, rows)
 
     def column(at: int) -> TextColumn:
         return TextColumn.from_cells([row[at] if at < len(row) else "" for row in table])
@@ -128,8 +128,8 @@ def columns_of_rows(
     )
 
 
-def _cells(header: Header, rows: Sequence[bytes]) -> list[list[str]]:
-    """The cells of all rows; a row that the joint text would split otherwise is taken by itself."""
+def _split_rows(header: Header, rows: Sequence[bytes]) -> list[list[str]]:
+    """Split all rows into cells; one by one where the joint text would be split otherwise."""
     text = b"\n".join(rows).decode("utf-8", "replace")
     try:
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=header.delimiter))
@@ -141,7 +141,7 @@ def _cells(header: Header, rows: Sequence[bytes]) -> list[list[str]]:
 
 
 def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
-    """The decimal mark of a table, judged by its first rows."""
+    """Return the decimal mark of a table, judged by its first rows."""
     if header.delimiter == "," and not rows[0].startswith(b'"'):
         return "."
     sizes = accumulate(map(len, rows), initial=0)
@@ -167,7 +167,7 @@ class _MetricBuilder:
         return bool(self.texts) and not self.unit and self.unavailable is not None
 
     def add(self, at: IntArray | slice, unit: str, numbers: NumberColumn) -> bool:
-        """Take values for launches; whether their unit agrees with that of the others."""
+        """Add values for launches; return whether their unit agrees with that of the others."""
         scale = scale_of(unit)
         if not self.unit and (scale.unit or not self._length):
             # Versions of ncu differ in whether they give a count its unit.
@@ -180,10 +180,10 @@ class _MetricBuilder:
             self.unavailable = None
         elif self.unavailable is not None and not numbers.texts:
             self.unavailable.update(numbers.cells.distinct)
-        self._put(at, scale.apply(numbers.values))
+        self._store_values(at, scale.apply(numbers.values))
         return True
 
-    def _put(self, at: IntArray | slice, values: FloatArray) -> None:
+    def _store_values(self, at: IntArray | slice, values: FloatArray) -> None:
         end = at.stop if isinstance(at, slice) else int(at.max(initial=-1)) + 1
         if end > len(self._values):
             # In place: a copy of all columns of a long export would not fit beside it.
@@ -197,7 +197,7 @@ class _MetricBuilder:
         self._length = max(end, self._length)
 
     def values(self, count: int) -> FloatArray:
-        """All values so far, NaN for launches without one."""
+        """Return all values so far, NaN for launches without one."""
         if len(self._values) != count:
             self._values.resize(count, refcheck=False)
         self._values[self._length :] = np.nan
@@ -229,13 +229,13 @@ class CaptureBuilder:
         return {name for name, metric in self._metrics.items() if not metric.is_text}
 
     def warn(self, sentence: str, *, damage: bool = False) -> None:
-        """Tell the user something, once; ``damage`` where the capture is not whole."""
+        """Add a warning for the user, once; ``damage`` where the capture is not whole."""
         self._warnings[sentence] = damage
 
-    def contradicted(
+    def drop_contradictions(
         self, name: str, at: IntArray | slice, unit: str, numbers: NumberColumn
     ) -> bool:
-        """Whether a second column of a metric has other values; then neither is taken."""
+        """Return whether a second column of a metric has other values; then neither is taken."""
         metric, scale = self._metrics[name], scale_of(unit)
         if metric.unit != scale.unit:
             return False
@@ -245,7 +245,7 @@ class CaptureBuilder:
         return bool(wrong.any())
 
     def add_launches(self, ids: Sequence[str], identity: Mapping[str, TextColumn]) -> slice:
-        """Add launches by their IDs and identity columns; where they stand."""
+        """Add launches by their IDs and identity columns; return their rows."""
         start, count = len(self._ids), len(ids)
         codes = np.zeros(count, dtype=np.intp)
         most = 1
@@ -287,7 +287,7 @@ class CaptureBuilder:
         numbers: NumberColumn,
         origin: Origin | None = None,
     ) -> str | None:
-        """Add values of a metric; its unit where that is another, so that they were left out."""
+        """Add values of a metric; return its unit where theirs differs and they were left out."""
         if name not in self._metrics:
             self._metrics[name] = _MetricBuilder(origin or origin_of(name))
         metric = self._metrics[name]
@@ -298,16 +298,16 @@ class CaptureBuilder:
         self._texts.setdefault(name, []).append((at, texts))
 
     def values(self, name: str) -> FloatArray | None:
-        """The values of a metric for all launches; ``None`` where nothing gave it."""
+        """Return the values of a metric for all launches; ``None`` where nothing gave it."""
         metric = self._metrics.get(name)
         return None if metric is None else metric.values(len(self))
 
     def rename(self, name: str, to: str) -> None:
-        """Call a metric otherwise; it takes the place of what had that name."""
+        """Rename a metric; it replaces a metric of that name."""
         self._metrics[to] = self._metrics.pop(name)
 
     def capture(self, origin: str, warnings: Sequence[str] = ()) -> Capture:
-        """Everything that was added; ``warnings``, of lost rows, come before those of columns."""
+        """Return all that was added; ``warnings``, of lost rows, come before those of columns."""
         codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.intp)
         columns: dict[str, MetricColumn] = {}
         unavailable = set()
@@ -323,14 +323,14 @@ class CaptureBuilder:
         return Capture(
             launches=Launches(self._ids, codes, list(self._kinds)),
             columns=columns,
-            text={name: self._text(name) for name in self._texts if name not in columns},
+            text={name: self._text_column(name) for name in self._texts if name not in columns},
             origin=origin,
             warnings=(*warnings, *self._warnings),
             damage=(*warnings, *(each for each, damage in self._warnings.items() if damage)),
             unavailable=frozenset(unavailable),
         )
 
-    def _text(self, name: str) -> tuple[str | None, ...]:
+    def _text_column(self, name: str) -> tuple[str | None, ...]:
         column: list[str | None] = [None] * len(self)
         for at, texts in self._texts[name]:
             rows = range(len(self))[at] if isinstance(at, slice) else at.tolist()

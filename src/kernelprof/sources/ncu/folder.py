@@ -25,19 +25,19 @@ _SUFFIXES: Final = (
 
 
 def may_be_capture(name: str) -> bool:
-    """Whether a file of this name is worth a look; one without an ending may be a log."""
+    """Return whether a file of this name may be a capture; one without an ending may be a log."""
     folded = name.lower().removesuffix(".gz")
     return folded.endswith(_SUFFIXES) or "." not in folded
 
 
 def is_folder(target: str) -> bool:
-    """Whether a target is a folder that is not a capture itself."""
+    """Return whether a target is a folder that is not a capture itself."""
     path = Path(target)
     return files.is_folder(path) and not is_capture(path)
 
 
 def entries(folder: Path) -> Iterator[Path]:
-    """The capture directories and files of a folder, at most :data:`DEPTH` folders deep.
+    """Yield the capture directories and files of a folder, at most :data:`DEPTH` folders deep.
 
     Hidden entries and links are left out: a link could lead out of the folder or back into it.
     Raises :class:`InputError` if the folder cannot be read; one in it that cannot be is given, too,

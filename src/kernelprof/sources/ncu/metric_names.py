@@ -184,7 +184,7 @@ _FOLDED_UNMAPPED: Final = frozenset(label.lower() for label in UNMAPPED)
 
 
 def raw_name(label: str, unit: str) -> str | None:
-    """The raw page's name for a label whose values are in the canonical ``unit``; None if unknown.
+    """Return the raw page's name for a label with values in the canonical ``unit``, or None.
 
     With ``--print-metric-name name`` or in the section "Command line profiler metrics" the label
     is a raw name itself, or ends with one.
@@ -198,7 +198,7 @@ def raw_name(label: str, unit: str) -> str | None:
 
 
 def is_left_out(label: str) -> bool:
-    """Whether the label is known and deliberately has no raw name."""
+    """Return whether the label is known and deliberately has no raw name."""
     return label.lower() in _FOLDED_UNMAPPED
 
 
@@ -299,17 +299,17 @@ _MOST_LISTED: Final = 4
 
 
 def todays_name(name: str) -> str:
-    """What a metric is called today; the name itself where that is not known to be another."""
+    """Return a metric's name of today; the name itself where no other is known."""
     return TODAY[name][0] if name in TODAY else name
 
 
 def unit_of(name: str, unit: str) -> str:
-    """The unit of a metric, where its report may not give one."""
+    """Return the unit of a metric, where its report may not give one."""
     return unit or (TODAY[name][1] if name in TODAY else "")
 
 
 def describe_left_out(names: Sequence[str]) -> str:
-    """A sentence that names metrics of those versions without a counterpart; empty without any."""
+    """Return a sentence that names metrics without a name of today; empty without any."""
     if not any(name in TODAY for name in names):
         return ""
     unknown = [

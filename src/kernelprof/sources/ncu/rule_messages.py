@@ -45,20 +45,20 @@ class Message:
 
 @lru_cache(maxsize=65536)
 def read_message(rule: str, text: str) -> Message:
-    """What a message of the rule ``rule`` (its identifier on the page) says."""
+    """Parse a message of the rule ``rule`` (its identifier on the page)."""
     if rule in _READERS:
         return _READERS[rule](text)
-    return Message(tuple(_worded(_WORDINGS.get(rule, ()), text)))
+    return Message(tuple(_match_wordings(_WORDINGS.get(rule, ()), text)))
 
 
 def recognise_message(text: str) -> str:
-    """The rule that says this, where the page does not name it; empty where none is known to."""
+    """Find the rule of a message, where the page does not name it; empty where none is known."""
     rules = (*_READERS, *_WORDINGS)
     return next((rule for rule in rules if read_message(rule, text).numbers), "")
 
 
-def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
-    """The numbers in a message: the n-th in a wording is that of its n-th metric (name and unit).
+def _match_wordings(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
+    """Yield the numbers in a message: the n-th of a wording is of its n-th metric (name, unit).
 
     What named groups found, as ``ncu`` abbreviates it, goes into the braces of the names.
     """
@@ -70,7 +70,7 @@ def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
             numbers = [each for at, each in enumerate(match.groups(), 1) if at not in named_groups]
             for (name, unit), number in zip(metrics, numbers, strict=True):
                 if number is not None:
-                    yield ReportedNumber(name.format(**short), _value(number), unit)
+                    yield ReportedNumber(name.format(**short), _parse_value(number), unit)
 
 
 _SHORT: Final = {"load": "ld", "store": "st"}
@@ -194,7 +194,7 @@ _IMBALANCED: Final = {
 }  # fmt: skip
 
 
-def _value(digits: str) -> float:
+def _parse_value(digits: str) -> float:
     return float(digits.replace(",", ""))
 
 
@@ -202,35 +202,35 @@ def _search(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern, text, re.IGNORECASE | re.DOTALL)
 
 
-def _stall(text: str) -> Message:
+def _read_stall(text: str) -> Message:
     match = _search(rf"spends {_N} cycles being stalled (.*?)(?:\.\s|\.$|$)", text)
     if match is None:
         return Message()
-    numbers = list(_worded((_LATENCY,), text))
+    numbers = list(_match_wordings((_LATENCY,), text))
     reason = next((each for each, wording in _STALLS if _search(wording, match[2])), None)
     if reason is not None:
         name = f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
-        numbers.insert(0, ReportedNumber(name, _value(match[1]), "inst"))
+        numbers.insert(0, ReportedNumber(name, _parse_value(match[1]), "inst"))
     return Message(tuple(numbers))
 
 
-def _excess(text: str, kind: str, name: str) -> Message:
+def _read_excess(text: str, kind: str, name: str) -> Message:
     match = _search(rf"total of {_N} excessive {kind} \({_N}% of the total {_N} {kind}\)", text)
     if match is None:
         return Message()
-    excessive, total = _value(match[1]), _value(match[3])
+    excessive, total = _parse_value(match[1]), _parse_value(match[3])
     ideal = ReportedNumber(f"{name}_ideal", total - excessive, "sector")
     return Message((ReportedNumber(name, total, "sector"), ideal))
 
 
-def _pipes(text: str) -> Message:
+def _read_pipes(text: str) -> Message:
     under = f"{PREFIX}pipes_underutilized"
     if _search("all compute pipelines are under-utilized", text):
         return Message((ReportedNumber(under, 1.0, ""),))
     match = _search(rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_N}%\)", text)
     if match is None:
         return Message()
-    pipe, percent = match[1].strip(), _value(match[2])
+    pipe, percent = match[1].strip(), _parse_value(match[2])
     of_active = _search("highest-utilized pipeline .{0,20}based on active cycles", text)
     numbers = [ReportedNumber(under, 0.0, "")]
     if of_active:
@@ -249,7 +249,7 @@ def _pipes(text: str) -> Message:
         text,
     )
     if by_count is not None:
-        pipe, percent = by_count[2].strip(), _value(by_count[1])
+        pipe, percent = by_count[2].strip(), _parse_value(by_count[1])
         texts.append((f"{PREFIX}highest_pipe_by_instructions", pipe))
         numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", percent, "%"))
         if pipe in _PIPE_INSTRUCTIONS and not of_active:
@@ -258,7 +258,7 @@ def _pipes(text: str) -> Message:
     return Message(tuple(numbers), tuple(texts))
 
 
-def _imbalance(text: str) -> Message:
+def _read_imbalance(text: str) -> Message:
     """``max`` is "above the average" by a share of the maximum, ``min`` by one of the average."""
     match = _search(
         rf"one or more (.+?) have a.*?{_N}% above the average.*?{_N}% below the average", text
@@ -266,7 +266,7 @@ def _imbalance(text: str) -> Message:
     unit = _IMBALANCED.get(match[1].strip().lower()) if match is not None else None
     if match is None or unit is None:
         return Message()
-    above, below = _value(match[2]), _value(match[3])
+    above, below = _parse_value(match[2]), _parse_value(match[3])
     mean = f"{unit}__cycles_active.avg"
     numbers = [
         ReportedNumber(f"{PREFIX}imbalance_{unit}_max_pct", above, "%"),
@@ -279,23 +279,23 @@ def _imbalance(text: str) -> Message:
     return Message(tuple(numbers))
 
 
-def _occupancy(text: str) -> Message:
+def _read_occupancy(text: str) -> Message:
     limits = re.findall(r"is limited by ([^.]+)\.", text, re.IGNORECASE)
     texts = ((f"{PREFIX}occupancy_limiter", "; ".join(limits)),) if limits else ()
-    return Message(tuple(_worded(_OCCUPANCY, text)), texts)
+    return Message(tuple(_match_wordings(_OCCUPANCY, text)), texts)
 
 
 _READERS: Final[dict[str, Callable[[str], Message]]] = {
-    "CPIStall": _stall,
+    "CPIStall": _read_stall,
     "UncoalescedGlobalAccess": partial(
-        _excess, kind="sectors", name="memory_l2_theoretical_sectors_global"
+        _read_excess, kind="sectors", name="memory_l2_theoretical_sectors_global"
     ),
     "UncoalescedSharedAccess": partial(
-        _excess, kind="wavefronts", name="memory_l1_wavefronts_shared"
+        _read_excess, kind="wavefronts", name="memory_l1_wavefronts_shared"
     ),
-    "HighPipeUtilization": _pipes,
-    "WorkloadImbalance": _imbalance,
-    "TheoreticalOccupancy": _occupancy,
-    "AchievedOccupancy": _occupancy,
+    "HighPipeUtilization": _read_pipes,
+    "WorkloadImbalance": _read_imbalance,
+    "TheoreticalOccupancy": _read_occupancy,
+    "AchievedOccupancy": _read_occupancy,
 }
 """Rules whose messages need more than that."""

@@ -60,7 +60,7 @@ class CsvTable:
     columns: TableColumns | None = None
 
     def continues(self, other: CsvTable | None) -> bool:
-        """Whether another part is of the same table, with the same units."""
+        """Return whether another part is of the same table, with the same units."""
         return other is not None and other.header is self.header and other.units is self.units
 
 
@@ -80,7 +80,7 @@ class Scan:
     last_cell_lost: bool = False
 
     def warnings(self, when_cut: str = "") -> list[str]:
-        """Sentences about the rows that were left out; ``when_cut`` ends the one about a cut."""
+        """Return sentences on rows that were left out; ``when_cut`` ends the one about a cut."""
         sentences = []
         whole = self.broken - self.cut
         if whole == 1:
@@ -120,7 +120,7 @@ class _Lines:
         self._open_end = False
 
     def next_block(self, begin: Callable[[_Block], object] | None = None) -> _Block | None:
-        """The block behind all lines so far; ``None`` at the end.
+        """Return the block behind all lines so far; ``None`` at the end.
 
         ``begin`` gets the blocks after it too, as many as are read ahead.
         """
@@ -134,14 +134,14 @@ class _Lines:
         return self._ahead.popleft() if self._ahead else None
 
     def add(self, block: bytes) -> None:
-        """Take a block apart into lines."""
+        """Split a block into lines."""
         del self._lines[: self._start]
         self._start = 0
         self._open_end = not block.endswith(b"\n")
         self._lines += block.removesuffix(b"\n").split(b"\n")
 
     def get(self, ahead: int = 0) -> bytes | None:
-        """A line, counted from the one that is next; ``None`` behind the last."""
+        """Return a line, counted from the one that is next; ``None`` behind the last."""
         while self._start + ahead >= len(self._lines):
             block = self.next_block()
             if block is None:
@@ -155,11 +155,11 @@ class _Lines:
         return self._start >= len(self._lines)
 
     def drop(self, count: int) -> None:
-        """Be done with so many lines."""
+        """Skip so many lines."""
         self._start += count
 
     def is_open_end(self, ahead: int) -> bool:
-        """Whether the input ends in this line, so that it may be cut."""
+        """Return whether the input ends in this line, so that it may be cut."""
         return self._open_end and self._start + ahead == len(self._lines) - 1
 
 
@@ -180,50 +180,50 @@ class Scanner:
         self._id = 0
 
     def tables(self) -> Iterator[CsvTable]:
-        """Parts of tables in the order of the stream."""
+        """Yield parts of tables in the order of the stream."""
         while True:
             if self._lines.empty:
-                block = self._lines.next_block(self._begin)
+                block = self._lines.next_block(self._start_parsing)
                 if block is None:
                     break
-                parsed = self._parsed(block)
+                parsed = self._parse_block(block)
                 if parsed is not None:
-                    yield from self._gathered()
+                    yield from self._flush_rows()
                     yield parsed
                     continue
                 if self._is_noise(block.text):
                     continue
                 self._lines.add(block.text)
             table = self._table
-            self._lines.drop(self._step())
+            self._lines.drop(self._take_line())
             if table is not self._table:
                 if table is not None and table.rows:
                     yield table
             elif self._size >= _GATHERED:
-                yield from self._gathered()
-        yield from self._gathered()
+                yield from self._flush_rows()
+        yield from self._flush_rows()
 
-    def _gathered(self) -> Iterator[CsvTable]:
+    def _flush_rows(self) -> Iterator[CsvTable]:
         table = self._table
         if table is not None and table.rows:
-            self._open(replace(table, rows=[]))
+            self._set_table(replace(table, rows=[]))
             yield table
 
-    def _open(self, table: CsvTable) -> None:
+    def _set_table(self, table: CsvTable) -> None:
         self._table, self._size = table, 0
 
-    def _begin(self, block: _Block) -> None:
+    def _start_parsing(self, block: _Block) -> None:
         if self._parse is not None and self._table is not None:
             block.table = self._table
             block.columns = self._parse(self._table, block.text)
 
-    def _parsed(self, block: _Block) -> CsvTable | None:
+    def _parse_block(self, block: _Block) -> CsvTable | None:
         table = self._table
         if table is None:
             return None
         if not table.continues(block.table):
             # Begun before the table was, or not at all.
-            self._begin(block)
+            self._start_parsing(block)
         columns = block.columns() if block.columns is not None else None
         return None if columns is None else replace(table, rows=[], columns=columns)
 
@@ -231,51 +231,51 @@ class Scanner:
         enough = len(self.scan.other_lines) >= _MOST_OTHER_LINES and self._table is None
         return enough and b"Kernel Name" not in block and b"==" not in block
 
-    def _step(self) -> int:
+    def _take_line(self) -> int:
         line = self._lines.get()
         if not line:
             return 1
-        header = self._as_header(line)
+        header = self._parse_header(line)
         if header is not None:
             self._open_table(header)
         elif self._table is None:
-            self._keep(line)
-        elif self._is_whole(line) and not self._lines.is_open_end(0):
-            self._take(line)
+            self._add_other_line(line)
+        elif self._is_regular_row(line) and not self._lines.is_open_end(0):
+            self._add_row(line)
         else:
-            return self._step_carefully(line)
+            return self._take_odd_line(line)
         return 1
 
-    def _step_carefully(self, line: bytes) -> int:
-        after, row = self._collect()
+    def _take_odd_line(self, line: bytes) -> int:
+        after, row = self._collect_row()
         if row is not None:
-            self._take(row)
+            self._add_row(row)
             return after
         if self._begins_row(line) or (self._lines.is_open_end(0) and line.startswith(b'"')):
             self.scan.broken += 1
             self.scan.cut |= self._lines.get(after) is None
         else:
-            self._keep(line)
+            self._add_other_line(line)
         return 1
 
-    def _collect(self) -> tuple[int, bytes | None]:
+    def _collect_row(self) -> tuple[int, bytes | None]:
         row = b""
         for index in range(_MOST_LINES_A_ROW):
             line = self._lines.get(index)
             if line is None:
                 return index, None
             if index:
-                if self._is_whole(line) or line.startswith(b"==PROF=="):
+                if self._is_regular_row(line) or line.startswith(b"==PROF=="):
                     return index, None
                 row += b"\n"
             row += line
             if len(row) > LONGEST_ROW:
                 return index, None
             if row.count(b'"') % 2 == 0:
-                return index + 1, self._checked(row, last=self._lines.is_open_end(index))
+                return index + 1, self._check_row(row, last=self._lines.is_open_end(index))
         return _MOST_LINES_A_ROW, None
 
-    def _checked(self, row: bytes, *, last: bool) -> bytes | None:
+    def _check_row(self, row: bytes, *, last: bool) -> bytes | None:
         assert self._table is not None
         delimiter = self._table.header.delimiter
         cells = None if b"\0" in row else split_cells(row, delimiter)
@@ -293,7 +293,7 @@ class Scanner:
             row = row[: row.rfind(delimiter.encode()) + 1]
         return row
 
-    def _is_whole(self, line: bytes) -> bool:
+    def _is_regular_row(self, line: bytes) -> bool:
         if not line.startswith(b'"') or not line.endswith(self._ends) or b"\0" in line:
             return False
         if len(line) > LONGEST_ROW:
@@ -306,7 +306,7 @@ class Scanner:
             return line.startswith(b'"') and self._joint in line
         return self._numbered.match(line) is not None
 
-    def _as_header(self, line: bytes) -> Header | None:
+    def _parse_header(self, line: bytes) -> Header | None:
         if b"Kernel Name" not in line or len(line) > LONGEST_ROW:
             return None
         for start in (0, line.find(b'"ID"')):
@@ -321,7 +321,7 @@ class Scanner:
         return None
 
     def _open_table(self, header: Header) -> None:
-        self._open(CsvTable(header, None, []))
+        self._set_table(CsvTable(header, None, []))
         self._id = header.names.index("ID")
         delimiter = header.delimiter.encode()
         self._joint = b'"' + delimiter + b'"'
@@ -335,10 +335,10 @@ class Scanner:
             self._ends = (b'"', b'"' + delimiter)
         self.scan.header_seen = True
 
-    def _take(self, row: bytes) -> None:
+    def _add_row(self, row: bytes) -> None:
         assert self._table is not None
         if self._has_no_id(row):
-            self._take_units(self._table, row)
+            self._set_units(self._table, row)
             return
         self._table.rows.append(row)
         self._size += len(row) + _ROW
@@ -350,7 +350,7 @@ class Scanner:
         cells = split_cells(row, self._table.header.delimiter)
         return cells is not None and not cells[self._id].strip()
 
-    def _take_units(self, table: CsvTable, row: bytes) -> None:
+    def _set_units(self, table: CsvTable, row: bytes) -> None:
         header = table.header
         units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
         if len(units) != len(header.names) or header.is_details:
@@ -358,9 +358,9 @@ class Scanner:
         elif table.units is None:
             table.units = units
         elif units != table.units:
-            self._open(CsvTable(header, units, []))
+            self._set_table(CsvTable(header, units, []))
 
-    def _keep(self, line: bytes) -> None:
+    def _add_other_line(self, line: bytes) -> None:
         text = line[:_LONGEST_OTHER_LINE].decode("utf-8", "replace").strip()
         if _PROFILER.match(text):
             if len(self.scan.ncu_lines) < _MOST_NCU_LINES:

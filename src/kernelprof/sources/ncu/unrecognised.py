@@ -42,7 +42,7 @@ _HEAD: Final = 4096
 
 
 def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
-    """The error for ``data`` without a launch; ``scan`` holds what was found instead."""
+    """Return the error for ``data`` without a launch; ``scan`` has what is there instead."""
     head = data[:_HEAD].lstrip()
     if not data.strip():
         return NoCaptureError("the input is empty")
@@ -69,7 +69,7 @@ _NONE_BELOW: Final = ("launch", _NO_KERNEL)
 
 
 def _nothing_measured(scan: Scan) -> NoCaptureError | None:
-    """ncu ran, but nothing was measured: it says why in its own lines or in a text page."""
+    """Return the error for output of ncu without measurements, with the reason that it gives."""
     lines, others = scan.ncu_lines, scan.other_lines
     complaint = _first_complaint(lines)
     connected = any("Connected to process" in line for line in lines)
