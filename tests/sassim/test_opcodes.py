@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sassim
-from kernelprof.analysis.stalls import opcodes as stalls
+from kernelprof.analysis.stalls import blame as stalls
 from sassim.faults import _KINDS
 from sassim.gpu import GpuModel
 from sassim.interpreter.control_flow import endings
