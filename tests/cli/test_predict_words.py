@@ -59,7 +59,7 @@ def test_without_the_memory_for_it_the_arrays_are_named(
     def count(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(predictor, "count", count)
+    monkeypatch.setattr(predictor, "count_launch", count)
     kernelprof(
         "diagnose matvec.cu --predict --size M=1000000000",
         code=4,

@@ -10,7 +10,7 @@ from tests.support.few import few
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import NotRunnableError
-from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.machine_code import compile_source
 from kernelprof.prediction.predictor import predict
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def predicted(folder: Path, kernel: str, code: str, arch: str, flags: str = "") 
     source = folder / "kernel.cu"
     head = HEAD.format(kernel=kernel, reference=reference, flags=flags)
     source.write_text(head + code, encoding="utf-8")
-    found = compiled(source, LaunchOverrides(), arch=arch, progress=lambda _: None)
+    found = compile_source(source, LaunchOverrides(), arch=arch, progress=lambda _: None)
     return predict(found, progress=lambda _: None)
 
 

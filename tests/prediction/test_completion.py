@@ -12,7 +12,7 @@ from kernelprof.launch.inference.amounts import ceil_div, number, size
 from kernelprof.launch.inference.extents import use_uneven_values
 from kernelprof.launch.inference.proposal import propose
 from kernelprof.prediction.completion import complete
-from kernelprof.prediction.length_fit import fitted
+from kernelprof.prediction.length_fit import fit_length
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -223,7 +223,7 @@ def test_a_product_that_fits_all_cases(times, more, n, m) -> None:
     cases = [{"n": n, "m": m}, {"n": 2 * n, "m": m}, {"n": n, "m": 3 * m}]
     wanted = size("n") * size("m") * number(times) + number(more)
     ends = [(case, wanted.value(case)) for case in cases]
-    found = fitted(ends, [size("n"), size("m")])
+    found = fit_length(ends, [size("n"), size("m")])
     assert found is not None
     assert [found.value(case) for case in cases] == [end for _, end in ends]
 
@@ -233,12 +233,12 @@ def test_where_nothing_is_exact_a_plain_product_comes_first() -> None:
     cases = [{"n": 64, "m": 64}, {"n": 64, "m": 32}, {"n": 32, "m": 64}]
     ends = [(case, (case["n"] - 1) * case["m"] - 1) for case in cases]
     tiles = [ceil_div(size(name), number(8)) for name in ("n", "m")]
-    assert fitted(ends, [size("n"), size("m"), *tiles]) == size("n") * size("m")
+    assert fit_length(ends, [size("n"), size("m"), *tiles]) == size("n") * size("m")
 
 
 def test_nothing_fits_what_no_size_decides() -> None:
     ends = [({"n": 10}, 1000), ({"n": 20}, 17)]
-    assert fitted(ends, [size("n")]) is None
+    assert fit_length(ends, [size("n")]) is None
 
 
 COPY = f"__global__ void copy(const float* x, float* y, int n) {{ {LINE} if (i < n) y[i] = x[i]; }}"

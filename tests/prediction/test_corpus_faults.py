@@ -16,8 +16,8 @@ from tests.support.few import few
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.binding import NotRunnableError, bind
-from kernelprof.prediction.checking import watched
-from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.checking import run_sanitized_check
+from kernelprof.prediction.machine_code import compile_source
 from sassim.faults import RaceError
 from sassim.interpreter.context import NotKnownError
 
@@ -47,10 +47,10 @@ BARRIER = re.compile(r"__syncthreads\(\)")
 
 def run(source: Path) -> None:
     """Compile a source and watch it at its check sizes."""
-    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     spec, folder = found.spec, source.parent
     sizes = spec.resolve(spec.check_sizes)
-    watched(spec, bind(found.code, found.built, sizes, folder, str(source)), source)
+    run_sanitized_check(spec, bind(found.code, found.built, sizes, folder, str(source)), source)
 
 
 def runnable(files: list[Path]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.launch.conftest import KERNEL, SGEMM, commented
 
-from kernelprof.prediction.device_code import Search, device_code
+from kernelprof.prediction.device_code import Search, extract_device_code
 
 ALL = """\
 #include <vector>
@@ -161,7 +161,7 @@ def _squeezed(text: str) -> list[str]:
 
 
 def test_the_host_is_gone_and_the_device_is_there(search) -> None:
-    found = device_code(ALL, search)
+    found = extract_device_code(ALL, search)
     assert _squeezed(found.source) == _squeezed(LEFT)
     assert found.source.splitlines()[-1] == ALL.splitlines()[-1]
     assert found.missing == ("<vector>",)
@@ -169,7 +169,7 @@ def test_the_host_is_gone_and_the_device_is_there(search) -> None:
 
 def test_each_byte_stays_in_its_line_and_column(search) -> None:
     source = '// größer\nint host() { puts("ä"); }  __device__ int k;\r\n' + ALL
-    found = device_code(source, search).source
+    found = extract_device_code(source, search).source
     assert found.count("\n") == source.count("\n")
     for was, now in zip(source.split("\n"), found.split("\n"), strict=True):
         if "#include" not in was:
@@ -181,13 +181,13 @@ def test_each_byte_stays_in_its_line_and_column(search) -> None:
 
 def test_device_code_alone_stays_as_it_is(search) -> None:
     source = commented(SGEMM) + KERNEL
-    assert device_code(source, search).source == source
+    assert extract_device_code(source, search).source == source
 
 
 def test_what_the_kernels_name_mentions_is_needed(search) -> None:
     source = "struct Shape { int n; };\nstruct Other { int n; };\n"
     source += "template <typename T> __global__ void k(int* x) { *x = T().n; }\n"
-    kept = device_code(source, search, "k<Shape>").source
+    kept = extract_device_code(source, search, "k<Shape>").source
     assert "Shape" in kept
     assert "Other" not in kept
 
@@ -220,7 +220,7 @@ MEMBERS = {
 def test_members_of_a_class(search, member, stays) -> None:
     source = f"struct Box {{ float low; {member} float high; }};\n"
     source += "__global__ void k(Box box, float* x) { *x = box.low; }\n"
-    found = device_code(source, search).source
+    found = extract_device_code(source, search).source
     assert (member in found) == stays
     assert re.search(r"float low;.*float high;", found)
 
@@ -236,7 +236,7 @@ struct Box {
 };
 __global__ void k(Box box, int* x) { *x = box.inner.get(); }
 """
-    found = device_code(source, search).source
+    found = extract_device_code(source, search).source
     assert "puts" not in found
     assert "__device__ int get() { return 1; } int a; } inner;" in found
     assert found.count("#") == 3
@@ -245,13 +245,13 @@ __global__ void k(Box box, int* x) { *x = box.inner.get(); }
 def test_deep_nesting_is_no_matter(search) -> None:
     deep = 3000
     source = "namespace a {\n" * deep + "void host() {}\n__device__ int k;\n" + "}\n" * deep
-    found = device_code(source, search).source
+    found = extract_device_code(source, search).source
     assert "host" not in found
     assert "__device__ int k;" in found
     source = "#if A\nvoid host() {}\n" + "#elif B\nvoid host() {}\n" * deep + "#endif\n"
-    assert "host" not in device_code(source, search).source
+    assert "host" not in extract_device_code(source, search).source
     source = "struct S {\n" * deep + "void host() {}\n" + "};\n" * deep + "__device__ S s;\n"
-    assert "host" not in device_code(source, search).source
+    assert "host" not in extract_device_code(source, search).source
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_deep_nesting_is_no_matter(search) -> None:
     ],
 )
 def test_includes(search, line, stays) -> None:
-    found = device_code(f"{line}\n__device__ int k;\n", search)
+    found = extract_device_code(f"{line}\n__device__ int k;\n", search)
     assert (found.source.splitlines()[0] == line) == stays
     assert not found.headers
 
@@ -276,27 +276,27 @@ def test_includes(search, line, stays) -> None:
 def test_what_device_code_seems_to_need_is_included(search) -> None:
     source = "#include <array>\n#include <cub/cub.cuh>\n#include <span>\n"
     used = source + "__device__ std::array<int, 2> a;\n__device__ cub::Sum sum;\n"
-    found = device_code(used, search)
+    found = extract_device_code(used, search)
     assert found.source.splitlines()[:3] == [*source.splitlines()[:2], ""]
     assert found.missing == ("<span>",)
     assert not found.spared
     (text,) = found.headers.values()
     assert "#include <cuda/std/array>" in text
-    plain = device_code(source + "__device__ int k;\n", search)
+    plain = extract_device_code(source + "__device__ int k;\n", search)
     assert plain.spared
     assert not plain.headers
-    every = device_code(source + "__device__ int k;\n", search, spare=False)
+    every = extract_device_code(source + "__device__ int k;\n", search, spare=False)
     assert list(every.headers) == ["array"]
     assert not every.spared
 
 
 def test_a_whole_namespace_in_use_is_not_taken_for_a_need(search) -> None:
     source = "using namespace std;\n__device__ array<int, 2> a;\n"
-    found = device_code("#include <array>\n" + source, search)
+    found = extract_device_code("#include <array>\n" + source, search)
     assert found.spared
     assert not found.headers
-    assert device_code(source, search).spared
-    assert not device_code("__device__ int k;\n", search).spared
+    assert extract_device_code(source, search).spared
+    assert not extract_device_code("__device__ int k;\n", search).spared
 
 
 def test_headers_beside_the_source_lose_the_hosts_code_as_well(search) -> None:
@@ -310,7 +310,7 @@ def test_headers_beside_the_source_lose_the_hosts_code_as_well(search) -> None:
     (inner / "more.h").write_text("#pragma once\nconst int LIMIT = 3;\nFILE* log_file;\n")
     source = '#include "common.h"\n#include <inner/more.h>\n'
     source += "DEVICE int k(int a) { return twice(a) + LIMIT; }\n"
-    found = device_code(source, search)
+    found = extract_device_code(source, search)
     home = search.home.resolve()
     names = [f"{home}/{name}" for name in ("common.h", "inner/types.h", "inner/more.h")]
     assert sorted(found.headers) == sorted(names)
@@ -340,9 +340,11 @@ def test_folders_are_searched_in_the_order_of_nvcc(search, tmp_path) -> None:
 
 
 def test_a_large_library_stays_on_its_disk(search, monkeypatch) -> None:
-    monkeypatch.setattr(sys.modules[device_code.__module__], "_MOST_BYTES", 100)
+    monkeypatch.setattr(sys.modules[extract_device_code.__module__], "_MOST_BYTES", 100)
     (search.home / "small.h").write_text("void host() {}\n")
     (search.home / "large.h").write_text("void host() {}\n" * 10)
-    found = device_code('#include "small.h"\n#include "large.h"\n__device__ int k;\n', search)
+    found = extract_device_code(
+        '#include "small.h"\n#include "large.h"\n__device__ int k;\n', search
+    )
     assert list(found.headers) == [str(search.home.resolve() / "small.h")]
     assert found.source.splitlines()[1] == '#include "large.h"'

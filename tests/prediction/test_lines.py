@@ -10,10 +10,10 @@ import pytest
 from tests.sassim.listings import LOOP, program
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.facts import facts, facts_of_code, line_digests
+from kernelprof.prediction.facts import line_digests, summarize_code, summarize_prediction
 from kernelprof.prediction.lines import SourcePaths
-from kernelprof.prediction.machine_code import compiled
-from kernelprof.prediction.predictor import digest, predict
+from kernelprof.prediction.machine_code import compile_source
+from kernelprof.prediction.predictor import digest_code, predict
 from sassim.sass.listing import SourceLine
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def known(source: Path) -> PredictionFacts:
-    return facts(predict(compiled(source, LaunchOverrides(), progress=str), progress=str))
+    return summarize_prediction(
+        predict(compile_source(source, LaunchOverrides(), progress=str), progress=str)
+    )
 
 
 def test_accesses_are_those_of_their_lines(folder: Path) -> None:
@@ -135,7 +137,7 @@ def test_facts_say_what_was_compiled_run_and_checked(folder: Path) -> None:
 def test_a_digest_is_that_of_saved_baselines() -> None:
     """Computed before the simulator became a library of its own."""
     known = "326e2d9878cfac7e7c9e1f7cb2bb5d0c95cf6104f8de9ab25c4464b8ff163620"
-    assert digest(program(*LOOP)) == known
+    assert digest_code(program(*LOOP)) == known
 
 
 @pytest.mark.parametrize(
@@ -161,9 +163,10 @@ def test_the_digest_is_of_all_that_decides_what_is_done(
     source = tmp_path / "scale.cu"
     source.write_text(HEAD + KERNEL.replace(old, new), encoding="utf-8")
     codes = [
-        compiled(each, LaunchOverrides(), progress=str) for each in (folder / "scale.cu", source)
+        compile_source(each, LaunchOverrides(), progress=str)
+        for each in (folder / "scale.cu", source)
     ]
-    digests = [digest(each.code) for each in codes]
+    digests = [digest_code(each.code) for each in codes]
     assert (digests[0] == digests[1]) is same
-    bare = facts_of_code(codes[1]).counted
+    bare = summarize_code(codes[1]).counted
     assert (bare.code, bare.blocks_run, bare.accesses) == (digests[1], 0, ())

@@ -10,8 +10,8 @@ from kernelprof.errors import ExitCode
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
-from kernelprof.prediction.binding import refuse_no_room
-from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.binding import refuse_too_much_shared_memory
+from kernelprof.prediction.machine_code import compile_source
 from kernelprof.prediction.predictor import predict
 from sassim.occupancy import shared_bytes
 from sassim.sass.cubin import KernelResources
@@ -61,9 +61,9 @@ MOST_KIB = {
 @pytest.mark.parametrize("arch", PREDICTED_ARCHS)
 def test_a_block_has_what_the_guide_says(arch: str) -> None:
     none, most = KernelResources(registers=32, shared_bytes=0, stack_bytes=0), MOST_KIB[arch] * 1024
-    refuse_no_room(none, most, arch, "here")
+    refuse_too_much_shared_memory(none, most, arch, "here")
     with pytest.raises(LaunchError, match=rf"and {arch} has {most} for one"):
-        refuse_no_room(none, most + 1, arch + "a", "here")
+        refuse_too_much_shared_memory(none, most + 1, arch + "a", "here")
 
 
 @pytest.mark.parametrize(("arch", "static"), [("sm_80", 512), ("sm_90", 1536)])
@@ -71,13 +71,13 @@ def test_the_system_s_part_is_counted_once(arch: str, static: int) -> None:
     resources = KernelResources(registers=32, shared_bytes=static, stack_bytes=0)
     assert shared_bytes(resources, 1000, (int(arch[3]), 0)) == 512 + 1000 + 1024
     with pytest.raises(LaunchError, match=r"needs 300512 bytes .*\(512 static, 300000 dynamic\)"):
-        refuse_no_room(resources, 300_000, arch, "here")
+        refuse_too_much_shared_memory(resources, 300_000, arch, "here")
 
 
 def test_a_launch_without_room_is_the_user_s_error(tmp_path: Path) -> None:
     source = tmp_path / "kernel.cu"
     source.write_text(SOURCE, encoding="utf-8")
-    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     with pytest.raises(LaunchError) as caught:
         predict(found, progress=lambda _: None)
     assert caught.value.exit_code is ExitCode.BAD_INPUT

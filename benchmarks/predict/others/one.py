@@ -30,13 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def predicted(source: Path, arch: str) -> dict[str, Any]:
     """How far a prediction comes: ``stage`` is what it stopped in, ``done`` if in nothing."""
     from kernelprof.launch.specification.overrides import LaunchOverrides
-    from kernelprof.prediction.machine_code import compiled
+    from kernelprof.prediction.machine_code import compile_source
     from kernelprof.prediction.predictor import predict
 
     stages: list[str] = []
     found: dict[str, Any] = {}
     try:
-        kernel = compiled(source, LaunchOverrides(), arch=arch, progress=stages.append)
+        kernel = compile_source(source, LaunchOverrides(), arch=arch, progress=stages.append)
         result = predict(kernel, progress=stages.append)
         stages.append("done")
         found |= {"blocks": result.blocks, "blocks_run": result.blocks_run}

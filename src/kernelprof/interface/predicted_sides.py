@@ -185,12 +185,12 @@ class SourcePredictor:
     def _run_candidate(self, code: CompiledSource) -> Snapshot:
         """A candidate; one that is wrong has that in place of counts: the gate says so."""
         from kernelprof.launch.run.trial import LaunchError
-        from kernelprof.prediction.facts import mistake
+        from kernelprof.prediction.facts import describe_mistake
 
         try:
             return self._run(code)
         except LaunchError as error:
-            wrong = mistake(code, error)
+            wrong = describe_mistake(code, error)
             if wrong is None:
                 raise
         bare = _without_counts(code)
@@ -255,9 +255,9 @@ def _without_counts(code: CompiledSource) -> Snapshot:
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.prediction.facts import facts_of_code
+    from kernelprof.prediction.facts import summarize_code
 
-    facts, at = facts_of_code(code), code.spec.resolve()
+    facts, at = summarize_code(code), code.spec.resolve()
     kernel = snapshot_of_code(code.spec.kernel, at.grid, at.block, facts)
     text = read_source(code.source)
     return Snapshot(

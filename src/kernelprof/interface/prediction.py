@@ -126,11 +126,11 @@ def compiled(
     """The machine code of a source with a launch specification; nothing is run."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import refuse_other_than_file
-    from kernelprof.prediction.machine_code import compiled as compile_it
+    from kernelprof.prediction.machine_code import compile_source
 
     refuse_other_than_file(Path(target), hint="name a .cu file")
     with progress or Progress() as shown:
-        return compile_it(
+        return compile_source(
             Path(target), changes, arch=arch, progress=shown.say, meanwhile=_load_what_follows
         )
 
@@ -161,14 +161,14 @@ def predicted(code: CompiledSource, progress: Progress | None) -> Capture:
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
-    from kernelprof.prediction.facts import facts
+    from kernelprof.prediction.facts import summarize_prediction
     from kernelprof.prediction.predictor import predict as run
     from kernelprof.report.measurement import facts as lines_of_facts
     from kernelprof.sources.source import Contents
 
     with progress or Progress() as shown:
         prediction = run(code, progress=shown.say)
-    facts_of_source = facts(prediction)
+    facts_of_source = summarize_prediction(prediction)
     return as_result(
         Capture,
         replace(

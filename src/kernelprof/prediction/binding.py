@@ -78,12 +78,12 @@ def bind(
     :class:`kernelprof.launch.run.trial.LaunchError` for a launch that no GPU can make.
     """
     refuse_tensor_memory(program)
-    refuse_no_room(program.image.resources, resolved.shared_bytes, built.arch, where)
+    refuse_too_much_shared_memory(program.image.resources, resolved.shared_bytes, built.arch, where)
     memory = GlobalMemory()
     buffers = {}
     for name, array in resolved.arrays.items():
         content = partial(fill, array, folder, resolved.sizes)
-        buffers[name] = memory.allocate(name, bytes_of(array), content)
+        buffers[name] = memory.allocate(name, count_bytes(array), content)
     values = [_value(each, buffers, where) for each in resolved.parameters]
     launch = bind_launch(
         program,
@@ -98,7 +98,7 @@ def bind(
     return BoundLaunch(launch, resolved, buffers)
 
 
-def bytes_of(array: ResolvedArray) -> int:
+def count_bytes(array: ResolvedArray) -> int:
     """What an array takes in memory."""
     return storage_type(array.argument.element).itemsize * math.prod(array.shape)
 
@@ -122,7 +122,9 @@ def track_uninitialized_outputs(launch: BoundLaunch) -> None:
             buffer.written = np.zeros(len(buffer.data), np.uint8)
 
 
-def refuse_no_room(resources: KernelResources, dynamic: int, arch: str, where: str) -> None:
+def refuse_too_much_shared_memory(
+    resources: KernelResources, dynamic: int, arch: str, where: str
+) -> None:
     """Refuse a block with more shared memory than an SM has, beside that of the system."""
     capability = capability_of(arch)
     sm = architecture(capability)

@@ -15,7 +15,7 @@ from kernelprof.launch.run.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.prediction.binding import bind, track_uninitialized_outputs
 from kernelprof.prediction.fault_messages import translate_faults
-from kernelprof.prediction.machine_code import machine_code
+from kernelprof.prediction.machine_code import compile_kernel
 from sassim.sanitizer.watchdog import Watchdog
 from sassim.simulator import run_blocks, run_sanitized
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernelprof.prediction.binding import BoundLaunch
 
 
-def check(
+def check_results(
     spec: LaunchSpec, bound: BoundLaunch, folder: Path, source: Path, arch: str
 ) -> tuple[CheckedOutput, ...]:
     """Run the whole grid, and compare each output with the reference.
@@ -39,33 +39,33 @@ def check(
     """
     where = str(source)
     if spec.reference == NO_REFERENCE:
-        watched(spec, bound, source)
+        run_sanitized_check(spec, bound, source)
         return ()
     if is_version(spec.reference):
-        wanted: Mapping[str, Any] = results_of_version(spec, folder, arch)
+        wanted: Mapping[str, Any] = run_version(spec, folder, arch)
     else:
         arrays = bound.resolved.arrays
         inputs = {
             name: bound.array(name) for name in arrays if arrays[name].argument.fill is not None
         }
         wanted = reference_results(spec, bound.resolved, inputs, folder, where)
-    watched(spec, bound, source)
+    run_sanitized_check(spec, bound, source)
     comparisons = compare_outputs(spec, wanted, bound.array)
     refuse_wrong(comparisons, bound.resolved, where, spec.reference)
     return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in comparisons)
 
 
-def results_of_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
+def run_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
     """What another version of the kernel gives for the same arguments, at the check sizes."""
     source, other = load_version(spec, folder)
-    made = machine_code(source, other, arch)
+    made = compile_kernel(source, other, arch)
     bound = bind(made.code, made.built, other.resolve(other.check_sizes), folder, str(source))
     with translate_faults(bound, source, other.kernel):
         run_blocks(bound.launch, Watchdog())
     return {each.name: decode(bound.array(each.name), each.element) for each in spec.outputs}
 
 
-def watched(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> None:
+def run_sanitized_check(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> None:
     """Run every block of the grid, and refuse what no kernel may do."""
     track_uninitialized_outputs(bound)
     with translate_faults(bound, source, spec.kernel):

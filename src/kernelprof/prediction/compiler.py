@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import InputError
 from kernelprof.launch.build.cubin import CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
-from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, device_code
+from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, extract_device_code
 from kernelprof.prediction.nvrtc import compile_program
 from kernelprof.prediction.toolchain import HOW_TO_GET
 
@@ -116,16 +116,16 @@ class DeviceCompiler:
             *(f"--include-path={each}" for each in places),
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
-        code = device_code(first + source, search, self.kernel, name_of=self.printable_path)
+        code = extract_device_code(first + source, search, self.kernel, name_of=self.printable_path)
         answer = self._compile(code, words)
         if answer.cubin is None and code.spared:
-            code = device_code(
+            code = extract_device_code(
                 first + source, search, self.kernel, spare=False, name_of=self.printable_path
             )
             answer = self._compile(code, words)
         log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:
-            raise CompileError(log + _left_out(code))
+            raise CompileError(log + _describe_missing(code))
         return CompiledCubin(answer.cubin, log, answer.entry)
 
     def _refuse_unknown(self, arch: str) -> None:
@@ -155,10 +155,10 @@ class DeviceCompiler:
 
 def nvrtc_options(options: Iterable[str]) -> tuple[str, ...]:
     """Return the options of NVRTC for plain ones of ``launch.build.options.divided``."""
-    return tuple(word for option in options for word in _translated(option))
+    return tuple(word for option in options for word in _translate(option))
 
 
-def _translated(option: str) -> Iterator[str]:
+def _translate(option: str) -> Iterator[str]:
     name, joined, value = option.removeprefix("-").removeprefix("-").partition("=")
     if name in _FOR_THE_HOST or name in _IMPLIED or (name[:1] == "O" and name[1:].isdecimal()):
         return
@@ -173,7 +173,7 @@ def _without_toolkits(folders: Sequence[str]) -> list[Path]:
     return [Path(each) for each in folders if not Path(each, "cuda_runtime.h").is_file()]
 
 
-def _left_out(code: DeviceCode) -> str:
+def _describe_missing(code: DeviceCode) -> str:
     """What to know beside an error: the includes that were not there."""
     if not code.missing:
         return ""

@@ -29,8 +29,8 @@ from kernelprof.launch.inference.extents import (
 from kernelprof.launch.run.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.prediction.architectures import DEFAULT_ARCH
-from kernelprof.prediction.checking import check
-from kernelprof.prediction.length_fit import fitted
+from kernelprof.prediction.checking import check_results
+from kernelprof.prediction.length_fit import fit_length
 from kernelprof.prediction.probe import DYNAMIC_SHARED, Probe, TooLongError
 from sassim.errors import SassimError
 from sassim.faults import FaultError, OutOfBoundsError, WatchdogError
@@ -81,7 +81,7 @@ def complete(proposal: SpecificationProposal, progress: Callable[[str], object])
         return
     progress(f"{proposal.path.name}: running small cases")
     try:
-        _within_time(proposal)
+        _complete_in_time(proposal)
     except MissingToolError:
         return
     except (FaultError, LaunchError) as error:
@@ -94,7 +94,7 @@ def complete(proposal: SpecificationProposal, progress: Callable[[str], object])
         guesses.remarks.append(f"nothing was tried: {first}")
 
 
-def _within_time(proposal: SpecificationProposal) -> None:
+def _complete_in_time(proposal: SpecificationProposal) -> None:
     """Complete with smaller check sizes where a case takes too long, or much shared memory."""
     completing = _Completing(proposal)
     guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
@@ -146,7 +146,7 @@ class _Completing:
         ]
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
-        self._cases = list(_small_cases(self._guesses))
+        self._cases = list(_make_cases(self._guesses))
         self._poisoned: list[str] = []
         self._reached_cases: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
         self._tried: dict[str, set[str]] = {}
@@ -155,7 +155,7 @@ class _Completing:
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
         self._respecify()
-        self._cases = list(_small_cases(self._guesses))
+        self._cases = list(_make_cases(self._guesses))
 
     def is_open(self, space: str) -> bool:
         """Whether it is still to be found out how much memory of a space is needed."""
@@ -169,7 +169,7 @@ class _Completing:
             self._fit(self._guesses.arrays[name], reached_cases)
         if self._shared_is_open:
             ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in reached_cases]
-            self._guesses.shared_bytes = fitted(ends, _factors_of(self._guesses))
+            self._guesses.shared_bytes = fit_length(ends, _list_factors(self._guesses))
             self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
         fit_memory(self._guesses, self._probe.static_shared_bytes)
@@ -213,7 +213,7 @@ class _Completing:
                 continue
             everything = list(self._guesses.arrays)
             ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
-            steps = _steps_of([each for each in ends if each is not None])
+            steps = _find_steps([each for each in ends if each is not None])
             steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
             if steps:
                 self._is_index(array, steps)
@@ -271,7 +271,7 @@ class _Completing:
             array.length, array.why = amounts.number(1), "the kernel never looks at it"
             return
         array.length = None
-        length = fitted(ends, _factors_of(self._guesses))
+        length = fit_length(ends, _list_factors(self._guesses))
         if length is not None:
             array.length = length
             array.why = f"{_FITTED} {len(ends)} small cases"
@@ -399,7 +399,7 @@ class _Completing:
             spec = probe.spec
             bound = probe.bound(spec.check_sizes, {}, {})
             try:
-                check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+                check_results(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
                 break
             except BadFunctionError:
                 if spec.reference not in BUILTINS:
@@ -431,7 +431,7 @@ class _Completing:
         sizes = [amounts.size(name) for name in guesses.check_sizes]
         for array in long:
             ends = _reached_ends(array, reached_cases)
-            shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
+            shorter = fit_length(ends, sizes) if len(ends) == len(cases) else None
             if shorter is not None and all(shorter.value(case) == end for case, end in ends):
                 array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"
 
@@ -447,7 +447,7 @@ def _reached_ends(
     ]
 
 
-def _steps_of(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
+def _find_steps(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
     """Bytes by which the end of what is reached of an array grows with each number.
 
     It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
@@ -464,7 +464,7 @@ def _steps_of(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
     return steps
 
 
-def _small_cases(guesses: Guesses) -> Iterator[Sizes]:
+def _make_cases(guesses: Guesses) -> Iterator[Sizes]:
     """The check sizes, and for each size one case in which it is half, or twice, as large."""
     yield dict(guesses.check_sizes)
     for name, value in guesses.check_sizes.items():
@@ -475,7 +475,7 @@ def _small_cases(guesses: Guesses) -> Iterator[Sizes]:
             yield {**guesses.check_sizes, name: value * 2}
 
 
-def _factors_of(guesses: Guesses) -> list[SizeExpr]:
+def _list_factors(guesses: Guesses) -> list[SizeExpr]:
     """What a length may be made of: sizes, and blocks with their threads."""
     factors = [amounts.size(name) for name in guesses.check_sizes]
     for each in (*(guesses.grid or ()), *(guesses.block or ())):

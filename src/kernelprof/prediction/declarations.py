@@ -79,23 +79,23 @@ class Declaration:
     """Members of a class that are for the host alone."""
 
 
-def names_in(text: str) -> frozenset[str]:
+def find_names(text: str) -> frozenset[str]:
     """The names in a piece of source: comments, strings and characters hold none."""
     return frozenset(_NAME.findall(_WITHOUT_NAMES.sub(" ", text)))
 
 
-def macros(root: Node) -> dict[str, frozenset[str]]:
+def find_macros(root: Node) -> dict[str, frozenset[str]]:
     """The macros that a source defines, with the names that each stands for."""
     bodies: dict[str, frozenset[str]] = {}
     for node in syntax.walk(root):
         if node.type in _MACROS:
             name = syntax.text(syntax.child(node, "name"))
-            body = names_in(syntax.text(syntax.child(node, "value")))
+            body = find_names(syntax.text(syntax.child(node, "value")))
             bodies[name] = bodies.get(name, frozenset()) | body
     return bodies
 
 
-def device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
+def find_device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
     """The words that make a declaration one for the device: those of CUDA, and macros of them."""
     words = set(_SPACES)
     while (
@@ -105,35 +105,37 @@ def device_words(macro_bodies: Mapping[str, Collection[str]]) -> frozenset[str]:
     return frozenset(words)
 
 
-def declarations(data: bytes, root: Node, words: frozenset[str]) -> list[Declaration]:
-    """The declarations of a source, which was parsed; ``words`` are :func:`device_words`.
+def find_declarations(data: bytes, root: Node, words: frozenset[str]) -> list[Declaration]:
+    """The declarations of a source, which was parsed; ``words`` are :func:`find_device_words`.
 
     What the parser cannot read stays: it is taken for device code.
     """
-    return [_declaration(data, node, inner, words) for node, inner in _outermost(root)]
+    return [
+        _read_declaration(data, node, inner, words) for node, inner in _outermost_declarations(root)
+    ]
 
 
-def _outermost(root: Node) -> Iterator[tuple[Node, Node]]:
+def _outermost_declarations(root: Node) -> Iterator[tuple[Node, Node]]:
     """Declarations with what is declared, inside templates and ``extern "C"``."""
     pending = root.named_children[::-1]
     while pending:
         node = pending.pop()
         body = syntax.child(node, "body")
         if node.type in _BRANCHES:
-            pending += _in_branch(node)[::-1]
+            pending += _nodes_of_branch(node)[::-1]
         elif node.type in _SCOPES and body is not None and body.type == "declaration_list":
             pending += body.named_children[::-1]
         elif node.type not in _NEVER:
-            yield node, _declared(node)
+            yield node, _unwrap(node)
 
 
-def _in_branch(node: Node) -> list[Node]:
+def _nodes_of_branch(node: Node) -> list[Node]:
     """What stands between ``#if`` and ``#endif``, also after ``#else``."""
     condition = syntax.child(node, "condition") or syntax.child(node, "name")
     return [each for each in node.named_children if not syntax.same(each, condition)]
 
 
-def _declared(node: Node) -> Node:
+def _unwrap(node: Node) -> Node:
     """What a template or a specification of linkage declares."""
     while node.type in {"template_declaration", "linkage_specification", "friend_declaration"}:
         skipped = {"template_parameter_list", "requires_clause", "string_literal", "comment"}
@@ -144,38 +146,38 @@ def _declared(node: Node) -> Node:
     return node
 
 
-def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) -> Declaration:
+def _read_declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) -> Declaration:
     cuts = tuple(sorted(_host_members(inner, words)))
     text, at = "", node.start_byte
     for start, end in (*cuts, (node.end_byte, node.end_byte)):
         text += data[at:start].decode("utf-8", "replace") + " "
         at = end
-    used = names_in(text)
-    where, names = _place(inner, words)
+    used = find_names(text)
+    where, names = _classify(inner, words)
     if inner.type == "using_declaration" and where is Where.DEVICE:
         used = frozenset()
     return Declaration(node.start_byte, node.end_byte, where, names, used, cuts)
 
 
-def _place(inner: Node, words: frozenset[str]) -> tuple[Where, frozenset[str]]:
+def _classify(inner: Node, words: frozenset[str]) -> tuple[Where, frozenset[str]]:
     names = frozenset(_declared_names(inner))
-    head = names_in(_head(inner))
+    head = find_names(_head(inner))
     if inner.type in _TYPES or _is_odd_class(inner):
         where = Where.EITHER
     elif not words.isdisjoint(head):
         where = Where.DEVICE
     elif inner.type == "function_definition":
-        where = _of_function(inner, head)
+        where = _classify_function(inner, head)
     elif inner.type == "declaration":
-        where = _of_variable(inner)
+        where = _classify_variable(inner)
     elif inner.type == "using_declaration":
-        where = _of_using(inner)
+        where = _classify_using(inner)
     else:
         where = _OTHERS.get(inner.type, Where.DEVICE)
     return where, names
 
 
-def _of_using(node: Node) -> Where:
+def _classify_using(node: Node) -> Where:
     """A namespace is there for both, but for those within ``std``; a name is as the name is."""
     if not any(each.type == "namespace" for each in node.children):
         return Where.EITHER
@@ -183,7 +185,7 @@ def _of_using(node: Node) -> Where:
     return Where.HOST if scopes[0] == "std" and len(scopes) > 1 else Where.DEVICE
 
 
-def _of_function(node: Node, head: frozenset[str]) -> Where:
+def _classify_function(node: Node, head: frozenset[str]) -> Where:
     """Where a function without a word of CUDA is needed.
 
     An unknown word before its name may be a macro of a header that is not here.
@@ -194,7 +196,7 @@ def _of_function(node: Node, head: frozenset[str]) -> Where:
     return Where.EITHER if unknown and "<<<" not in syntax.text(node) else Where.HOST
 
 
-def _of_variable(node: Node) -> Where:
+def _classify_variable(node: Node) -> Where:
     qualifiers = {syntax.text(each) for each in node.children if each.type == "type_qualifier"}
     if "constexpr" in qualifiers:
         return Where.EITHER
@@ -210,16 +212,16 @@ def _is_odd_class(node: Node) -> bool:
         node.type == "function_definition"
         and kind is not None
         and kind.type in _CLASSES
-        and _inside(syntax.child(node, "declarator"), "function_declarator") is None
+        and _find_declarator(syntax.child(node, "declarator"), "function_declarator") is None
     )
 
 
 def _declared_names(node: Node) -> Iterator[str]:
     """The names that a declaration declares; of an operator, the types that it is for."""
     if _is_odd_class(node):
-        yield from names_in(_head(node))
+        yield from find_names(_head(node))
     for name in node.children_by_field_name("name"):
-        yield from names_in(syntax.text(name).partition("<")[0])
+        yield from find_names(syntax.text(name).partition("<")[0])
     if node.type == "static_assert_declaration":
         return
     if node.type == "using_declaration":
@@ -233,17 +235,17 @@ def _declared_names(node: Node) -> Iterator[str]:
         elif each.type in _CLASSES or each.type == "enum_specifier":
             yield from _declared_names(each)
     for declarator in node.children_by_field_name("declarator"):
-        yield from _of_declarator(declarator)
+        yield from _names_of_declarator(declarator)
 
 
-def _of_declarator(node: Node) -> Iterator[str]:
-    function = _inside(node, "function_declarator")
-    while (inner := _within(node)) is not None:
+def _names_of_declarator(node: Node) -> Iterator[str]:
+    function = _find_declarator(node, "function_declarator")
+    while (inner := _inner_declarator(node)) is not None:
         node = inner
     if node.type.startswith("operator"):
-        yield from names_in(syntax.text(syntax.child(function, "parameters")))
+        yield from find_names(syntax.text(syntax.child(function, "parameters")))
     else:
-        yield from names_in(re.sub("<.*>", " ", syntax.text(node)))
+        yield from find_names(re.sub("<.*>", " ", syntax.text(node)))
 
 
 def _host_members(node: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -253,13 +255,13 @@ def _host_members(node: Node, words: frozenset[str]) -> Iterator[tuple[int, int]
         each = pending.pop(0)
         body = syntax.child(each, "body")
         if each.type in _BRANCHES:
-            members = _in_branch(each)
+            members = _nodes_of_branch(each)
         elif each.type in _CLASSES and body is not None:
             members = body.named_children
         else:
             continue
         for member in members:
-            inner = _declared(member)
+            inner = _unwrap(member)
             if _is_for_the_host(inner, words):
                 yield member.start_byte, member.end_byte
             else:
@@ -270,7 +272,7 @@ def _is_for_the_host(member: Node, words: frozenset[str]) -> bool:
     """Whether a member of a class is a function that device code cannot call."""
     if member.type != "function_definition" and not _is_function(member):
         return False
-    head = names_in(_head(member))
+    head = find_names(_head(member))
     given = any(
         each.type in {"default_method_clause", "delete_method_clause"} for each in member.children
     )
@@ -283,20 +285,21 @@ def _is_function(node: Node) -> bool:
     if node.type not in {"function_definition", "declaration", "field_declaration"}:
         return False
     declarators = (
-        _inside(each, "function_declarator") for each in node.children_by_field_name("declarator")
+        _find_declarator(each, "function_declarator")
+        for each in node.children_by_field_name("declarator")
     )
     names = (syntax.child(each, "declarator") for each in declarators if each is not None)
     return any(each is not None and each.type != "parenthesized_declarator" for each in names)
 
 
-def _inside(node: Node | None, kind: str) -> Node | None:
+def _find_declarator(node: Node | None, kind: str) -> Node | None:
     """A declarator of that kind: the node, or one within its pointers and references."""
     while node is not None and node.type != kind:
-        node = _within(node)
+        node = _inner_declarator(node)
     return node
 
 
-def _within(node: Node) -> Node | None:
+def _inner_declarator(node: Node) -> Node | None:
     """The declarator within a declarator."""
     inner = syntax.child(node, "declarator")
     if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:

@@ -17,10 +17,10 @@ from kernelprof.launch.source import read_source
 from kernelprof.prediction.declarations import (
     Declaration,
     Where,
-    declarations,
-    device_words,
-    macros,
-    names_in,
+    find_declarations,
+    find_device_words,
+    find_macros,
+    find_names,
 )
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class _SourceFile:
     """The user's own files, by where their ``#include`` begins."""
 
 
-def device_code(
+def extract_device_code(
     source: str,
     search: Search,
     kernel: str = "",
@@ -130,14 +130,14 @@ def device_code(
     and of C++ that none of it seems to need. ``name_of`` gives the name of a header in messages.
     Raises :class:`InputError` for a header that cannot be read.
     """
-    files = _read(source, search)
+    files = _read_files(source, search)
     macro_bodies: dict[str, frozenset[str]] = {}
     for each in files.values():
-        for name, body in macros(each.root).items():
+        for name, body in find_macros(each.root).items():
             macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
-    words = device_words(macro_bodies)
+    words = find_device_words(macro_bodies)
     for each in files.values():
-        each.declared = declarations(each.data, each.signatures, words)
+        each.declared = find_declarations(each.data, each.signatures, words)
     every = [declared for each in files.values() for declared in each.declared]
     used, retained = _find_device_declarations(every, macro_bodies, kernel)
     writer = _Writer(search, used, spare, name_of)
@@ -149,7 +149,7 @@ def device_code(
     )
 
 
-def _read(source: str, search: Search) -> dict[Path | None, _SourceFile]:
+def _read_files(source: str, search: Search) -> dict[Path | None, _SourceFile]:
     """The source, under ``None``, and the user's own files that it includes."""
     files: dict[Path | None, _SourceFile] = {}
     pending: deque[tuple[Path | None, str]] = deque([(None, source)])
@@ -188,7 +188,7 @@ def _find_device_declarations(
     every: Sequence[Declaration], macro_bodies: Mapping[str, frozenset[str]], kernel: str
 ) -> tuple[frozenset[str], frozenset[int]]:
     """The names that device code uses, and its declarations by their ``id``."""
-    used = set(names_in(kernel))
+    used = set(find_names(kernel))
     declared: set[str] = set()
     retained: set[int] = set()
     macros_left = dict(macro_bodies)
@@ -240,7 +240,7 @@ class _Writer:
         for declared in file.declared:
             cuts = declared.cuts if id(declared) in retained else ((declared.start, declared.end),)
             for start, end in cuts:
-                data[start:end] = _blank(bytes(data[start:end]))
+                data[start:end] = _blank_out(bytes(data[start:end]))
         changes = [
             (node.start_byte, node.end_byte, line)
             for node, name in _includes(file.root)
@@ -283,7 +283,7 @@ class _Writer:
         return ""
 
 
-def _blank(data: bytes) -> bytes:
+def _blank_out(data: bytes) -> bytes:
     """Spaces in the place of code, with its lines, and with what the preprocessor reads there."""
     blank = bytearray(re.sub(rb"[^\r\n]", b" ", data))
     for directive in _DIRECTIVE.finditer(data):

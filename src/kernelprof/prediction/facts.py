@@ -12,8 +12,8 @@ from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.model.prediction import Mistake, Predicted, PredictionFacts
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.prediction.lines import SourcePaths
-from kernelprof.prediction.metrics import intervals
-from kernelprof.prediction.predictor import digest
+from kernelprof.prediction.metrics import list_intervals
+from kernelprof.prediction.predictor import digest_code
 from sassim.faults import FaultError
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ _DIGITS: Final = 8
 times, and then one change of it has a wrong line beside the right one."""
 
 
-def facts_of_code(compiled: CompiledSource) -> PredictionFacts:
+def summarize_code(compiled: CompiledSource) -> PredictionFacts:
     """What is known of a kernel that was compiled and not run."""
     spec, source = compiled.spec, compiled.source
     hashes = launch_hashes(source, spec)
     return PredictionFacts(
         counted=Predicted(
             arch=compiled.arch,
-            code=digest(compiled.code),
+            code=digest_code(compiled.code),
             blocks=0,
             blocks_run=0,
             file=str(source),
@@ -54,7 +54,7 @@ def facts_of_code(compiled: CompiledSource) -> PredictionFacts:
     )
 
 
-def mistake(compiled: CompiledSource, error: KernelprofError) -> Mistake | None:
+def describe_mistake(compiled: CompiledSource, error: KernelprofError) -> Mistake | None:
     """What is wrong with a kernel by the error that its prediction ended with.
 
     ``None`` where the error is no mistake of the kernel.
@@ -67,9 +67,9 @@ def mistake(compiled: CompiledSource, error: KernelprofError) -> Mistake | None:
     return Mistake(what, details) if isinstance(error, WrongResultError) else None
 
 
-def facts(prediction: Prediction) -> PredictionFacts:
+def summarize_prediction(prediction: Prediction) -> PredictionFacts:
     """What a prediction says beside its capture."""
-    facts_of_source, spec = facts_of_code(prediction.compiled), prediction.compiled.spec
+    facts_of_source, spec = summarize_code(prediction.compiled), prediction.compiled.spec
     return replace(
         facts_of_source,
         counted=replace(
@@ -79,7 +79,7 @@ def facts(prediction: Prediction) -> PredictionFacts:
             accesses=prediction.by_line.accesses,
             lines=prediction.by_line.lines,
         ),
-        intervals=intervals(prediction.capture),
+        intervals=list_intervals(prediction.capture),
         correctness=None
         if spec.reference == NO_REFERENCE
         else CorrectnessFacts(

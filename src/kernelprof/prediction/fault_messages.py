@@ -98,10 +98,10 @@ def translate_faults(bound: BoundLaunch, source: Path, kernel: str) -> Iterator[
     try:
         yield
     except FaultError as fault:
-        raise _Words(bound, source, kernel).error(fault) from fault
+        raise _MessageWriter(bound, source, kernel).error(fault) from fault
 
 
-class _Words:
+class _MessageWriter:
     """Words for the mistakes of one launch."""
 
     def __init__(self, bound: BoundLaunch, source: Path, kernel: str) -> None:
@@ -119,12 +119,12 @@ class _Words:
             each.kind == FOR_PHASE for each in fault.waiting
         ):
             hint = _ARRIVALS
-        there = _threads_of(fault)
+        there = _locations_of(fault)
         line = next((line for each in there if (line := self._line(each.instruction))), None)
         where = str(self._source)
         if line is not None:
             where = f"{self._files.name(line.file)}:{line.number}"
-        hints = dict.fromkeys([hint, *(_instruction(each.instruction) for each in there)])
+        hints = dict.fromkeys([hint, *(_describe_instruction(each.instruction) for each in there)])
         return LaunchError(
             "\n".join([f"{what or fault.diagnosis}:", *self._details(fault)]),
             where=where,
@@ -139,10 +139,10 @@ class _Words:
         if isinstance(fault, DeadlockError):
             waiting = [line for each in fault.waiting for line in self._waiting(each)]
             return [*waiting, f"{fault.ended} have ended"]
-        (at,) = _threads_of(fault)
+        (at,) = _locations_of(fault)
         if not isinstance(fault, AccessError):
             return [*self._who(at)]
-        kind = _kind(at.instruction, fault.space)
+        kind = _access_kind(at.instruction, fault.space)
         what = f"Invalid __{fault.space}__ {kind}"
         if isinstance(fault, UninitializedReadError):
             what = f"Uninitialized __{fault.space}__ memory {kind}"
@@ -152,7 +152,7 @@ class _Words:
 
     def _race(self, fault: RaceError) -> list[str]:
         one, other = fault.one, fault.other
-        first, second = (_kind(each.instruction, "shared").title() for each in (one, other))
+        first, second = (_access_kind(each.instruction, "shared").title() for each in (one, other))
         byte = fault.address - self._bound.launch.reserved_shared
         between = "with no barrier between"
         if fault.copies:
@@ -193,11 +193,11 @@ class _Words:
 
     def _line(self, i: Instruction) -> SourceLine | None:
         """The innermost line that is not of a header that comes with the compiler."""
-        own = [each for each in i.lines if not _is_compilers(each, self._source)]
+        own = [each for each in i.lines if not _is_toolkit_line(each, self._source)]
         return next(iter(own or i.lines), None)
 
 
-def _threads_of(fault: FaultError) -> tuple[FaultLocation, ...]:
+def _locations_of(fault: FaultError) -> tuple[FaultLocation, ...]:
     """The threads that a mistake is of."""
     if isinstance(fault, RaceError):
         return fault.one, fault.other
@@ -210,20 +210,20 @@ def _threads_of(fault: FaultError) -> tuple[FaultLocation, ...]:
     return (FaultLocation(fault.instruction, fault.places[0]),)
 
 
-def _instruction(i: Instruction) -> str:
+def _describe_instruction(i: Instruction) -> str:
     """A machine instruction, and the lines that its own line was inlined at."""
     chain = [f"{PurePath(each.file).name}:{each.number}" for each in i.lines]
     inlined = f" ({', inlined at '.join(chain)})" if len(chain) > 1 else ""
     return f"the instruction is {i.text}{inlined}"
 
 
-def _is_compilers(line: SourceLine, source: Path) -> bool:
+def _is_toolkit_line(line: SourceLine, source: Path) -> bool:
     """Whether a line is of a header that comes with the compiler."""
     path = PurePath(line.file)
     return "include" in path.parts and not path.is_relative_to(source.parent.resolve())
 
 
-def _kind(i: Instruction, space: str) -> str:
+def _access_kind(i: Instruction, space: str) -> str:
     """How an instruction accesses a kind of memory, as ``compute-sanitizer`` says it."""
     category = find_opcode(i.opcode).category
     if category == "copy":
@@ -246,7 +246,7 @@ def _describe_address(fault: AccessError, bound: BoundLaunch) -> str:
     """How the first address at fault lies to what the kernel was given."""
     address = int(fault.addresses[0])
     if fault.space == "global":
-        return _in_arrays(fault, address, bound)
+        return _describe_global_address(fault, address, bound)
     if fault.space == "constant":
         return f"address {address:#x} is not within constant memory"
     launch = bound.launch
@@ -261,18 +261,18 @@ def _describe_address(fault: AccessError, bound: BoundLaunch) -> str:
     return _describe_access(fault, at, size, what=f"byte {at}", whole=whole)
 
 
-def _in_arrays(fault: AccessError, address: int, bound: BoundLaunch) -> str:
+def _describe_global_address(fault: AccessError, address: int, bound: BoundLaunch) -> str:
     if 0 <= address < _NULL:
         offset = f" plus {address} bytes" if address else ""
         return f"address {address:#x} is a null pointer{offset}"
     near = _nearest(address, bound.launch.memory.buffers)
     if near is None:
         return f"address {address:#x} is in none of the kernel's arrays: it has none"
-    if _away(address, near) > max(_FAR, near.size):
+    if _distance_to(address, near) > max(_FAR, near.size):
         near = _nearest(address, bound.buffers.values()) or near
         return (
             f"address {address:#x} is in none of the kernel's arrays; {near.name}, the nearest, is "
-            f"{_away(address, near)} bytes away"
+            f"{_distance_to(address, near)} bytes away"
         )
     at = address - near.base
     element = _element_bytes(near, bound)
@@ -285,10 +285,10 @@ def _in_arrays(fault: AccessError, address: int, bound: BoundLaunch) -> str:
 
 
 def _nearest(address: int, buffers: Iterable[Buffer]) -> Buffer | None:
-    return min(buffers, key=lambda each: _away(address, each), default=None)
+    return min(buffers, key=lambda each: _distance_to(address, each), default=None)
 
 
-def _away(address: int, buffer: Buffer) -> int:
+def _distance_to(address: int, buffer: Buffer) -> int:
     """Bytes from an array to an address outside of it."""
     return max(buffer.base - address, address - buffer.end)
 

@@ -20,7 +20,7 @@ _SLACK: Final = 1.25
 """How much longer an array may be than what is reached of it, where nothing fits exactly."""
 
 
-def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -> SizeExpr | None:
+def fit_length(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -> SizeExpr | None:
     """A product of factors, times a number, plus a number, that is what was reached in each case.
 
     Without one that is exact, the shortest that is long enough in each case and little longer, of
@@ -36,7 +36,7 @@ def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -> Si
                 values = [(product.value(case), end) for case, end in ends]
             except ExpressionError:
                 continue
-            exact = _line(values)
+            exact = _fit_line(values)
             if exact is not None:
                 times, more = exact
                 return product * amounts.number(times) + amounts.number(more)
@@ -51,7 +51,7 @@ def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -> Si
     return None if close is None else close[1]
 
 
-def _line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+def _fit_line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     """A factor and a number to add, by which all of the values give what they should."""
     (x, y), *others = values
     other = next(((a, b) for a, b in others if a != x), None)

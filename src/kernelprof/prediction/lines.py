@@ -36,7 +36,7 @@ class ByLine:
     lines: tuple[LineWork, ...]
 
 
-def by_line(counters: LaunchCounters, source: Path) -> ByLine:
+def group_by_line(counters: LaunchCounters, source: Path) -> ByLine:
     """What was counted, by line; files are named as ``source`` is."""
     places = SourcePaths(source)
     return ByLine(_accesses(counters, places), _lines(counters, places))

@@ -47,7 +47,7 @@ class CompiledSource(MachineCode):
     """What the launch is other than its source says."""
 
 
-def compiled(
+def compile_source(
     source: Path,
     overrides: LaunchOverrides,
     *,
@@ -63,11 +63,11 @@ def compiled(
     """
     spec = overrides.specified(source)
     progress(f"{source.name}: compiling for {arch}")
-    made = machine_code(source, spec, arch, meanwhile)
+    made = compile_kernel(source, spec, arch, meanwhile)
     return CompiledSource(made.built, made.code, made.compiler, source, spec, arch, overrides)
 
 
-def machine_code(
+def compile_kernel(
     source: Path, spec: LaunchSpec, arch: str, meanwhile: Callable[[], object] | None = None
 ) -> MachineCode:
     """Compile a source as a specification says; ``meanwhile`` is called while ``nvdisasm`` works.

@@ -85,7 +85,7 @@ def model_errors() -> Mapping[str, ModelError]:
     return MappingProxyType({name: ModelError(**each) for name, each in tables.items()})
 
 
-def capture_of(
+def build_capture(
     counters: LaunchCounters, cubin: bytes, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
 ) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known.
@@ -116,11 +116,11 @@ def capture_of(
             counters.launch.program.image.resources, resolved.shared_bytes, capability
         ),
     )
-    capture = _in_time(counts, in_time) if in_time else counts
-    return _with_ends(capture, counters, capability)
+    capture = _add_times(counts, in_time) if in_time else counts
+    return _add_intervals(capture, counters, capability)
 
 
-def _in_time(counts: Capture, in_time: Estimate) -> Capture:
+def _add_times(counts: Capture, in_time: Estimate) -> Capture:
     """A capture with what takes time as well, and what it could be as well."""
 
     def at(factor: float, *, waits: bool) -> Capture:
@@ -133,7 +133,9 @@ def _in_time(counts: Capture, in_time: Estimate) -> Capture:
     return replace(at(1.0, waits=True), cases=tuple(cases))
 
 
-def _with_ends(capture: Capture, counters: LaunchCounters, capability: tuple[int, int]) -> Capture:
+def _add_intervals(
+    capture: Capture, counters: LaunchCounters, capability: tuple[int, int]
+) -> Capture:
     """With where each value lies that is not known exactly: from the sample, or, where a model of
     caches and time says it, as far off as the model was on the corpus.
     """
@@ -156,7 +158,7 @@ def _with_ends(capture: Capture, counters: LaunchCounters, capability: tuple[int
     return replace(capture, columns=columns)
 
 
-def intervals(capture: Capture) -> dict[str, tuple[float, float]]:
+def list_intervals(capture: Capture) -> dict[str, tuple[float, float]]:
     """The lowest and the highest that values can be, by canonical name, of those not exact."""
     names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
     return {names[name]: each.ends for name, each in capture.columns.items() if each.ends}

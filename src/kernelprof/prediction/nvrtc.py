@@ -57,10 +57,12 @@ def compile_program(
     NVRTC does not take, :class:`MissingToolError` where it is broken.
     """
     program = _Program(source, name, headers, options, expression)
-    return _apart(program) if _STAYS.intersection(options) else _compiled(nvrtc, program)
+    return (
+        _compile_in_process(program) if _STAYS.intersection(options) else _compile(nvrtc, program)
+    )
 
 
-def _compiled(nvrtc: Any, given: _Program) -> CompilerResult:
+def _compile(nvrtc: Any, given: _Program) -> CompilerResult:
     source, name, headers, options, expression = given
     result, program = nvrtc.nvrtcCreateProgram(
         source.encode(),
@@ -114,7 +116,7 @@ def _read(size_of: Any, read: Any, program: Any) -> bytes:
     return buffer
 
 
-def _apart(program: _Program) -> CompilerResult:
+def _compile_in_process(program: _Program) -> CompilerResult:
     """What a process of its own makes of a program (:func:`_serve`)."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", __name__],
@@ -139,7 +141,7 @@ def _serve() -> None:
     program = pickle.load(sys.stdin.buffer)
     answer: tuple[Any, ...] | KernelprofError
     try:
-        answer = tuple(_compiled(import_module("cuda.bindings.nvrtc"), program))
+        answer = tuple(_compile(import_module("cuda.bindings.nvrtc"), program))
     except KernelprofError as error:
         answer = error
     sys.stdout.buffer.write(pickle.dumps(answer))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import KernelprofError
 from kernelprof.model.numbers import quantity
 from kernelprof.model.specification import is_version
-from kernelprof.prediction.binding import NotRunnableError, bind, bytes_of
-from kernelprof.prediction.checking import check
+from kernelprof.prediction.binding import NotRunnableError, bind, count_bytes
+from kernelprof.prediction.checking import check_results
 from kernelprof.prediction.fault_messages import translate_faults
-from kernelprof.prediction.lines import SourcePaths, by_line
-from kernelprof.prediction.metrics import capture_of
+from kernelprof.prediction.lines import SourcePaths, group_by_line
+from kernelprof.prediction.metrics import build_capture
 from kernelprof.prediction.worker_process import WorkerProcess
 from sassim.counters.launch_counters import count_launch
 from sassim.errors import SassimError
@@ -74,7 +74,7 @@ def predict(compiled: CompiledSource, *, progress: Say, seconds: float = _SECOND
         return Prediction(
             compiled=compiled,
             capture=capture,
-            by_line=by_line(counters, compiled.source),
+            by_line=group_by_line(counters, compiled.source),
             checked=checked,
             blocks=sum(every for _, every in counters.sample.counts),
             blocks_run=len(counters.sample.blocks),
@@ -88,7 +88,7 @@ def _check_result(compiled: CompiledSource) -> tuple[CheckedOutput, ...]:
         small = bind(
             compiled.code, compiled.built, spec.resolve(spec.check_sizes), folder, str(source)
         )
-        return check(spec, small, folder, source, compiled.arch)
+        return check_results(spec, small, folder, source, compiled.arch)
 
 
 def _count_launch(
@@ -104,7 +104,7 @@ def _count_launch(
                 bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile
             )
         progress(f"{source.name}: working out how long it takes")
-        return counters, capture_of(counters, built.cubin, spec, bound.resolved, compiled.arch)
+        return counters, build_capture(counters, built.cubin, spec, bound.resolved, compiled.arch)
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def _explain_errors(compiled: CompiledSource) -> Iterator[None]:
 def _too_large(compiled: CompiledSource) -> NotRunnableError:
     """That there is not the memory for a launch, and what its arrays take."""
     at = compiled.spec.resolve()
-    sizes_in_bytes = {name: bytes_of(array) for name, array in at.arrays.items()}
+    sizes_in_bytes = {name: count_bytes(array) for name, array in at.arrays.items()}
     ordered = sorted(sizes_in_bytes, key=lambda name: -sizes_in_bytes[name])
     largest = ", ".join(
         f"{name} {quantity(sizes_in_bytes[name], 'byte')}" for name in ordered[:_MOST_NAMED]
@@ -138,7 +138,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
     )
 
 
-def digest(code: Program) -> str:
+def digest_code(code: Program) -> str:
     """A digest of all that decides what a kernel does beside its arguments: equal ones do the same.
 
     That is the instructions, without their lines, constants, values of variables, registers and

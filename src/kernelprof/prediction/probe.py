@@ -18,7 +18,7 @@ from kernelprof.launch.specification.reader import read_spec
 from kernelprof.launch.specification.spec import ResolvedArray
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.binding import bind
-from kernelprof.prediction.machine_code import machine_code
+from kernelprof.prediction.machine_code import compile_kernel
 from sassim.faults import OutOfBoundsError
 from sassim.interpreter.context import Observer, ObserverGroup
 from sassim.interpreter.interpreter import Interpreter
@@ -114,7 +114,7 @@ class Probe:
         """
         self.source = source
         self.spec = read_spec(SpecBlock(toml, source))
-        made = machine_code(source, self.spec, DEFAULT_ARCH)
+        made = compile_kernel(source, self.spec, DEFAULT_ARCH)
         self._built, self.code = made.built, made.code
 
     @property

@@ -11,7 +11,7 @@ from tests.support.captures import PAIRS
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.machine_code import compile_source
 from kernelprof.prediction.predictor import predict
 from kernelprof.sources import read_capture
 from sassim.counters.counters import BULK, BlockCounters
@@ -42,7 +42,7 @@ def test_a_copy_counts_as_itself_and_its_barriers_as_nothing(arch: str) -> None:
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_the_counters_are_those_of_a_gpu(name: str) -> None:
     source = ROOT / "cuda" / "pairs" / PAIR / f"{name}.cu"
-    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     columns = predict(found, progress=lambda _: None).capture.columns
     recorded = PAIRS / PAIR / name
     measured = read_capture(recorded).columns

@@ -9,7 +9,7 @@ import pytest
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.binding import NotRunnableError, bind
-from kernelprof.prediction.machine_code import compiled
+from kernelprof.prediction.machine_code import compile_source
 from sassim.counters.counters import BlockCounters
 from sassim.counters.launch_counters import count_launch
 from sassim.interpreter.interpreter import Interpreter
@@ -24,7 +24,7 @@ SOURCES = [*sorted(KERNELS.glob("ladder/**/*.cu")), *sorted(KERNELS.glob("pairs/
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
-    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     at, folder = found.spec.resolve(found.spec.check_sizes), source.parent
     try:
         some, every = (bind(found.code, found.built, at, folder, "here") for _ in range(2))

@@ -21,7 +21,7 @@ from kernelprof.launch.build.compilation import Built
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.prediction.binding import bind
-from kernelprof.prediction.checking import check
+from kernelprof.prediction.checking import check_results
 from sassim.sass.program import load_program
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def checked(name: str, entry: str | None = None) -> LaunchError | None:
     spec, launch = bound(name, entry)
     source = source_of(name)
     try:
-        check(spec, launch, source.parent, source, ARCH)
+        check_results(spec, launch, source.parent, source, ARCH)
     except LaunchError as error:
         return error
     return None
