@@ -44,7 +44,7 @@ RULE = Rule(
     wrong_when="A persistent kernel.",
     references=("Best Practices Guide, 10.3",),
     requires=("waves",),
-    evaluate=lambda context: RuleFinding(context.facts.metric("duration")),
+    evaluate=lambda context: RuleFinding(context.facts["duration"]),
     thresholds=(Threshold("waves", 1.0, "wave", "a capture | of ours"),),
 )
 

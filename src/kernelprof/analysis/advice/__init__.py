@@ -71,7 +71,7 @@ class Seen:
     @property
     def copied(self) -> float:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
-        return self.exact(self._facts.metric("tma_load_sectors"))
+        return self.exact(self._facts["tma_load_sectors"])
 
     def sectors(self, kind: str) -> float:
         """Return the sectors of a request of global loads (``load``) or stores (``store``)."""

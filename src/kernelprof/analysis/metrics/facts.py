@@ -86,8 +86,8 @@ class Facts:
         _ = self._contradictions
         return self._substituted
 
-    def metric(self, name: str) -> Interval:
-        """Return the metric in its canonical unit; where it is missing, all that it could be."""
+    def __getitem__(self, name: str) -> Interval:
+        """Return a metric in its canonical unit; where it is missing, all that it could be."""
         self.read[name] = None
         if name not in self._intervals:
             self._intervals[name] = self._interval(name)
@@ -106,11 +106,11 @@ class Facts:
 
     def sum_of(self, names: Iterable[str]) -> Interval:
         """Return the sum of metrics."""
-        return sum(map(self.metric, names), start=self.exact(0.0))
+        return sum((self[name] for name in names), start=self.exact(0.0))
 
     def fraction(self, name: str) -> Interval:
         """Return a percentage as a fraction of one."""
-        return self.metric(name) * 0.01
+        return self[name] * 0.01
 
     def values(self, name: str) -> FloatArray:
         """Return the raw numbers, NaN where missing."""

@@ -80,11 +80,7 @@ class MemoryWaits(Quantities):
         facts = self.facts
         by_requests = self.waste.atomic_part
         plain = self.waste.plain_requests
-        waited = (
-            self.memory_share
-            * self.units.warps.cycles_per_instruction
-            * facts.metric("instructions")
-        )
+        waited = self.memory_share * self.units.warps.cycles_per_instruction * facts["instructions"]
         explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
         idle = self.units.top <= IDLE_MEMORY
@@ -145,13 +141,11 @@ class MemoryWaits(Quantities):
         """
         facts = self.facts
         own = facts.fraction("l2_atomic_unit_hottest")
-        requests = facts.metric("global_atomic_requests") + facts.metric(
-            "global_reduction_requests"
-        )
-        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
+        requests = facts["global_atomic_requests"] + facts["global_reduction_requests"]
+        sectors = facts["l2_atomic_sectors"] + facts["l2_reduction_sectors"]
         mean = facts.fraction("l2_atomic_unit")
         busy_ns = (requests * COMMON.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_ATOMIC_NS
-        one_by_one = busy_ns / facts.metric("duration").at_least(1.0)
+        one_by_one = busy_ns / facts["duration"].at_least(1.0)
         bounded = own.at_most((mean * COMMON.l2_slices).high_only()).at_most(one_by_one.high_only())
         return own.or_else(bounded.at_most(1.0))
 
@@ -205,7 +199,7 @@ class Gains(Quantities):
     @quantity
     def waves(self) -> Interval:
         """Blocks of the grid against the blocks that the GPU holds at once."""
-        return self.facts.metric("waves_per_sm")
+        return self.facts["waves_per_sm"]
 
     @quantity
     def at_least_one_wave(self) -> Truth:
@@ -214,8 +208,8 @@ class Gains(Quantities):
     @quantity
     def sms_with_blocks(self) -> Interval:
         """Share of the SMs that get at least one block."""
-        grid = self.facts.metric("grid_size")
-        return (grid / self.facts.metric("sm_count").at_least(1.0)).at_most(1.0)
+        grid = self.facts["grid_size"]
+        return (grid / self.facts["sm_count"].at_least(1.0)).at_most(1.0)
 
     @quantity
     def full_waves_share(self) -> Interval:
@@ -228,7 +222,7 @@ class Gains(Quantities):
 
         Below one wave all blocks run at once and only their number per SM differs.
         """
-        per_sm = self.facts.metric("grid_size") / self.facts.metric("sm_count").at_least(1.0)
+        per_sm = self.facts["grid_size"] / self.facts["sm_count"].at_least(1.0)
         return self.full_waves_share.where(self.at_least_one_wave, 1.0).at_most(_fill(per_sm))
 
     @quantity
@@ -279,8 +273,8 @@ class Gains(Quantities):
         facts = self.facts
         allowed = facts.fraction("theoretical_occupancy")
         achieved = facts.fraction("achieved_occupancy")
-        parallel = (facts.metric("waves_per_sm") >= MANY_WAVES) & (
-            facts.metric("sm_cycles_active") >= facts.metric("sm_cycles_elapsed") * BALANCED_SMS
+        parallel = (facts["waves_per_sm"] >= MANY_WAVES) & (
+            facts["sm_cycles_active"] >= facts["sm_cycles_elapsed"] * BALANCED_SMS
         )
         return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
 
@@ -304,7 +298,7 @@ class Gains(Quantities):
         """
         slots = (1.0 / self.occupancy.at_least(1 / COMMON.warps_per_sm)).at_least(1.0)
         gain = self.by_latency(self._hidden_by_warps).at_most(slots)
-        low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
+        low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts["waves_per_sm"] >= 1.0)
         return gain.where(low & ~self.pipeline.works_on_tensor_cores, 1.0)
 
     def by_latency_with_full_slots(self, share: Interval, notable: float) -> Interval:

@@ -97,8 +97,8 @@ class TensorPipeline(Quantities):
     def tensor(self) -> Interval:
         """Use of the tensor pipe by matrix instructions, 0 to 1."""
         facts = self.facts
-        lanes = facts.metric("sm_count") * COMMON.fp16_lanes_of_tensor_pipe
-        fp16 = facts.metric("hfma_rate") / lanes.at_least(1.0)
+        lanes = facts["sm_count"] * COMMON.fp16_lanes_of_tensor_pipe
+        fp16 = facts["hfma_rate"] / lanes.at_least(1.0)
         pipe = self.units.pipe("tensor_pipe")
         return (pipe - fp16).at_least(facts.fraction("matrix_pipe")).at_most(pipe)
 
@@ -120,7 +120,7 @@ class TensorPipeline(Quantities):
     def uses_wgmma(self) -> Truth:
         """Whether matrix instructions run apart from the warps that start them."""
         facts = self.facts
-        apart = (facts.metric("wgmma_pipe") > 0.0) | (facts.metric("tcgen05_pipe") > 0.0)
+        apart = (facts["wgmma_pipe"] > 0.0) | (facts["tcgen05_pipe"] > 0.0)
         return apart & self._unless_details_page(self.tensor >= SOME_TENSOR_WORK) & self._is_fed
 
     @quantity
@@ -149,11 +149,11 @@ class TensorPipeline(Quantities):
         where it is not counted by itself.
         """
         facts = self.facts
-        loads = facts.metric("global_load_requests")
-        used = facts.metric("global_load_bytes_per_sector") * (1.0 / COMMON.sector_bytes)
-        copies = facts.metric("async_copies").at_most(loads)
+        loads = facts["global_load_requests"]
+        used = facts["global_load_bytes_per_sector"] * (1.0 / COMMON.sector_bytes)
+        copies = facts["async_copies"].at_most(loads)
         copies = copies.or_at_most(loads * (1.0 - used))
-        bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
+        bulk = facts["tma_load_sectors"] * (1.0 / WIDEST_REQUEST_SECTORS)
         part = ((copies + bulk) / (loads + bulk)).at_most(1.0)
         return part.replaced((copies.high == 0) & (bulk.high == 0), 0.0)
 
@@ -175,8 +175,8 @@ class TensorPipeline(Quantities):
         Waits are for them then, and one block on an SM is by design.
         """
         facts = self.facts
-        bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
-        mostly = (bulk > 0.0) & (bulk >= facts.metric("global_load_requests"))
+        bulk = facts["tma_load_sectors"] * (1.0 / WIDEST_REQUEST_SECTORS)
+        mostly = (bulk > 0.0) & (bulk >= facts["global_load_requests"])
         return self._unless_details_page(mostly) & ~self.works_on_tensor_cores
 
     @quantity
@@ -207,7 +207,7 @@ class TensorPipeline(Quantities):
         """Whether it is such a pipeline, and the tensor cores have time left."""
         of_library = self.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
         full = Truth(of_library, of_library) & (self.units.pipe("tensor_pipe") >= OF_A_LIBRARY)
-        by_threads = ~(self.facts.metric("tma_load_sectors") > 0.0)
+        by_threads = ~(self.facts["tma_load_sectors"] > 0.0)
         full = full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))
         return self.by_design & (self.room >= LEAST_ROOM) & ~full
 
@@ -241,12 +241,12 @@ class TensorPipeline(Quantities):
         """
         facts = self.facts
         slots = facts.fraction("theoretical_occupancy") * COMMON.warps_per_sm
-        blocks = slots / (facts.metric("block_size") * (1.0 / COMMON.warp_size)).at_least(1.0)
-        part = blocks / (facts.metric("active_warps") * COMMON.schedulers).at_least(1.0)
+        blocks = slots / (facts["block_size"] * (1.0 / COMMON.warp_size)).at_least(1.0)
+        part = blocks / (facts["active_warps"] * COMMON.schedulers).at_least(1.0)
         specialized = (
             self.works_on_tensor_cores
-            & (facts.metric("block_size") > WARPGROUP)
-            & (facts.metric("tma_load_sectors") > 0.0)
+            & (facts["block_size"] > WARPGROUP)
+            & (facts["tma_load_sectors"] > 0.0)
         )
         return part.at_most(1.0).where(specialized, 0.0)
 
@@ -254,8 +254,8 @@ class TensorPipeline(Quantities):
     def stages(self) -> Interval:
         """Pairs of tiles that fit into a block's shared memory; unknown without bulk copies."""
         facts = self.facts
-        tile = facts.metric("tma_load_sectors") * COMMON.sector_bytes / facts.metric("tma_loads")
-        held = facts.metric("shared_memory_static") + facts.metric("shared_memory_dynamic")
+        tile = facts["tma_load_sectors"] * COMMON.sector_bytes / facts["tma_loads"]
+        held = facts["shared_memory_static"] + facts["shared_memory_dynamic"]
         return held / (tile * 2.0)
 
     def limits_copies(self, unit: str) -> Truth:

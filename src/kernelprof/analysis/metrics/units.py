@@ -150,9 +150,9 @@ class WarpStates(Quantities):
     def cycles_per_instruction(self) -> Interval:
         """Cycles between two instructions of a warp."""
         facts = self.facts
-        own = facts.metric("warp_cycles_per_instruction")
+        own = facts["warp_cycles_per_instruction"]
         own = own.or_else(
-            facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
+            facts["active_warps"] / facts.fraction("issue_slots_active").at_least(1e-6)
         )
         total = facts.sum_of(f"stall_{name}" for name in STALLS)
         return own.or_else(
@@ -162,7 +162,7 @@ class WarpStates(Quantities):
     @quantity
     def working_share(self) -> Interval:
         """Part of the duration that is not the fixed cost of a launch."""
-        duration = self.facts.metric("duration")
+        duration = self.facts["duration"]
         return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
 
     def _stall(self, name: str) -> Interval:
@@ -171,8 +171,8 @@ class WarpStates(Quantities):
     def _compute_stall(self, name: str) -> Interval:
         if name == "selected":
             # The cycle in which it issues: one per instruction, by definition.
-            return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
-        stall = self.facts.metric(f"stall_{name}")
+            return self.facts["stall_selected"].or_else(self.facts.exact(1.0))
+        stall = self.facts[f"stall_{name}"]
         if not self.shipped.is_available:
             return stall
         most = self.cycles_per_instruction * Interval.exactly(self.shipped.stall_at_most(name))
@@ -184,7 +184,7 @@ class WarpStates(Quantities):
 
     def queue_share(self, name: str) -> Interval:
         """Return the share of a warp's time in one queue, from two counters alone."""
-        total = self.facts.metric("warp_cycles_per_instruction")
+        total = self.facts["warp_cycles_per_instruction"]
         return (self._stall(name) / total.at_least(1e-6)).at_most(1.0)
 
     def stall_share(self, *names: str) -> Interval:
@@ -310,9 +310,7 @@ class UnitUtilization(Quantities):
             facts.fraction("sm_memory_throughput"),
             *(self.pipe(name) for name in ("alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe")),
         )
-        queue = facts.metric("stall_mio_throttle") / self.warps.cycles_per_instruction.at_least(
-            1e-6
-        )
+        queue = facts["stall_mio_throttle"] / self.warps.cycles_per_instruction.at_least(1e-6)
         alone = (others < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
         return own.replaced(alone.sure, whole)
 
@@ -418,8 +416,8 @@ class UnitUtilization(Quantities):
     @quantity
     def active_share(self) -> Interval:
         """Share of the launch in which an average SM had work, 0 to 1."""
-        elapsed = self.facts.metric("sm_cycles_elapsed")
-        return (self.facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
+        elapsed = self.facts["sm_cycles_elapsed"]
+        return (self.facts["sm_cycles_active"] / elapsed.at_least(1.0)).at_most(1.0)
 
     @quantity
     def top(self) -> Interval:
@@ -486,8 +484,8 @@ class UnitUtilization(Quantities):
         """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
         facts = self.facts
         rate = facts.sum_of(FLOATING_POINT_RATES)
-        slots = facts.metric("sm_count") * COMMON.schedulers * facts.fraction("issue_slots")
-        threads = facts.metric("threads_per_instruction").at_most(32.0)
+        slots = facts["sm_count"] * COMMON.schedulers * facts.fraction("issue_slots")
+        threads = facts["threads_per_instruction"].at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
         # An FMA counts for two operations of the peak, an add or a multiply for one.
         peak = self.shipped.peak_share("fp32")

@@ -53,15 +53,15 @@ class Waste(Quantities):
     @quantity
     def _part_of_accesses(self) -> Interval:
         """Share of global sectors that loads, stores and atomics move, the others being bulk's."""
-        accesses, bulk = self.facts.metric("global_sectors"), self.bulk_sectors
+        accesses, bulk = self.facts["global_sectors"], self.bulk_sectors
         return _share(accesses, bulk).replaced(bulk.high == 0, 1.0)
 
     @quantity
     def excess_sectors(self) -> Interval:
         """Share of all global sectors, on whichever path, that better addresses would not move."""
         facts = self.facts
-        actual = facts.metric("global_sectors")
-        share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
+        actual = facts["global_sectors"]
+        share = (1.0 - facts["global_sectors_ideal"] / actual).within(0.0, 1.0)
         share = share.replaced(actual.high == 0, 0.0)
         most = np.minimum(self._excess_at_most(), self.shipped.excess_at_most)
         share = share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
@@ -70,8 +70,8 @@ class Waste(Quantities):
     def _excess_at_least(self) -> Interval:
         """More sectors a request than the widest useful request has are excess for certain."""
         facts = self.facts
-        sectors = facts.metric("global_load_sectors") + facts.metric("global_store_sectors")
-        requests = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        sectors = facts["global_load_sectors"] + facts["global_store_sectors"]
+        requests = facts["global_load_requests"] + facts["global_store_requests"]
         low = (1.0 - WIDEST_REQUEST_SECTORS * requests / sectors).low
         return Interval.exactly(np.where(np.isnan(low), 0.0, low))
 
@@ -97,20 +97,20 @@ class Waste(Quantities):
         Bytes that these need are no bytes of local memory or of excess sectors.
         """
         facts = self.facts
-        moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
+        moved = facts["dram_bytes_read"] + facts["dram_bytes_written"]
         moved = moved.or_else(self._bytes_by_bandwidth)
         fewest = self._fewest_sectors * SECTOR_BYTES
         return (fewest / moved.at_least(1.0)).at_most(1.0)
 
     @property
     def _bytes_by_bandwidth(self) -> Interval:
-        return self.facts.metric("dram_bandwidth") * (self.facts.metric("duration") * 1e-9)
+        return self.facts["dram_bandwidth"] * (self.facts["duration"] * 1e-9)
 
     @quantity
     def global_part_of_l2(self) -> Interval:
         """Share of the sectors that L1 passes on that the fewest global ones are, at most 1."""
         facts = self.facts
-        sectors = facts.metric("l2_sectors_from_l1")
+        sectors = facts["l2_sectors_from_l1"]
         part = (self._fewest_sectors / sectors.at_least(1.0)).at_most(1.0)
         # What device memory moved came by way of L2.
         return part.or_at_most(self.global_part_of_dram)
@@ -118,8 +118,8 @@ class Waste(Quantities):
     @quantity
     def _fewest_sectors(self) -> Interval:
         """Global sectors that the same bytes take at best; no more than there were."""
-        fewest = self.facts.metric("global_sectors_ideal")
-        return fewest.or_at_most(self.facts.metric("global_sectors")) + self.bulk_sectors
+        fewest = self.facts["global_sectors_ideal"]
+        return fewest.or_at_most(self.facts["global_sectors"]) + self.bulk_sectors
 
     @quantity
     def useful_dram_share(self) -> Interval:
@@ -149,12 +149,12 @@ class Waste(Quantities):
     def bank_conflicts(self) -> Interval:
         """Share of shared-memory wavefronts that conflict-free addresses would not take."""
         facts = self.facts
-        actual = facts.metric("shared_wavefronts")
-        share = (1.0 - facts.metric("shared_wavefronts_ideal") / actual).within(0.0, 1.0)
+        actual = facts["shared_wavefronts"]
+        share = (1.0 - facts["shared_wavefronts_ideal"] / actual).within(0.0, 1.0)
         share = share.replaced(actual.high == 0, 0.0)
         share = share.replaced(self.no_shared_memory, 0.0)
-        wavefronts = facts.metric("shared_wavefronts_measured")
-        measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
+        wavefronts = facts["shared_wavefronts_measured"]
+        measured = (facts["shared_bank_conflicts"] / wavefronts).at_most(1.0)
         measured = measured.replaced(wavefronts.high == 0, 0.0)
         lower = (measured - MEASURED_CONFLICT_SLACK).low
         return share.or_else(
@@ -173,8 +173,8 @@ class Waste(Quantities):
     def shared_part_of_l1(self) -> Interval:
         """Share of the L1 data stage's wavefronts that come from shared memory."""
         facts = self.facts
-        stage = facts.metric("l1_wavefronts").or_at_most(facts.metric("l1_throughput"))
-        part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
+        stage = facts["l1_wavefronts"].or_at_most(facts["l1_throughput"])
+        part = (facts["shared_wavefronts_share"] / stage).at_most(1.0)
         part = part.replaced(stage.high == 0, 0.0)
         if self.shipped.is_available:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
@@ -188,8 +188,8 @@ class Waste(Quantities):
     def _shared_by_count(self, stage: Interval) -> Interval:
         """The wavefronts of shared-memory instructions over those that L1 had time for."""
         facts = self.facts
-        cycles = facts.metric("sm_count") * facts.metric("sm_cycles_elapsed")
-        return (facts.metric("shared_wavefronts") / (stage * 0.01 * cycles)).at_most(1.0)
+        cycles = facts["sm_count"] * facts["sm_cycles_elapsed"]
+        return (facts["shared_wavefronts"] / (stage * 0.01 * cycles)).at_most(1.0)
 
     def _shared_at_least(self) -> Interval:
         """Half, where L1 is busy although it holds little of what global memory asks it for.
@@ -200,8 +200,8 @@ class Waste(Quantities):
         facts = self.facts
         busy = (facts.fraction("l1_throughput_active") >= BUSY_L1).sure
         misses = (facts.fraction("l1_hit_rate") < 0.5).sure
-        has_shared = (facts.metric("shared_memory_static") > 0).sure | (
-            facts.metric("shared_memory_dynamic") > 0
+        has_shared = (facts["shared_memory_static"] > 0).sure | (
+            facts["shared_memory_dynamic"] > 0
         ).sure
         return Interval.exactly(np.where(busy & misses & has_shared, 0.5, 0.0))
 
@@ -209,10 +209,10 @@ class Waste(Quantities):
     def local_part(self) -> Interval:
         """Share of local-memory sectors in all local and global sectors, on whichever path."""
         facts = self.facts
-        local = facts.metric("local_sectors")
-        loads_and_stores = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
+        local = facts["local_sectors"]
+        loads_and_stores = facts["local_load_sectors"] + facts["local_store_sectors"]
         local = local.or_else(loads_and_stores)
-        others = facts.metric("global_sectors") + self.bulk_sectors
+        others = facts["global_sectors"] + self.bulk_sectors
         part = _share(local, others).replaced(local.high == 0, 0.0)
         return part.or_else(
             part.within(self._local_at_least(), Interval.exactly(self.shipped.local_at_most))
@@ -224,7 +224,7 @@ class Waste(Quantities):
         if not self.shipped.is_available:
             return facts.exact(0.0)
         moved = self._bytes_by_bandwidth.at_least(1.0)
-        of_global = (facts.metric("global_sectors") + self.bulk_sectors) * SECTOR_BYTES
+        of_global = (facts["global_sectors"] + self.bulk_sectors) * SECTOR_BYTES
         least = (1.0 - of_global / moved).low
         return Interval.exactly(np.where(self.shipped.mentions_local_memory, least, 0.0))
 
@@ -232,12 +232,8 @@ class Waste(Quantities):
     def atomic_part(self) -> Interval:
         """Share of atomics in all global memory requests, bulk reductions among them."""
         facts = self.facts
-        bulk = facts.metric("tma_reduction_sectors") * (1 / WIDEST_REQUEST_SECTORS)
-        atomics = (
-            facts.metric("global_atomic_requests")
-            + facts.metric("global_reduction_requests")
-            + bulk
-        )
+        bulk = facts["tma_reduction_sectors"] * (1 / WIDEST_REQUEST_SECTORS)
+        atomics = facts["global_atomic_requests"] + facts["global_reduction_requests"] + bulk
         return _share(atomics, self.plain_requests).replaced(atomics.high == 0, 0.0)
 
     @quantity
@@ -247,10 +243,10 @@ class Waste(Quantities):
         A bulk copy counts as the widest requests that would have moved the same.
         """
         facts = self.facts
-        bulk = facts.metric("tma_load_sectors") + facts.metric("tma_store_sectors")
+        bulk = facts["tma_load_sectors"] + facts["tma_store_sectors"]
         return (
-            facts.metric("global_load_requests")
-            + facts.metric("global_store_requests")
+            facts["global_load_requests"]
+            + facts["global_store_requests"]
             + bulk * (1 / WIDEST_REQUEST_SECTORS)
         )
 
@@ -283,12 +279,12 @@ class Waste(Quantities):
     def shared_atomic_part(self) -> Interval:
         """Share of the shared-memory wavefronts that atomics take."""
         facts = self.facts
-        shared = facts.metric("shared_wavefronts_share")
-        part = (facts.metric("shared_atomic_wavefronts_share") / shared).at_most(1.0)
+        shared = facts["shared_wavefronts_share"]
+        part = (facts["shared_atomic_wavefronts_share"] / shared).at_most(1.0)
         part = part.replaced(shared.high == 0, 0.0)
         part = part.replaced(self.no_shared_memory, 0.0)
-        plain = facts.metric("shared_load_wavefronts") + facts.metric("shared_store_wavefronts")
-        unexplained = 1.0 - plain / facts.metric("shared_wavefronts")
+        plain = facts["shared_load_wavefronts"] + facts["shared_store_wavefronts"]
+        unexplained = 1.0 - plain / facts["shared_wavefronts"]
         return part.or_at_most(unexplained)
 
     @quantity
@@ -297,8 +293,8 @@ class Waste(Quantities):
 
         A block of fewer threads than a warp never has more of them at work.
         """
-        threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
-        return 1.0 - threads.or_at_most(self.facts.metric("block_size")) * (1 / WARP_SIZE)
+        threads = self.facts["threads_per_instruction"].at_most(WARP_SIZE)
+        return 1.0 - threads.or_at_most(self.facts["block_size"]) * (1 / WARP_SIZE)
 
 
 def _share(part: Interval, others: Interval) -> Interval:

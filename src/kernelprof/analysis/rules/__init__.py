@@ -214,7 +214,7 @@ def measured(
 ) -> EvidenceItem:
     """Return a metric as the capture has it."""
     unit = "wave" if metric == "waves_per_sm" else catalogue()[metric].unit
-    return EvidenceItem(metric, label, context.facts.metric(metric), unit, op, threshold)
+    return EvidenceItem(metric, label, context.facts[metric], unit, op, threshold)
 
 
 def issue_slots(

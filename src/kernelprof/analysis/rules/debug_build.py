@@ -23,7 +23,7 @@ LEAST_SHARE = rules.Threshold(
 
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
-    wait = context.facts.metric("stall_wait")
+    wait = context.facts["stall_wait"]
     cycles = context.units.warps.cycles_per_instruction
     built_so = (wait >= FIXED_WAIT.value) & (wait >= cycles * LEAST_SHARE.value)
     gain = (cycles / (cycles - wait).at_least(1.0)).at_least(1.0)

@@ -49,8 +49,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             rules.EvidenceItem(
                 "global_load_sectors",
                 "sectors per global load request",
-                context.facts.metric("global_load_sectors")
-                / context.facts.metric("global_load_requests"),
+                context.facts["global_load_sectors"] / context.facts["global_load_requests"],
                 "sector/request",
                 formula="sectors / requests of global loads",
             ),
