@@ -30,6 +30,10 @@ class Spans(NamedTuple):
         """Their length together."""
         return int((self.end - self.start).sum())
 
+    def where(self, mask: Array) -> Spans:
+        """Return some of them."""
+        return Spans(self.start[mask], self.end[mask])
+
 
 def merge_spans(start: Times, end: Times) -> Spans:
     """Return the union of intervals, which may overlap and come in any order."""
@@ -41,6 +45,11 @@ def merge_spans(start: Times, end: Times) -> Spans:
     first = np.concatenate([[True], start[1:] > end[:-1]])
     last = np.concatenate([first[1:], [True]])
     return Spans(start[first].astype(np.int64), end[last].astype(np.int64))
+
+
+def spans_of_rows(rows: Array) -> Spans:
+    """Return the union of the times of kernels, transfers or calls."""
+    return merge_spans(rows["start"], rows["end"])
 
 
 def union(*parts: Spans) -> Spans:
@@ -127,7 +136,8 @@ _CALLS: Final = (
 """Calls of the runtime and the driver by what they are for; the first kind that fits counts."""
 
 START_UP: Final = 0.1
-"""The part of a program's launches that its start-up has. Our choice."""
+"""The part of a program's launches that its start-up has, in which code is loaded, memory allocated
+and much done that is done once. Our choice."""
 
 _BLOCKING_COPY: Final = re.compile(r"cu(da)?Memcpy(?!.*Async)")
 
@@ -140,67 +150,52 @@ def measure_gpus(trace: Trace) -> tuple[GpuTime, ...]:
     return tuple(sorted(times, key=lambda each: -each.kernels))
 
 
-def end_of_start_up(starts: Array, first: int) -> int:
-    """Return when a program had made a tenth of its launches, from their times in order.
-
-    Until then code is loaded, memory allocated and much done that is done once.
-    """
-    return int(starts[int(START_UP * len(starts))]) if len(starts) else first
-
-
-def find_activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
-    """Return when kernels ran on a device, and when copies and memsets did."""
-    kernels = trace.kernels[trace.kernels["device"] == device]
-    there = (trace.transfers["device"] == device) | (trace.transfers["to_device"] == device)
-    transfers = trace.transfers[there]
-    return (
-        merge_spans(kernels["start"], kernels["end"]),
-        merge_spans(transfers["start"], transfers["end"]),
-    )
+def _rows_on(trace: Trace, device: int) -> tuple[Array, Array]:
+    """The kernels of a device, and the copies and memsets from and to it."""
+    transfers = trace.transfers
+    there = (transfers["device"] == device) | (transfers["to_device"] == device)
+    return trace.kernels[trace.kernels["device"] == device], transfers[there]
 
 
 def _gpu_time(trace: Trace, device: int) -> GpuTime:
-    whole = find_activity(trace, device)
-    there = trace.kernels["device"] == device
-    first = union(*whole)
-    begin = end_of_start_up(trace.kernels["start"][there], int(first.start[0]))
-    end = int(whole[0].end[-1]) if len(whole[0].end) else int(first.end[-1])
+    rows = _rows_on(trace, device)
+    whole = [spans_of_rows(each) for each in rows]
+    first = int(union(*whole).start[0])
+    launches = rows[0]["start"]
+    begin = int(launches[int(START_UP * len(launches))]) if len(launches) else first
+    end = int((whole[0] if len(launches) else whole[1]).end[-1])
     window = Spans(np.array([begin]), np.array([end]))
     kernels, transfers = (intersection(each, window) for each in whole)
-    active = union(kernels, transfers)
-    idle = gaps(active)
+    idle = gaps(union(kernels, transfers))
     copied = (trace.transfers["device"] == device) & (trace.transfers["kind"] != SET)
     model = trace.devices.get(device)
     return GpuTime(
         device=device,
         name=model.name if model else f"GPU {device}",
-        start_up=begin - int(first.start[0]),
+        start_up=begin - first,
         span=end - begin,
         kernels=kernels.total,
         copies=difference(transfers, kernels).total,
         idle=_idle_by_cause(trace, device, idle),
         after_waiting=_after_waiting(trace, idle),
-        launches=int(there.sum()),
+        launches=len(launches),
         copied_bytes=int(trace.transfers["bytes"][copied].sum()),
     )
 
 
 def _idle_by_cause(trace: Trace, device: int, idle: Spans) -> tuple[IdleTime, ...]:
     after = _next_work(trace, device, idle)
-    inside = _in_graphs(after)
+    launch = correlation_keys(after)
+    same = np.concatenate([np.zeros(len(after[:1]), bool), launch[1:] == launch[:-1]])
+    inside = same & (after["graph"] > 0)
     queued = ~inside & _queued(trace, after, idle)
-    parts = [
-        (Idle.IN_GRAPHS, Spans(idle.start[inside], idle.end[inside]).total),
-        (Idle.QUEUED, Spans(idle.start[queued], idle.end[queued]).total),
-    ]
-    left = Spans(idle.start[~inside & ~queued], idle.end[~inside & ~queued])
-    lost = np.isin(trace.overheads["kind"], (COMPILING, *LOADING))
-    loading = merge_spans(trace.overheads["start"][lost], trace.overheads["end"][lost])
+    parts = [(Idle.IN_GRAPHS, idle.where(inside).total), (Idle.QUEUED, idle.where(queued).total)]
+    left = idle.where(~inside & ~queued)
+    lost = trace.overheads[np.isin(trace.overheads["kind"], (COMPILING, *LOADING))]
     for kind, pattern in _CALLS:
-        calls = trace.calls[match_calls(trace, pattern)]
-        during = merge_spans(calls["start"], calls["end"])
+        during = spans_of_rows(trace.calls[match_calls(trace, pattern)])
         if kind is Idle.LOADING:
-            during = union(during, loading)
+            during = union(during, spans_of_rows(lost))
         parts.append((kind, intersection(left, during).total))
         left = difference(left, during)
     parts.append((Idle.OWN_CODE, left.total))
@@ -211,19 +206,9 @@ def _idle_by_cause(trace: Trace, device: int, idle: Spans) -> tuple[IdleTime, ..
 def _next_work(trace: Trace, device: int, idle: Spans) -> Array:
     """What ran first after each gap, a kernel or a transfer, by what both have."""
     names = ["process", "start", "end", "correlation", "graph"]
-    kernels, transfers = trace.kernels, trace.transfers
-    there = (transfers["device"] == device) | (transfers["to_device"] == device)
-    parts = [kernels[kernels["device"] == device], transfers[there]]
-    rows = np.concatenate([each[names] for each in parts])
+    rows = np.concatenate([each[names] for each in _rows_on(trace, device)])
     rows = rows[np.argsort(rows["start"], kind="stable")]
     return rows[np.searchsorted(rows["start"], idle.end)]
-
-
-def _in_graphs(after: Array) -> Array:
-    launch = correlation_keys(after)
-    same = np.concatenate([np.zeros(len(after[:1]), bool), launch[1:] == launch[:-1]])
-    inside: Array = same & (after["graph"] > 0)
-    return inside
 
 
 def _queued(trace: Trace, after: Array, idle: Spans) -> Array:
@@ -237,9 +222,9 @@ def _queued(trace: Trace, after: Array, idle: Spans) -> Array:
 def _after_waiting(trace: Trace, idle: Spans) -> int:
     """The idle time in gaps that began while the host waited for what ran before."""
     blocking = match_calls(trace, _CALLS[-1][1]) | match_calls(trace, _BLOCKING_COPY)
-    waits = merge_spans(trace.calls["start"][blocking], trace.calls["end"][blocking])
+    waits = spans_of_rows(trace.calls[blocking])
     if not len(waits.start):
         return 0
     at = np.searchsorted(waits.start, idle.start, side="right") - 1
     drained = (at >= 0) & (waits.end[np.maximum(at, 0)] >= idle.start)
-    return Spans(idle.start[drained], idle.end[drained]).total
+    return idle.where(drained).total
