@@ -12,7 +12,7 @@ an H200, of a kernel that fills memory (``tests/gpu/survey/memory.cu``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -203,12 +203,17 @@ class _EligibleLaunches:
         many = np.bincount(self.kernel)[self.kernel]
         self.counts = own > np.minimum(np.ceil(WARM_UP * many), WARM_UP_LAUNCHES) * (many > 1)
 
-    def costliest(self) -> list[int]:
-        """Return the kernels with :data:`SHARE` of the time."""
+    def costliest(self) -> Array:
+        """Return the launches of the kernels with :data:`SHARE` of the time, by their numbers.
+
+        All kernels of one name are measured together.
+        """
         order = np.argsort(-self.share, kind="stable")
         reached = np.cumsum(self.share[order])
         kernels = order[: int(np.searchsorted(reached, SHARE - 1e-9)) + 1]
-        return [int(each) for each in kernels]
+        names = self.name[self.fits & np.isin(self.kernel, kernels)]
+        rows = np.flatnonzero(self.fits & np.isin(self.name, names))
+        return rows[np.argsort(self.number[rows], kind="stable")]
 
 
 def select_launches(
@@ -232,11 +237,8 @@ def select_launches(
     every = _EligibleLaunches(trace, wanted or (lambda *_: True))
     if not every.fits.any():
         return None
-    costly = every.costliest()
-    mine = every.fits & np.isin(every.kernel, costly)
-    matched = every.fits & np.isin(every.name, every.name[mine])
-    made = _Candidates(trace, every, np.flatnonzero(matched), before, repeatable=repeatable)
-    tried = [made.beginning_with(first, budget, passes) for first in made.beginnings()]
+    candidates = _Candidates(trace, every, before, repeatable=repeatable)
+    tried = [candidates.beginning_with(first, budget, passes) for first in candidates.beginnings()]
     enough = [each for each in tried if each.share >= SHARE]
     if enough:
         return min(enough, key=lambda each: each.effort.estimate(passes))
@@ -245,25 +247,17 @@ def select_launches(
 
 class _Candidates:
     def __init__(
-        self,
-        trace: Trace,
-        every: _EligibleLaunches,
-        rows: Array,
-        before: float,
-        *,
-        repeatable: bool,
+        self, trace: Trace, every: _EligibleLaunches, before: float, *, repeatable: bool
     ) -> None:
         self.trace, self.every = trace, every
-        order = np.argsort(every.number[rows], kind="stable")
-        self.rows = rows[order]
+        self.rows = every.costliest()
         self.numbers = every.number[self.rows]
         begin = min(each.first for each in trace.processes)
         self.seconds = before + (trace.kernels["end"] - begin) * 1e-9
-        self.held, self.room = _peak_memory(trace)
         alone = len(trace.processes) == 1 and trace.processes[0].complete
-        self.again = repeatable and alone
-        one = ReplayEffort(1, 0, 0.0, self.held, self.room, 0.0, repeatable=False)
+        one = ReplayEffort(1, 0, 0.0, *_peak_memory(trace), 0.0, repeatable=False)
         self.launch_s = one.estimate(PASSES["triage"]) - START_S
+        self.effort = replace(one, repeatable=repeatable and alone)
         self.candidates = self._candidates()
         rows_of_number = [self._rows_of_number(number) for number in self.candidates]
         self.size = np.array([len(each) for each in rows_of_number])
@@ -330,14 +324,12 @@ class _Candidates:
             numbers=tuple(numbers),
             kernels=tuple(kernels.tolist()),
             share=float(self.every.share[kernels].sum()),
-            effort=ReplayEffort(
+            effort=replace(
+                self.effort,
                 launches=len(rows),
                 reach=last + 1,
                 seconds=float(self.seconds[last]),
-                held=self.held,
-                room=self.room,
-                written=float(np.minimum(self.held, most_written).sum()),
-                repeatable=self.again,
+                written=float(np.minimum(self.effort.held, most_written).sum()),
             ),
             processes=len(self.trace.processes),
         )
