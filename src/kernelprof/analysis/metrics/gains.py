@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.facts import Quantities, quantity
+from kernelprof.analysis.metrics.groups import LOW_OCCUPANCY
 from kernelprof.analysis.metrics.interval import Interval, Truth
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 BALANCED_SMS = 0.9
 """Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
-
-LOW_OCCUPANCY = 0.50
-"""Occupancy up to which more warps count as a way out. ``low_occ`` and ``walk_holding<200>`` run at
-6 % and 12.5 % and gain 6x and more; kernels at 75 % gain nothing."""
 
 NEARLY_ALL = 0.85
 """Part of the waiting that is for a warp's own results from which it is no matter of occupancy. In

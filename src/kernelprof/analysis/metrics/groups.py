@@ -91,6 +91,33 @@ issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1
 ``tests/captures/bf16``, 96.9 % in that of cuBLAS. Device memory: a plain copy of 1 GiB reads 83 %
 under ncu; 4.3 of 4.8 TB/s, 90 %, outside it (``docs/verdicts.md``)."""
 
+NEAR_LIMIT: Final = 0.70
+"""Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
+(2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
+change to the unit's work and a change to latency both move the time."""
+
+LONG_QUEUE: Final = 0.30
+"""Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
+limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
+products of ``jacobi-many-right-sides-tf32`` in ``cuda/pairs`` leave the tensor pipe at 65 % while
+warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x faster. The same for
+barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
+waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
+
+BUSY_CONSTANTS: Final = 0.50
+"""Use of the cache of indexed constants from which it can be what warps queue for (source: the rule
+constant-cache). Each of its misses takes a cycle of the cache behind it."""
+
+LAUNCH_OVERHEAD_NS: Final = 1_700.0
+"""Time that a launch takes whatever it does, in ns (source: the rule small-grid)."""
+
+LOW_OCCUPANCY: Final = 0.50
+"""Occupancy up to which more warps count as a way out (source: the rule low-occupancy)."""
+
+NOTABLE_WASTE: Final = 0.25
+"""Share of needless work from which the waste has a name of its own (sources: the rules
+uncoalesced-global-access, local-memory-traffic and shared-bank-conflicts)."""
+
 TENSOR_WORK: Final = 0.10
 """Use of the tensor pipe from which matrix products carry the work. FP16 arithmetic that shares the
 pipe is taken off; what is left of it is 0 in FP32 kernels of our captures, and 16 % and more in

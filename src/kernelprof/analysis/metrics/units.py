@@ -22,8 +22,12 @@ from kernelprof.analysis.metrics.architectures import (
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import (
+    BUSY_CONSTANTS,
     FLOATING_POINT_RATES,
     L2_STAGES,
+    LAUNCH_OVERHEAD_NS,
+    LONG_QUEUE,
+    NEAR_LIMIT,
     PRACTICAL_CEILING,
     SM_PIPES,
     STALLS,
@@ -57,19 +61,6 @@ PIPES_A_SLOT: Final = {
 }
 """Utilization of a pipe for each share of the issue slots it gets, at most."""
 
-NEAR_LIMIT = 0.70
-"""Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
-(2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
-change to the unit's work and a change to latency both move the time."""
-
-LONG_QUEUE = 0.30
-"""Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
-limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
-products of ``jacobi-many-right-sides-tf32`` in ``cuda/pairs`` leave the tensor pipe at 65 % while
-warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x faster. The same for
-barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
-waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
-
 HEAVY_RATIO = 1.25
 """FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
 runs on the heavy half alone, which is then up to twice as busy as the whole."""
@@ -81,11 +72,6 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
-BUSY_CONSTANTS = 0.50
-"""Use of the cache of indexed constants from which it can be what warps queue for: 67 % in
-``table_constant`` of ``tests/captures/validation``, 184x slower than a table in shared memory.
-Each of its misses takes a cycle of the cache behind it."""
-
 CONSTANTS_PER_ADU = 1.05
 """Use of that cache against that of the ADU pipe, at most: 1.02 in 1,366 launches of ours."""
 
@@ -96,11 +82,6 @@ the SMs: 0.9992 to 1.0156 in 517 launches of ours at more than 5 % (H200, ncu 20
 NOT_FOLLOWED = 0.07
 """Most by which the busiest of all issue slots and pipes exceeds the busiest that rules follow: 6.9
 points in 599 launches of ours (``convolve_one`` of ``tests/captures/validation``)."""
-
-LAUNCH_OVERHEAD_NS = 1_700.0
-"""Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
-under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and of
-``DeviceScanInitKernel`` in ``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
 
 NOT_HIDDEN_BY_WARPS = (
     "selected", "not_selected", "lg_throttle", "mio_throttle", "tex_throttle",

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.facts import Quantities, quantity
-from kernelprof.analysis.metrics.groups import BULK_COPIES
+from kernelprof.analysis.metrics.groups import BULK_COPIES, NOTABLE_WASTE
 from kernelprof.analysis.metrics.interval import Interval, Truth
 from kernelprof.analysis.metrics.relations import without_shared_memory
 
@@ -29,10 +29,6 @@ MEASURED_CONFLICT_SLACK = 0.15
 """Part of the measured bank-conflict share that may come from arbitration and not from addresses:
 ``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its
 shared stores although its addresses have none."""
-
-NOTABLE_WASTE = 0.25
-"""Share of needless work from which the waste has a name of its own: 18 % excess sectors moved no
-time in ``tests/captures/gemm_series.full.raw.csv``, 67 % moved it by 5x."""
 
 BUSY_L1 = 0.8
 """Nsight Compute's SOLBottleneck rule (2025.3) calls a unit above 80 % of its peak the limit."""

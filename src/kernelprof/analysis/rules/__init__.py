@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import Seen
 from kernelprof.analysis.metrics.catalogue import catalogue, preset
+from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -289,7 +290,7 @@ def near_limit(seen: str) -> Threshold:
     """Return the saturation from which a rule names its unit; ``seen`` in captures."""
     return Threshold(
         "saturation",
-        0.70,
+        NEAR_LIMIT,
         "share of the practical ceiling",
         "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % "
         f"bound by the unit; {seen}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.metrics import groups
 
 BUSY = rules.Threshold(
     "cache of indexed constants",
-    0.50,
+    groups.BUSY_CONSTANTS,
     "share of cycles",
     "capture tests/captures/validation/raw.csv.gz: 67 % in table_constant, which a table in shared "
     "memory makes 184x faster; up to 53 % where warps do not queue for it",
@@ -15,7 +16,7 @@ BUSY = rules.Threshold(
 
 QUEUE = rules.Threshold(
     "warp time in the MIO queue",
-    0.30,
+    groups.LONG_QUEUE,
     "share",
     "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of a warp's time; 79 % in "
     "table_constant",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import FULL_SECTORS, FUSE, SMALLER_TYPE, uses_fp64
+from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
     "copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu"
@@ -16,7 +17,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     saturation = units.saturations["dram"]
     full = (
         units.is_near_limit("dram")
-        & (waste.needless_part_of_dram < 0.25)
+        & (waste.needless_part_of_dram < groups.NOTABLE_WASTE)
         & context.pipeline.limits_copies("dram")
     )
     return rules.RuleFinding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, unless
 from kernelprof.analysis.advice.lines import KEEP_WHAT_IS_READ, RESTRICT, WIDER_LOADS
+from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
     "l1-throughput of gemm_coalesced (74 % and 98 %) in tests/captures/gemm_series.full.raw.csv"
@@ -16,7 +17,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     full = (
         units.is_near_limit("l1")
         & (waste.shared_part_of_l1 < 0.5)
-        & (waste.needless_part_of_l1 < 0.25)
+        & (waste.needless_part_of_l1 < groups.NOTABLE_WASTE)
     )
     queue = (
         units.warps.stall_share("lg_throttle")

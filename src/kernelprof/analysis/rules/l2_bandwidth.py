@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, passes, since
-from kernelprof.analysis.metrics.groups import L2_STAGES
+from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
     "a plain copy fills device memory (83 %) with these L2 stages at 54 %"
@@ -17,7 +17,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     full = (
         units.is_near_limit("l2")
         & (units.saturations["l2"] > units.saturations["dram"])
-        & (waste.needless_part_of_l2 < 0.25)
+        & (waste.needless_part_of_l2 < groups.NOTABLE_WASTE)
         & context.pipeline.limits_copies("l2")
     )
     return rules.RuleFinding(
@@ -90,7 +90,7 @@ RULE = rules.Rule(
     "stand above that of device memory: this rule looks at tags, data and links one by one, and "
     "compares with device memory.",
     references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
-    requires=L2_STAGES,
+    requires=groups.L2_STAGES,
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

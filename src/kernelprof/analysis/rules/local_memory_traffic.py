@@ -5,12 +5,13 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import NO_SPILLS, SPILLS
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import SPILLING_SHARE
 
 NOTABLE_LOCAL = rules.Threshold(
     "notable local traffic",
-    0.25,
+    groups.NOTABLE_WASTE,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 99 % in spill, 0 in every other kernel; a "
     "quarter of the sectors is what the other waste rules call notable",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import LARGER_BLOCKS, RESTRICT
+from kernelprof.analysis.metrics import groups
 
 LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
-    0.50,
+    groups.LOW_OCCUPANCY,
     "share of warp slots",
     "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; at 75 % (bank_conflict) "
     "and above more warps brought nothing. Register-tiled GEMMs run well at 25 %, which is why the "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.metrics import groups
 
 NOTABLE_CONFLICTS = rules.Threshold(
     "notable conflicts",
-    0.25,
+    groups.NOTABLE_WASTE,
     "share of wavefronts",
     "capture tests/captures/gemm_series.full.raw.csv: arbitration alone shows up to 14 % in stores "
     "of gemm_tiled<32>, which has no conflicting addresses; bank_conflict with stride 32 has 97 %",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY
+from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
     "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
@@ -13,7 +14,7 @@ NEAR_LIMIT = rules.near_limit(
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, waste = context.units, context.waste
-    mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < 0.25)
+    mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < groups.NOTABLE_WASTE)
     # Operands of wgmma come through shared memory: full of them, it does the tensor cores' work.
     wgmma = context.pipeline.uses_wgmma
     operands = wgmma & units.is_near_limit("tensor_pipe")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import is_library_kernel
+from kernelprof.analysis.metrics import groups
 from kernelprof.model.library_kernel import KernelRole
 
 ONE_WAVE = rules.Threshold(
@@ -15,7 +16,7 @@ ONE_WAVE = rules.Threshold(
 )
 SHORT_LAUNCH = rules.Threshold(
     "launch overhead",
-    1_700.0,
+    groups.LAUNCH_OVERHEAD_NS,
     "ns",
     "blocks that end at once take 1,696 to 1,760 ns on an H200 under ncu 2025.3.1: "
     "tests/captures/validation/frameworks_more.raw.csv.gz",

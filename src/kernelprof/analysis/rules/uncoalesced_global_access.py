@@ -5,11 +5,12 @@ from __future__ import annotations
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, Seen
 from kernelprof.analysis.advice.lines import is_library_kernel
+from kernelprof.analysis.metrics import groups
 from kernelprof.model.library_kernel import KernelRole
 
 NOTABLE_EXCESS = rules.Threshold(
     "notable excess",
-    0.25,
+    groups.NOTABLE_WASTE,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 18 % excess (spill, low_occ: misaligned "
     "rows) moved the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to "

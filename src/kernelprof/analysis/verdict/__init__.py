@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelprof.analysis.advice.lines import advise
 from kernelprof.analysis.findings import findings
-from kernelprof.analysis.metrics.units import LAUNCH_OVERHEAD_NS
+from kernelprof.analysis.metrics.groups import LAUNCH_OVERHEAD_NS
 from kernelprof.analysis.ncu_command import NextStep
 from kernelprof.analysis.rules import RuleContext, RuleFinding, registry
 from kernelprof.analysis.verdict.ranking import (

@@ -17,8 +17,13 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import chip_of
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.groups import FALLBACKS, NEVER_IN_REPORTS, NOT_IN_REPORTS, SM_PIPES
-from kernelprof.analysis.metrics.units import NEAR_LIMIT
+from kernelprof.analysis.metrics.groups import (
+    FALLBACKS,
+    NEAR_LIMIT,
+    NEVER_IN_REPORTS,
+    NOT_IN_REPORTS,
+    SM_PIPES,
+)
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, registry
 from kernelprof.model.capture import Origin

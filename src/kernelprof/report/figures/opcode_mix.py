@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, fp32_lanes, pipe_instructions
-from kernelprof.analysis.metrics.units import BUSY_CONSTANTS
+from kernelprof.analysis.metrics.groups import BUSY_CONSTANTS
 from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import Share
