@@ -1,12 +1,8 @@
-"""What ``ncu`` prints while it runs, and who shows it."""
+"""Who is told what is being done."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from typing import Self
 
 
 class Progress:
@@ -32,37 +28,3 @@ class Progress:
 
     def listen(self, line: str) -> None:
         """``ncu`` printed a line, or part of one."""
-
-
-class LogTail:
-    """Follows a file that another process writes, line by line."""
-
-    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
-        self._path = path
-        self._listen = listen
-        self._at = 0
-        self._unfinished = b""
-        self._lines: list[str] = []
-
-    def read(self) -> None:
-        """Read what is new; the last line may still grow."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._at)
-                new = file.read()
-        except OSError:
-            return
-        self._at += len(new)
-        *lines, self._unfinished = (self._unfinished + new).split(b"\n")
-        for line in lines:
-            text = line.decode("utf-8", "replace").rstrip("\r")
-            self._lines.append(text)
-            self._listen(text)
-        if new and self._unfinished:
-            self._listen(self._unfinished.decode("utf-8", "replace"))
-
-    def lines(self) -> tuple[str, ...]:
-        """All lines; the file is complete by now."""
-        self.read()
-        unfinished = [self._unfinished.decode("utf-8", "replace")] if self._unfinished else []
-        return (*self._lines, *unfinished)

@@ -31,7 +31,7 @@ from kernelprof.collect.commands import (
 from kernelprof.collect.drill import count_passes, drill
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, failure
-from kernelprof.collect.progress import LogTail, Progress
+from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
 from kernelprof.collect.survey.measure import Surveyed, survey_first
@@ -156,6 +156,40 @@ _OF_REPLAY = {
         "takes longer: the metrics of a launch are of different runs of the program.",
     ),
 }
+
+
+class LogTail:
+    """Follows a file that another process writes, line by line."""
+
+    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
+        self._path = path
+        self._listen = listen
+        self._at = 0
+        self._unfinished = b""
+        self._lines: list[str] = []
+
+    def read(self) -> None:
+        """Read what is new; the last line may still grow."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+        except OSError:
+            return
+        self._at += len(new)
+        *lines, self._unfinished = (self._unfinished + new).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            self._lines.append(text)
+            self._listen(text)
+        if new and self._unfinished:
+            self._listen(self._unfinished.decode("utf-8", "replace"))
+
+    def lines(self) -> tuple[str, ...]:
+        """All lines; the file is complete by now."""
+        self.read()
+        unfinished = [self._unfinished.decode("utf-8", "replace")] if self._unfinished else []
+        return (*self._lines, *unfinished)
 
 
 @dataclass

@@ -107,20 +107,20 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
             where=str(directory),
             hint="give another name, or --force to replace a capture",
         )
-    if not (_holds_several(directory) if several else is_capture(directory)):
+    if several:
+        replaceable = directory.is_dir() and all(
+            each.name.isdecimal() and not each.is_symlink() and is_capture(each)
+            for each in directory.iterdir()
+        )
+    else:
+        replaceable = is_capture(directory)
+    if not replaceable:
         kind = "folder of captures" if several else "capture"
         raise UsageError(
             f"what is there is not a {kind}, and is not replaced",
             where=str(directory),
             hint="give another name, or remove it yourself",
         )
-
-
-def _holds_several(directory: Path) -> bool:
-    return directory.is_dir() and all(
-        each.name.isdecimal() and not each.is_symlink() and is_capture(each)
-        for each in directory.iterdir()
-    )
 
 
 @contextmanager

@@ -271,9 +271,10 @@ def read_survey(folder: Path) -> Trace:
             parts.setdefault(name, []).append(each)
         devices.update(_devices(file))
         processes.append(_process(file, rows))
-    columns: dict[str, Any] = {
-        name: _in_order(np.concatenate(each)) for name, each in parts.items()
-    }
+    columns: dict[str, Any] = {}
+    for name, arrays in parts.items():
+        joined = np.concatenate(arrays)
+        columns[name] = joined[np.argsort(joined["start"], kind="stable")]
     return Trace(
         processes=tuple(processes),
         devices=devices,
@@ -322,10 +323,6 @@ def _copied(rows: Array, kind: np.dtype[Any]) -> Array:
 def _timed(rows: Array) -> Array:
     # Those with a begin and an end: what was cut off in the middle has none
     return rows[(rows["start"] > 0) & (rows["end"] >= rows["start"])]
-
-
-def _in_order(rows: Array) -> Array:
-    return rows[np.argsort(rows["start"], kind="stable")]
 
 
 def _configuration(row: Any, texts: dict[int, str]) -> Configuration:

@@ -254,7 +254,10 @@ def survey(
         except processes.TimeLimitError:
             ended = f"it was ended after {time_limit:g} s"
         else:
-            ended = _how(outcome.code)
+            if outcome.code < 0:
+                ended = f"it was ended by signal {-outcome.code}"
+            elif outcome.code > 0:
+                ended = f"it ended with exit code {outcome.code}"
         return SurveyRun(read_survey(target), time.monotonic() - begin, ended)
 
 
@@ -271,11 +274,3 @@ def environment(
         CUPTI_VARIABLE: os.pathsep.join(map(str, cupti.libraries)),
         _PYTHON: os.pathsep.join(python),
     }
-
-
-def _how(code: int) -> str:
-    if code == 0:
-        return ""
-    if code < 0:
-        return f"it was ended by signal {-code}"
-    return f"it ended with exit code {code}"
