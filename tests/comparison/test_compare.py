@@ -10,7 +10,6 @@ from msgspec import structs
 from tests.comparison.gate.planted import PLANTED, SAME_CODE, of, taken
 from tests.conftest import CAPTURES
 
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.snapshots import joined, snapshot_of
 from kernelprof.comparison.words import headline, notes, several_text, summary
@@ -141,7 +140,7 @@ def test_launches_of_one_configuration_keep_all_their_verdicts() -> None:
     launches = tuple(
         replace(each, kernel="gemm", grid=(1, 1, 1), block=(32, 1, 1)) for each in capture.launches
     )
-    found = snapshot_of(same := replace(capture, launches=launches), diagnose(same))
+    found = snapshot_of(replace(capture, launches=launches))
     (kernel,) = found.kernels
     others = {each.verdict.bottleneck: each.launches for each in kernel.others}
     assert kernel.verdict.bottleneck not in others

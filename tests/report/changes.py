@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.support.captures import source_of
 
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy
@@ -56,11 +55,7 @@ def taken(label: str, run: str) -> Snapshot:
     """The snapshot of a run, with the text of its source."""
     place = CHANGES / label / run
     capture, manifest = read_capture(place), read_manifest(place)
-    snapshot = snapshot_of(capture, diagnose(capture), manifest)
-    source = manifest.source
-    assert source is not None
-    text = source_of(place).decode()
-    return replace(snapshot, sources={source.sha256: text})
+    return snapshot_of(capture, manifest, text=source_of(place).decode())
 
 
 @cache

@@ -7,10 +7,15 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
 from kernelprof.comparison.inputs import machine_changes, same_code
-from kernelprof.comparison.snapshots import inputs_of, joined, snapshot_of, snapshot_of_json
+from kernelprof.comparison.snapshots import (
+    inputs_of,
+    joined,
+    merge_sides,
+    snapshot_of,
+    snapshot_of_json,
+)
 from kernelprof.errors import InputError, UsageError
 from kernelprof.launch.source import MAX_BYTES
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
@@ -27,16 +32,12 @@ if TYPE_CHECKING:
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileResult
     from kernelprof.launch.specification.overrides import LaunchOverrides
-    from kernelprof.model.capture import Capture
     from kernelprof.model.json_types import Extent
-    from kernelprof.model.manifest import Manifest
     from kernelprof.model.prediction import PredictionFacts
 
 _NOT_RUN: Final = Verdict(
     Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was looked at."
 )
-
-
 _MOST_NAMED: Final = 3
 
 
@@ -63,14 +64,7 @@ def find_stored_counts(baseline: Snapshot, kernel: KernelSnapshot) -> KernelSnap
 
 def merge_predictions(sides: Sequence[Snapshot]) -> Snapshot:
     """Predictions of several kernels, or for several architectures, as one side."""
-    return replace(
-        sides[0],
-        origin=", ".join(dict.fromkeys(each.origin for each in sides)),
-        kernels=tuple(kernel for each in sides for kernel in each.kernels),
-        sources={digest: text for each in sides for digest, text in each.sources.items()},
-        warnings=tuple(dict.fromkeys(text for each in sides for text in each.warnings)),
-        damage=tuple(dict.fromkeys(text for each in sides for text in each.damage)),
-    )
+    return merge_sides(sides, (kernel for each in sides for kernel in each.kernels))
 
 
 def architectures(kernels: Iterable[KernelSnapshot]) -> tuple[str, ...]:
@@ -187,20 +181,6 @@ def pooled(runs: Sequence[Snapshot]) -> Snapshot:
     return joined(runs)
 
 
-def snapshot(
-    capture: Capture,
-    manifest: Manifest | None,
-    text: str | None,
-    prediction: PredictionFacts | None = None,
-) -> Snapshot:
-    """The snapshot of a capture, with the text of its source where that is known."""
-    unsourced = snapshot_of(capture, diagnose(capture), manifest, prediction)
-    source = prediction.source if prediction else manifest.source if manifest else None
-    if text is None or source is None:
-        return unsourced
-    return replace(unsourced, sources={source.sha256: text})
-
-
 def measure(
     before: Path,
     after: Path,
@@ -228,7 +208,7 @@ def measure(
             recorded |= result.recorded
             measured(source, result)
             text = files.read_bytes(source, MAX_BYTES).decode("utf-8", "replace")
-            side.append(snapshot(result.capture, result.manifest, text))
+            side.append(snapshot_of(result.capture, result.manifest, text=text))
     return joined(runs[0]), joined(runs[1])
 
 

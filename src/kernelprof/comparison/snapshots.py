@@ -12,6 +12,7 @@ from msgspec import structs
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.ncu_command import target
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
@@ -31,28 +32,32 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.manifest import CorrectnessFacts, Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
 
     Record = TypeVar("Record", bound=DataclassInstance)
-    T = TypeVar("T")
 
 _OF_VERDICT: Final = ("status", "bottleneck", "confidence", "gain")
 
 
 def snapshot_of(
     capture: Capture,
-    diagnosis: Diagnosis,
     manifest: Manifest | None = None,
     prediction: PredictionFacts | None = None,
+    text: str | None = None,
 ) -> Snapshot:
-    """Return the snapshot of a capture, its directory's manifest, and facts of a prediction."""
-    facts = Facts(capture)
-    untimed = _untimed(facts)
+    """Diagnose a capture; ``text`` is that of the source that manifest or prediction name."""
+    facts, diagnosis = Facts(capture), diagnose(capture)
+    timed = facts.values("duration") > 0
+    untimed: tuple[str, ...] = ()
+    if timed.any() and not timed.all():
+        untimed = (f"{len(timed) - timed.sum():,} of {len(timed):,} launches have no time.",)
     groups: dict[tuple[object, ...], list[KernelDiagnosis]] = {}
     for kernel in diagnosis.kernels:
         groups.setdefault((kernel.name, kernel.grid, kernel.block), []).append(kernel)
+    made_by = prediction or manifest
+    source = None if made_by is None else made_by.source
     return Snapshot(
         origin=diagnosis.origin,
         target=target(capture),
@@ -60,21 +65,27 @@ def snapshot_of(
         created=None if manifest is None else manifest.created,
         machine=MeasurementSetup() if prediction else _machine_of(facts, manifest),
         kernels=tuple(
-            _kernel(facts, entries, manifest, len(groups))
-            if prediction is None
-            else _predicted(_counted_kernel(facts, entries), prediction)
+            _with_prediction(_kernel(facts, entries), prediction)
+            if prediction
+            else _with_manifest(_kernel(facts, entries), manifest, len(groups))
             for entries in groups.values()
         ),
+        sources={} if text is None or source is None else {source.sha256: text},
         warnings=(*diagnosis.warnings, *untimed),
         damage=(*capture.damage, *untimed),
     )
 
 
-def _untimed(facts: Facts) -> tuple[str, ...]:
-    timed = facts.values("duration") > 0
-    if timed.all() or not timed.any():
-        return ()
-    return (f"{len(timed) - timed.sum():,} of {len(timed):,} launches have no time.",)
+def merge_sides(sides: Sequence[Snapshot], kernels: Iterable[KernelSnapshot]) -> Snapshot:
+    """Several sides as one with these kernels."""
+    return replace(
+        sides[0],
+        origin=", ".join(dict.fromkeys(side.origin for side in sides)),
+        kernels=tuple(kernels),
+        sources={sha256: text for side in sides for sha256, text in side.sources.items()},
+        warnings=tuple(dict.fromkeys(each for side in sides for each in side.warnings)),
+        damage=tuple(dict.fromkeys(each for side in sides for each in side.damage)),
+    )
 
 
 def joined(runs: Sequence[Snapshot]) -> Snapshot:
@@ -98,14 +109,13 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
         for first, *others in groups.values()
         if any(each.launches != first.launches for each in others)
     ]
+    whole = merge_sides(runs, map(_joined, groups.values()))
+    targets = {run.target for run in runs}
     return replace(
-        runs[0],
-        origin=", ".join(dict.fromkeys(run.origin for run in runs)),
-        kernels=tuple(map(_joined, groups.values())),
-        target=_only_one(run.target for run in runs) or (),
-        sources={sha256: text for run in runs for sha256, text in run.sources.items()},
-        warnings=(*dict.fromkeys(each for run in runs for each in run.warnings), *lacking),
-        damage=(*dict.fromkeys(each for run in runs for each in run.damage), *lacking),
+        whole,
+        target=targets.pop() if len(targets) == 1 else (),
+        warnings=(*whole.warnings, *lacking),
+        damage=(*whole.damage, *lacking),
     )
 
 
@@ -113,6 +123,7 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
     events = tuple(each for run in runs for each in run.events_ns)
     profiled = tuple(each for run in runs for each in run.profiled_ns)
     first, others = _verdicts(runs)
+    passed = {run.passed for run in runs}
     spread = {}
     for name in COUNTERS:
         ranges = [run.spread.get(name, (run.metrics[name],)) for run in runs if name in run.metrics]
@@ -126,7 +137,7 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
         profiled_ns=profiled,
         median_ns=_median(events or profiled, first.median_ns),
         spread=spread,
-        passed=_all_passed(run.passed for run in runs),
+        passed=False if False in passed else None if None in passed else True,
         others=others,
     )
 
@@ -147,12 +158,6 @@ def _verdicts(
         for answer in ranked
         if answer != first.verdict.answer
     )
-
-
-def _all_passed(passed: Iterable[bool | None]) -> bool | None:
-    # Whether the results of all runs were right: false if one is wrong, else unknown if one is
-    outcomes = set(passed)
-    return False if False in outcomes else None if None in outcomes else True
 
 
 def _median(times: Sequence[float], otherwise: float | None = None) -> float | None:
@@ -211,7 +216,7 @@ def _with_candidates(values: Any) -> Any:
     return tables
 
 
-def _counted_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
+def _kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
     # What the launches of a kernel have, without how they were made
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
@@ -246,18 +251,12 @@ def _counted_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnaps
     )
 
 
-def _kernel(
-    facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
+def _with_manifest(
+    snapshot: KernelSnapshot, manifest: Manifest | None, kernels: int
 ) -> KernelSnapshot:
-    snapshot = _counted_kernel(facts, entries)
-    own = (
-        manifest
-        if manifest is not None and manifest.describes_kernel(snapshot.name, kernels)
-        else None
-    )
-    if own is None:
+    if manifest is None or not manifest.describes_kernel(snapshot.name, kernels):
         return snapshot
-    timing = own.timing
+    timing = manifest.timing
     events = timing.times_ns if timing else ()
     return replace(
         snapshot,
@@ -265,8 +264,8 @@ def _kernel(
         median_ns=_median(events, snapshot.median_ns),
         flops=timing.flops if timing else None,
         min_bytes=timing.min_bytes if timing else None,
-        passed=_passed(own.correctness),
-        inputs=None if own.source is None else inputs_of(own.source),
+        passed=_passed(manifest.correctness),
+        inputs=None if manifest.source is None else inputs_of(manifest.source),
     )
 
 
@@ -283,7 +282,7 @@ _PREDICTED: Final = frozenset(
 """Metrics of a prediction that are counted, or the compiler's; the others take time."""
 
 
-def _predicted(snapshot: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
+def _with_prediction(snapshot: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
     # Its counts: what takes time is compared on a GPU alone
     spread = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
     return replace(
@@ -352,11 +351,6 @@ def _clock(facts: Facts, least_ns: float) -> float | None:
 def _gpu(capture: Capture) -> str | None:
     names = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
     return _only(each for each in names if each is not None and not each.isdigit())
-
-
-def _only_one(values: Iterable[T]) -> T | None:
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _only(values: Iterable[str | None]) -> str | None:

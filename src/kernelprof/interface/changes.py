@@ -67,6 +67,7 @@ def side(targets: Side) -> Snapshot:
     Several, and all captures of a folder, are runs of the same code, which are taken together.
     """
     from kernelprof.comparison import sides
+    from kernelprof.comparison.snapshots import snapshot_of
     from kernelprof.sources.ncu.folder import is_folder
 
     given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
@@ -76,7 +77,7 @@ def side(targets: Side) -> Snapshot:
     for each in given:
         if isinstance(each, Capture):
             text = each.contents.source_text
-            runs.append(sides.snapshot(each, each.manifest, text, each.prediction))
+            runs.append(snapshot_of(each, each.manifest, each.prediction, text))
         elif is_folder(os.fspath(each)):
             runs += each_capture([os.fspath(each)], side, strict=True)
         elif Path(each).suffix.lower() == ".json":

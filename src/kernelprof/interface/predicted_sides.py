@@ -175,11 +175,13 @@ class SourcePredictor:
             return compiled(target, launch, arch, self.progress)
 
     def _run(self, code: CompiledSource) -> Snapshot:
-        from kernelprof.comparison import sides
+        from kernelprof.comparison.snapshots import snapshot_of
 
         with explaining_inferred(code.overrides, code.source):
             capture = predicted(code, self.progress)
-        snapshot = sides.snapshot(capture, None, capture.contents.source_text, capture.prediction)
+        snapshot = snapshot_of(
+            capture, prediction=capture.prediction, text=capture.contents.source_text
+        )
         return replace(snapshot, origin=str(code.source))
 
     def _run_candidate(self, code: CompiledSource) -> Snapshot:

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy
@@ -74,7 +73,7 @@ def of(path: Path) -> Snapshot:
     """The snapshot of any capture."""
     capture = read_capture(path)
     manifest = read_manifest(path) if is_capture(path) else None
-    return snapshot_of(capture, diagnose(capture), manifest)
+    return snapshot_of(capture, manifest)
 
 
 def once(side: str, launches: int, count: int | None = None) -> list[Snapshot]:

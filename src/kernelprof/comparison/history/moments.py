@@ -185,7 +185,6 @@ def of_capture(path: Path, origin: str) -> Moment:
 
     Raises one of :data:`Unreadable`.
     """
-    from kernelprof.analysis.verdict import diagnose
     from kernelprof.comparison.snapshots import snapshot_of
     from kernelprof.sources import read_capture
     from kernelprof.sources.capture_directory import read_manifest, read_stored
@@ -197,7 +196,7 @@ def of_capture(path: Path, origin: str) -> Moment:
         manifest = None
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         date, capture = utc(changed.isoformat(), origin), read_capture(path)
-    snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    snapshot = snapshot_of(capture, manifest)
     return Moment(
         date=date,
         origin=origin,
