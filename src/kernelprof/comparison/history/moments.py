@@ -138,30 +138,25 @@ def read_folder(
         return path.relative_to(folder).as_posix() if path != folder else folder.name or str(folder)
 
     unread = [(name(path), why) for path, why in contents.unread]
+    left_out = [*contents.undated]
+    moments: list[Moment] = []
     paths = {name(path): path for path in (*contents.captures, *contents.baselines)}
-    moments = []
-    for number, (origin, path) in enumerate(paths.items(), start=1):
-        progress(f"reading {number:,} of {len(paths):,}: {origin}")
+    exports = {name(path): path for path in contents.exports}
+    for number, (origin, path) in enumerate({**paths, **exports}.items(), start=1):
+        of_all = "" if origin in exports else f" {number:,} of {len(paths):,}:"
+        progress(f"reading{of_all} {origin}")
         try:
             read = partial(_read, path, origin)
             moments.append(store.get_or_make(Moment, origin, state_of(path), read))
         except Unreadable as error:
-            unread.append((origin, getattr(error, "strerror", None) or str(error)))
-    left_out = [*contents.undated]
-    exports = {name(path): path for path in contents.exports}
-    dated = len(moments)
-    for origin, path in exports.items():
-        progress(f"reading {origin}")
-        try:
-            read = partial(_read, path, origin)
-            moments.append(store.get_or_make(Moment, origin, state_of(path), read))
-        except MissingToolError as error:
-            unread.append((origin, str(error)))
-        except Unreadable:
-            left_out.append(path)
+            if origin in exports and not isinstance(error, MissingToolError):
+                left_out.append(path)
+            else:
+                unread.append((origin, getattr(error, "strerror", None) or str(error)))
     store.forget(Moment, {**paths, **exports})
-    undated = count(len(moments) - dated, "export") if len(moments) > dated else ""
-    notes = (f"{undated} at the date of the file, for want of another",) if undated else ()
+    notes: tuple[str, ...] = ()
+    if undated := sum(each.origin in exports for each in moments):
+        notes = (f"{count(undated, 'export')} at the date of the file, for want of another",)
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
     if left_out:
