@@ -29,7 +29,7 @@ def main(source: str) -> int:
             low, high = facts.intervals.get(name, (value, value))
             values[name] = (value, low, high, column.source.value)
     told = json.loads(capture.diagnose().to_text("json"))
-    counted = facts.counted
+    counted = facts.counts
     found = {
         "values": values,
         "verdict": told["kernels"][0]["verdict"],

@@ -205,7 +205,7 @@ def _read_or_none(file: Path) -> bytes | None:
 SOURCE: Final = "KERNELPROF_SOURCE"
 BRIEF: Final = "KERNELPROF_BRIEF"
 ROUND: Final = "KERNELPROF_ROUND"
-_TOLD: Final = """\
+_REQUEST: Final = """\
 {brief}
 Task: make this kernel faster. Change the file {name} in the current folder, and nothing else; its
 path is also in ${source}. Its result has to stay right: it is compared with the original's
@@ -235,7 +235,7 @@ def format_brief(brief: str, attempts: Sequence[Attempt], name: str, text: str) 
     """What the command gets on standard input."""
     lines = [f"- {each.number}: {each.decision.value}: {each.reason}" for each in attempts]
     tried = "\n".join(["What was tried so far:", *lines, ""]) if lines else ""
-    return _TOLD.format(
+    return _REQUEST.format(
         brief=brief, name=name, source=SOURCE, keys=list_changeable_keys(), tried=tried, text=text
     )
 

@@ -73,7 +73,7 @@ def known(source: Path) -> PredictionFacts:
 
 
 def test_accesses_are_those_of_their_lines(folder: Path) -> None:
-    counted = known(folder / "scale.cu").counted
+    counted = known(folder / "scale.cu").counts
     found = [each for each in counted.accesses if each.space == "global"]
     assert {each.file for each in found} == {str(folder / "scale.cu")}
     # 4,096 threads are 128 warps, each with one request a line.
@@ -91,7 +91,7 @@ def test_accesses_are_those_of_their_lines(folder: Path) -> None:
 
 
 def test_instructions_and_their_threads_are_those_of_their_lines(folder: Path) -> None:
-    work = {each.line: each for each in known(folder / "scale.cu").counted.lines}
+    work = {each.line: each for each in known(folder / "scale.cu").counts.lines}
     whole, part = work[line("int i =")], work[line("sum +=")]
     assert whole.threads.value == 32 * whole.instructions.value > 0
     # Of 32 lanes the first leaves the loop at once and the last runs it 31 times.
@@ -121,7 +121,7 @@ def test_files_are_named_as_the_source_is(folder: Path, monkeypatch: pytest.Monk
 
 def test_facts_say_what_was_compiled_run_and_checked(folder: Path) -> None:
     found = known(folder / "scale.cu")
-    counted, source, check = found.counted, found.source, found.correctness
+    counted, source, check = found.counts, found.source, found.correctness
     assert (counted.arch, counted.blocks) == ("sm_90", 32)
     assert 1 <= counted.blocks_run <= 32
     assert source.path == str(folder / "scale.cu")
@@ -168,5 +168,5 @@ def test_the_digest_is_of_all_that_decides_what_is_done(
     ]
     digests = [digest_code(each.code) for each in codes]
     assert (digests[0] == digests[1]) is same
-    bare = summarize_code(codes[1]).counted
+    bare = summarize_code(codes[1]).counts
     assert (bare.code, bare.blocks_run, bare.accesses) == (digests[1], 0, ())

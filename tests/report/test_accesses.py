@@ -106,7 +106,7 @@ def test_lines_of_other_files_and_of_none_have_no_code() -> None:
 
 
 def test_on_what_it_rests_is_said() -> None:
-    assert prediction.basis(facts().counted) == (
+    assert prediction.basis(facts().counts) == (
         "predicted from machine code for sm_90, not measured: 16 of 16 blocks run"
     )
-    assert prediction.in_a_sentence(facts().counted).startswith("Predicted from machine code")
+    assert prediction.in_a_sentence(facts().counts).startswith("Predicted from machine code")

@@ -52,7 +52,7 @@ def snapshot_of_code(
         launches=1,
         verdict=_NOT_RUN,
         inputs=inputs_of(facts.source),
-        predicted=facts.counted,
+        predicted=facts.counts,
     )
 
 

@@ -124,19 +124,19 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
     profiled = tuple(each for run in runs for each in run.profiled_ns)
     first, others = _verdicts(runs)
     passed = {run.passed for run in runs}
-    spread = {}
+    observed = {}
     for name in COUNTERS:
         ranges = [run.spread.get(name, (run.metrics[name],)) for run in runs if name in run.metrics]
         ends = [end for each in ranges for end in each]
         if ends and min(ends) < max(ends):
-            spread[name] = (min(ends), max(ends))
+            observed[name] = (min(ends), max(ends))
     return replace(
         first,
         launches=max(run.launches for run in runs),
         events_ns=events,
         profiled_ns=profiled,
         median_ns=_median(events or profiled, first.median_ns),
-        spread=spread,
+        spread=observed,
         passed=False if False in passed else None if None in passed else True,
         others=others,
     )
@@ -220,7 +220,7 @@ def _kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
     # What the launches of a kernel have, without how they were made
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
-    metrics, spread = {}, {}
+    metrics, observed = {}, {}
     for name in catalogue():
         values = facts.values(name)[rows]
         is_known = ~np.isnan(values)
@@ -230,7 +230,7 @@ def _kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
         values = values[is_known]
         metrics[name] = float(np.median(values))
         if name in COUNTERS and values.min() < values.max():
-            spread[name] = (float(values.min()), float(values.max()))
+            observed[name] = (float(values.min()), float(values.max()))
     durations = facts.values("duration")[rows]
     profiled = tuple(float(each) for each in durations[durations > 0])
     return KernelSnapshot(
@@ -242,7 +242,7 @@ def _kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
         profiled_ns=profiled,
         median_ns=_median(profiled),
         metrics=metrics,
-        spread=spread,
+        spread=observed,
         others=tuple(
             OtherVerdict(each.verdict, len(each.rows))
             for each in entries
@@ -284,16 +284,16 @@ _PREDICTED: Final = frozenset(
 
 def _with_prediction(snapshot: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
     # Its counts: what takes time is compared on a GPU alone
-    spread = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
+    observed = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
     return replace(
         snapshot,
         metrics={name: each for name, each in snapshot.metrics.items() if name in _PREDICTED},
-        spread=spread,
+        spread=observed,
         profiled_ns=(),
         median_ns=None,
         passed=_passed(prediction.correctness),
         inputs=inputs_of(prediction.source),
-        predicted=prediction.counted,
+        predicted=prediction.counts,
     )
 
 

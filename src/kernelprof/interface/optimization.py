@@ -116,7 +116,7 @@ class PredictedJudge:
         if decision is None:
             # What is counted must not be the same: that is no improvement.
             better = Code.COUNTER_BETTER in codes and not kernel.kernel.same_code
-            decision = Decision.KEPT if better else Decision.NOT_BETTER
+            decision = Decision.ACCEPTED if better else Decision.NOT_BETTER
         unchanged = decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS
         reason = "it counts nothing less" if unchanged else summarize(result)
         return _judged(decision, reason, result, sides[1])
@@ -190,7 +190,7 @@ class MeasuredJudge:
         decision, reason = _declined(result), summarize(result)
         if decision is None:
             faster = change.outcome is TimeOutcome.FASTER
-            decision = Decision.KEPT if faster else Decision.NOT_BETTER
+            decision = Decision.ACCEPTED if faster else Decision.NOT_BETTER
             if not faster:
                 reason = f"its time: {change.outcome.value}"
         return _judged(decision, reason, result, captures[after], change.ratio)
@@ -259,7 +259,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     )
     written = sum(
         each.requests.high * _LANES * each.bytes_a_thread
-        for each in prediction.counted.accesses
+        for each in prediction.counts.accesses
         if each.space not in _ELSEWHERE and each.kind != "load"
     )
     if written >= wanted:
@@ -366,9 +366,9 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
             where=tried.source,
             hint="run it again without touching the source, or take the best one by --best FILE",
         )
-    if tried.kept:
+    if tried.accepted:
         write(tried.text, file)
-    return as_result(Tried, tried, applied=bool(tried.kept))
+    return as_result(Tried, tried, applied=bool(tried.accepted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,7 +546,7 @@ class _Loop:
 
     def _best(self) -> _Round | None:
         rounds = reversed(self._rounds_done)
-        return next((each for each in rounds if each.attempt.decision is Decision.KEPT), None)
+        return next((each for each in rounds if each.attempt.decision is Decision.ACCEPTED), None)
 
     def _best_diagnosis(self, first: Diagnosis) -> Diagnosis:
         best = self._best()

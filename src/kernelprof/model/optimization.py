@@ -26,7 +26,7 @@ class Basis(StrEnum):
 class Decision(StrEnum):
     """What became of a proposal."""
 
-    KEPT = "kept"
+    ACCEPTED = "kept"
     NOT_BETTER = "not better"
     WRONG = "wrong"
     """It does not compile, gives a wrong result, faults or never ends."""
@@ -102,14 +102,14 @@ class Optimization:
     saved: str = ""
 
     @property
-    def kept(self) -> tuple[Attempt, ...]:
+    def accepted(self) -> tuple[Attempt, ...]:
         """The proposals that are in the best source."""
-        return tuple(each for each in self.attempts if each.decision is Decision.KEPT)
+        return tuple(each for each in self.attempts if each.decision is Decision.ACCEPTED)
 
     @property
     def ratio(self) -> float | None:
         """The time of the best over that of the original; ``None`` where none was measured."""
-        ratios = [each.ratio for each in self.kept if each.ratio is not None]
-        if not ratios or len(ratios) < len(self.kept):
+        ratios = [each.ratio for each in self.accepted if each.ratio is not None]
+        if not ratios or len(ratios) < len(self.accepted):
             return None
         return math.prod(ratios)

@@ -119,7 +119,7 @@ class PredictionFacts:
     name.
     """
 
-    counted: Predicted
+    counts: Predicted
     source: SourceFacts
     correctness: CorrectnessFacts | None = None
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -31,7 +31,7 @@ def summarize_code(compiled: CompiledSource) -> PredictionFacts:
     spec, source = compiled.spec, compiled.source
     hashes = launch_hashes(source, spec)
     return PredictionFacts(
-        counted=Predicted(
+        counts=Predicted(
             arch=compiled.arch,
             code=digest_code(compiled.code),
             blocks=0,
@@ -72,8 +72,8 @@ def summarize_prediction(prediction: Prediction) -> PredictionFacts:
     facts_of_source, spec = summarize_code(prediction.compiled), prediction.compiled.spec
     return replace(
         facts_of_source,
-        counted=replace(
-            facts_of_source.counted,
+        counts=replace(
+            facts_of_source.counts,
             blocks=prediction.blocks,
             blocks_run=prediction.blocks_run,
             accesses=prediction.by_line.accesses,

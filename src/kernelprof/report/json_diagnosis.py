@@ -258,7 +258,7 @@ def _kernel_json(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> KernelJson:
         compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
         origin=diagnosis.origin,
         verdict=_verdict_json(kernel.verdict),
-        predicted=None if prediction is None else _prediction_json(prediction.counted),
+        predicted=None if prediction is None else _prediction_json(prediction.counts),
         place=kernel.place,
         waiting=kernel.waiting,
         surveyed=kernel.surveyed,
@@ -288,13 +288,13 @@ def _verdict_json(verdict: Verdict) -> VerdictJson:
     )
 
 
-def _prediction_json(counted: Predicted) -> PredictionJson:
+def _prediction_json(prediction: Predicted) -> PredictionJson:
     return PredictionJson(
-        arch=counted.arch,
-        code=counted.code,
-        blocks=counted.blocks,
-        blocks_run=counted.blocks_run,
-        accesses=[_access_json(each) for each in counted.accesses],
+        arch=prediction.arch,
+        code=prediction.code,
+        blocks=prediction.blocks,
+        blocks_run=prediction.blocks_run,
+        accesses=[_access_json(each) for each in prediction.accesses],
     )
 
 

@@ -244,7 +244,7 @@ def test_what_is_the_same_code_counts_what_the_baseline_says() -> None:
     assert found is not None
     assert found.metrics == COUNTS
     assert found.inputs == bare.inputs
-    other = replace(known, counted=predicted(CHANGED, code="c"))
+    other = replace(known, counts=predicted(CHANGED, code="c"))
     assert (
         find_stored_counts(
             side(before()), snapshot_of_code("scale", (16, 1, 1), (256, 1, 1), other)

@@ -195,11 +195,11 @@ def _capture_facts(capture: Capture, diagnosis: Diagnosis, *, measured: bool) ->
 
 
 def _prediction_facts(prediction: PredictionFacts) -> Iterable[Labelled]:
-    yield ("made by", f"kernelprof {__version__}: {basis(prediction.counted)}")
+    yield ("made by", f"kernelprof {__version__}: {basis(prediction.counts)}")
     yield from _source_facts(prediction.source)
     if prediction.correctness is not None:
         yield _correctness(prediction.correctness)
-    yield ("machine code, SHA-256", prediction.counted.code)
+    yield ("machine code, SHA-256", prediction.counts.code)
 
 
 def _manifest_facts(manifest: Manifest) -> Iterable[Labelled]:
@@ -398,7 +398,7 @@ def document(
     kernels = diagnosis.kernels
     blocks: list[Block] = [*_warnings(diagnosis)]
     if attachments.prediction is not None:
-        blocks.append(Note(prediction.in_a_sentence(attachments.prediction.counted)))
+        blocks.append(Note(prediction.in_a_sentence(attachments.prediction.counts)))
     if diagnosis.survey is not None:
         blocks.append(survey.section(diagnosis.survey, explain=True))
     blocks += _kernels(capture, diagnosis, attachments)

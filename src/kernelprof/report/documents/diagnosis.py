@@ -274,7 +274,7 @@ def time_text(median: float, low: float, high: float, launches: int) -> str:
 def overview(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
     if facts := prediction.facts_of(diagnosis):
-        return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counted)}"
+        return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counts)}"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
     names = list(dict.fromkeys(filter(None, map(gpu_name, diagnosis.kernels))))
     return f"{text} on {alternatives(names)}" if names else text

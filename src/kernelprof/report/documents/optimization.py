@@ -34,7 +34,7 @@ _COLUMNS: Final = (
     Column("why"),
 )
 _TONES: Final = {
-    Decision.KEPT: Tone.GOOD,
+    Decision.ACCEPTED: Tone.GOOD,
     Decision.NOT_BETTER: Tone.PLAIN,
     Decision.UNDECIDED: Tone.OPEN,
     Decision.NOTHING: Tone.MUTED,
@@ -51,7 +51,7 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
     """All that was tried, in every format alike."""
     del detail
     ended = Paragraph(f"{_ended(optimization)} {_sources(optimization)}")
-    tone = Tone.GOOD if optimization.kept else Tone.OPEN
+    tone = Tone.GOOD if optimization.accepted else Tone.OPEN
     blocks: list[Block] = [answer(_summary(optimization), ended, tone=tone)]
     blocks += [Note(each, warning=True) for each in optimization.notes]
     if optimization.attempts:
@@ -67,8 +67,8 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
 
 def _summary(optimization: Optimization) -> str:
     tried = count(len(optimization.attempts), "proposal")
-    outcome = f"{len(optimization.kept)} of {tried} kept"
-    if not optimization.kept:
+    outcome = f"{len(optimization.accepted)} of {tried} kept"
+    if not optimization.accepted:
         return f"{outcome}."
     ratio = optimization.ratio
     what = _change(ratio) if ratio else "it counts less"
@@ -102,7 +102,7 @@ def _sources(optimization: Optimization) -> str:
         text = f"Something else changed {names}; kernelprof replaced nothing."
         saved = f" {optimization.saved} has the files as they were."
         return text + (saved if optimization.saved else "")
-    if not optimization.kept:
+    if not optimization.accepted:
         return "The source is as it was."
     if optimization.applied:
         return "The best source is in its place."

@@ -80,7 +80,7 @@ def accesses(prediction: PredictionFacts | None) -> list[Moved]:
     if prediction is None:
         return []
     global_accesses = [
-        each for each in prediction.counted.accesses if each.space in _RULES and each.moved
+        each for each in prediction.counts.accesses if each.space in _RULES and each.moved
     ]
     totals: dict[bool, float] = defaultdict(float)
     for each in global_accesses:
@@ -176,7 +176,7 @@ def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
     """What stands beside the lines of the source, in their order: what a request takes there."""
     at: dict[int, list[Moved]] = defaultdict(list)
     for each in accesses(prediction):
-        if each.access.file == prediction.counted.file and each.access.line:
+        if each.access.file == prediction.counts.file and each.access.line:
             at[each.access.line].append(each)
     return tuple(
         LineNote(
@@ -206,7 +206,7 @@ def table(
     prediction: PredictionFacts, rows: Sequence[Moved], text: str | None, anchor: str = ""
 ) -> Table:
     """Accesses in rows; ``text`` is that of the source, whose lines are shown."""
-    own = prediction.counted.file
+    own = prediction.counts.file
     lines = (text or "").split("\n")
     return Table(_COLUMNS, tuple(_row(each, own, lines, anchor) for each in rows), label=_LABEL)
 

@@ -298,7 +298,7 @@ class _Places:
         self._hot: Mapping[str, Mapping[int, float]] | None = None
         if contents is not None and contents.lines is not None and facts is not None:
             self._hot = line_shares(contents.lines, facts.path)
-        prediction = contents.prediction.counted if contents and contents.prediction else None
+        prediction = contents.prediction.counts if contents and contents.prediction else None
         self.basis = "" if prediction is None else f" {in_a_sentence(prediction)}"
         self._capture = diagnosis.origin.split(_MERGED)[0]
         if manifest is not None and self._capture == str(contents and contents.folder):
@@ -415,7 +415,7 @@ def _access_result(
     rules: Mapping[str, int],
     times_seen: Counter[tuple[str, ...]],
 ) -> Json:
-    access, predicted = moved.access, facts.counted
+    access, predicted = moved.access, facts.counts
     name = ACCESS_RULE if moved.waste is NeedlessTraffic.NONE else moved.bottleneck
     # What stays when lines are added above: what the line says, and not its number.
     own = access.file == predicted.file and access.line <= len(predicted.text)
