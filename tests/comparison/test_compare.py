@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
-from tests.comparison.gate.planted import PLANTED, SAME_CODE, of, taken
+from tests.comparison.gate.planted import PLANTED, SAME_CODE, changed, of, taken
 from tests.conftest import CAPTURES
 
 from kernelprof.comparison.compare import compare
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 def only(before: Snapshot, after: Snapshot) -> KernelComparison:
     (found,) = compare(before, after).kernels
     return found
-
-
-def changed(snapshot: Snapshot, **values: object) -> Snapshot:
-    """The snapshot with other values in its one kernel."""
-    (kernel,) = snapshot.kernels
-    return replace(snapshot, kernels=(replace(kernel, **values),))  # type: ignore[arg-type]
 
 
 def test_remapped_threads() -> None:

@@ -76,6 +76,12 @@ def of(path: Path) -> Snapshot:
     return snapshot_of(capture, manifest)
 
 
+def changed(snapshot: Snapshot, **values: object) -> Snapshot:
+    """The snapshot with other values in all its kernels."""
+    kernels = (replace(each, **values) for each in snapshot.kernels)  # type: ignore[arg-type]
+    return replace(snapshot, kernels=tuple(kernels))
+
+
 def once(side: str, launches: int, count: int | None = None) -> list[Snapshot]:
     """Runs of a side, ``before`` or ``after``, that launched each kernel so often: all, or few."""
     return [of(path) for path in sorted(ONCE.glob(f"{side}-{launches}.*.csv.gz"))[:count]]
@@ -90,20 +96,13 @@ def drawn(runs: list[Snapshot], count: int, dice: random.Random) -> tuple[Snapsh
 def few(label: str, run: str, count: int) -> Snapshot:
     """One run of :data:`CHANGES` with its first launches that were timed by events."""
     snapshot = taken(label, run)
-    kernels = tuple(
-        replace(kernel, events_ns=kernel.events_ns[:count]) for kernel in snapshot.kernels
-    )
-    return replace(snapshot, kernels=kernels)
+    return changed(snapshot, events_ns=snapshot.kernels[0].events_ns[:count])
 
 
 def single(label: str, run: str) -> Snapshot:
     """One run of :data:`CHANGES` with the launch that was profiled alone."""
     snapshot = taken(label, run)
-    kernels = tuple(
-        replace(kernel, events_ns=(), profiled_ns=kernel.profiled_ns[:1])
-        for kernel in snapshot.kernels
-    )
-    return replace(snapshot, kernels=kernels)
+    return changed(snapshot, events_ns=(), profiled_ns=snapshot.kernels[0].profiled_ns[:1])
 
 
 def gated(before: Snapshot, after: Snapshot, policy: Policy | None = None) -> GateResult:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec import structs
-from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
+from tests.comparison.gate.planted import RUNS, SAME_CODE, changed, gated, of, taken
 from tests.comparison.predicted import access, amount, kernel, predicted, side
 
 from kernelprof.comparison.compare import compare
@@ -116,7 +116,7 @@ def test_a_damaged_capture_is_no_baseline_unless_the_policy_allows_it() -> None:
 
 def test_a_wrong_kernel_is_no_baseline() -> None:
     tile = taken("tile", "1")
-    wrong = replace(tile, kernels=(replace(tile.kernels[0], passed=False),))
+    wrong = changed(tile, passed=False)
     with pytest.raises(InputError, match="is wrong"):
         make_baseline(wrong, NOW)
     with pytest.raises(InputError, match="is wrong"):
@@ -190,7 +190,7 @@ def test_small_slowdowns_do_not_add_up_over_updates() -> None:
     for step in range(1, 6):
         by = 1.004**step
         times = tuple(by * each for each in tile.kernels[0].events_ns)
-        slower = replace(tile, kernels=(replace(tile.kernels[0], events_ns=times),))
+        slower = changed(tile, events_ns=times)
         if gated(held.snapshot("b"), slower).outcome.value != "pass":
             break
         held = update(held, slower, NOW)
@@ -214,8 +214,8 @@ def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
         make_baseline(taken("chain", "1"), NOW), [taken("chain", run) for run in RUNS[1:]]
     )
     (kernel,) = quiet.kernels
-    slower = replace(kernel, events_ns=tuple(1.002 * each for each in kernel.events_ns), noise=None)
-    candidate = replace(taken("chain", "1"), kernels=(slower,))
+    times = tuple(1.002 * each for each in kernel.events_ns)
+    candidate = changed(taken("chain", "1"), events_ns=times)
     plain = compare(taken("chain", "1"), candidate).kernels[0].time
     held = compare(quiet.snapshot("b"), candidate).kernels[0].time
     assert (plain.outcome, held.outcome) == (TimeOutcome.SAME, TimeOutcome.SLOWER)
@@ -225,13 +225,13 @@ def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
 def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
     tile = taken("tile", "1")
     metrics = dict(tile.kernels[0].metrics, instructions=1.02 * 725_876_736)
-    odd = replace(tile, kernels=(replace(tile.kernels[0], metrics=metrics),))
+    odd = changed(tile, metrics=metrics)
     made, _ = calibrate(make_baseline(tile, NOW), [odd, taken("tile", "2")])
     assert made.kernels[0].noise is not None
     assert made.kernels[0].noise.varying == {"instructions": 0.02}
     for instructions, outcome in ((1.015, "pass"), (1.03, "regression")):
         more = dict(metrics, instructions=instructions * 725_876_736)
-        candidate = replace(tile, kernels=(replace(tile.kernels[0], metrics=more),))
+        candidate = changed(tile, metrics=more)
         assert gated(tile, candidate).outcome.value == "regression"
         assert gated(made.snapshot("b"), candidate).outcome.value == outcome
 

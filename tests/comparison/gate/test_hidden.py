@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.comparison.gate.planted import CHANGES, gated, once, taken
+from tests.comparison.gate.planted import CHANGES, changed, gated, once, taken
 from tests.support.captures import copy_capture
 from tests.support.few import few
 
@@ -21,14 +20,6 @@ from kernelprof.model.gate import Code, GateResult, Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from kernelprof.model.snapshot import Snapshot
-
-
-def of_tile(**values: object) -> Snapshot:
-    """The second run of ``tile`` with its kernel changed."""
-    tile = taken("tile", "2")
-    return replace(tile, kernels=(replace(tile.kernels[0], **values),))  # type: ignore[arg-type]
 
 
 def open_codes(result: GateResult) -> set[Code]:
@@ -58,7 +49,7 @@ def test_some_launches_that_are_slower_do_not_pass(times: tuple[float, ...]) -> 
     values: dict[str, Any] = {"events_ns": times}
     if max(times) < 1.9e6:
         values["profiled_ns"] = profiled
-    result = gated(taken("tile", "1"), of_tile(**values))
+    result = gated(taken("tile", "1"), changed(taken("tile", "2"), **values))
     assert result.exit_code in {1, 3}
     assert open_codes(result) & {Code.TIME_UNDECIDED, Code.SLOWER}
 
@@ -67,10 +58,7 @@ def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
     good, bad = taken("chain", "2"), [taken("chain-strides", run) for run in "12345"]
     with pytest.raises(InputError, match="was built or launched from something else"):
         pooled([good, *bad])
-    bare = [
-        replace(each, kernels=(replace(each.kernels[0], inputs=None, passed=None),))
-        for each in (taken("chain", "1"), good, *bad)
-    ]
+    bare = [changed(each, inputs=None, passed=None) for each in (taken("chain", "1"), good, *bad)]
     result = gated(bare[0], joined(bare[1:]))
     assert result.exit_code == 3
     (found,) = [
@@ -112,8 +100,7 @@ def test_a_damaged_capture_in_a_folder_is_not_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lost", ["grid", "block"])
 def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
     before, after = once("before", 1, 2)
-    blank = replace(after, kernels=tuple(replace(each, **{lost: None}) for each in after.kernels))
-    result = gated(before, blank)
+    result = gated(before, changed(after, **{lost: None}))
     assert result.exit_code == 3
     assert Code.OTHER_WORK in open_codes(result)
 
@@ -121,10 +108,14 @@ def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
 def test_totals_of_more_launches_are_of_one_clock() -> None:
     tile = taken("tile", "1")
     (kernel,) = tile.kernels
-    before = replace(
-        tile, kernels=(replace(kernel, events_ns=tuple(2.2 * each for each in TIMES)),)
+    before = changed(tile, events_ns=tuple(2.2 * each for each in TIMES))
+    twice = changed(
+        taken("tile", "2"),
+        events_ns=(),
+        profiled_ns=kernel.profiled_ns * 2,
+        launches=2,
+        inputs=None,
     )
-    twice = of_tile(events_ns=(), profiled_ns=kernel.profiled_ns * 2, launches=2, inputs=None)
     assert Code.LAUNCHED_MORE in open_codes(gated(before, twice))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
-from tests.comparison.gate.planted import taken
+from tests.comparison.gate.planted import changed, taken
 from tests.support.text import unwrapped
 
 from kernelprof.comparison.gate import proposed
@@ -98,29 +98,24 @@ def found(old: Snapshot, new: Snapshot) -> list[str]:
     return [each.text.removeprefix("the baseline would change: ") for each in findings]
 
 
-def changed(**values: object) -> list[str]:
-    """What is found where the one kernel of a baseline is changed in that way."""
-    old = taken("tile", "1")
-    (kernel,) = old.kernels
-    new = replace(old, kernels=(replace(kernel, **values),))  # type: ignore[arg-type]
-    return found(old, new)
-
-
 def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     old = taken("tile", "1")
     (kernel,) = old.kernels
     name = "sgemm_shared_tile: "
     assert found(old, replace(old, created="2020-01-01T00:00:00Z", origin="elsewhere")) == []
-    assert changed(median_ns=2 * (kernel.median_ns or 0)) == [f"{name}1.85 ms to 3.7 ms"]
-    assert changed(events_ns=kernel.events_ns[:-1]) == [f"{name}other times of single launches"]
-    assert changed(noise=Noise(0.2, 4, "CUDA events")) == [f"{name}noise not calibrated to 20 %"]
-    assert changed(launches=3) == [f"{name}launches 1 to 3"]
-    assert changed(flops=1) == [f"{name}other flops"]
-    assert changed(inputs=None) == [f"{name}other inputs"]
     more = {**kernel.metrics, "instructions": 2 * kernel.metrics["instructions"]}
-    assert changed(metrics=more) == [f"{name}instructions 725,876,736 to 1,451,753,472"]
     verdict = replace(kernel.verdict, bottleneck="memory-latency")
-    assert changed(verdict=verdict) == [f"{name}verdict shared-memory-throughput to memory-latency"]
+    for key, value, text in (
+        ("median_ns", 2 * (kernel.median_ns or 0), "1.85 ms to 3.7 ms"),
+        ("events_ns", kernel.events_ns[:-1], "other times of single launches"),
+        ("noise", Noise(0.2, 4, "CUDA events"), "noise not calibrated to 20 %"),
+        ("launches", 3, "launches 1 to 3"),
+        ("flops", 1, "other flops"),
+        ("inputs", None, "other inputs"),
+        ("metrics", more, "instructions 725,876,736 to 1,451,753,472"),
+        ("verdict", verdict, "verdict shared-memory-throughput to memory-latency"),
+    ):
+        assert found(old, changed(old, **{key: value})) == [f"{name}{text}"]
     assert found(old, replace(old, kernels=())) == [f"{name}gone"]
     more_kernels = replace(old, kernels=(*old.kernels, replace(kernel, name="other")))
     assert found(old, more_kernels) == ["other: new"]
@@ -144,10 +139,9 @@ def test_a_second_kernel_of_the_same_name_hides_nothing() -> None:
 
 def test_who_accepted_it_is_told_as_the_file_says() -> None:
     old = taken("tile", "1")
-    (kernel,) = old.kernels
     record = Acceptance("sgemm_shared_tile", "2026-01-01T00:00:00Z", "Eve", "r" * 300 + "\n- x")
-    slow = replace(kernel, median_ns=2 * (kernel.median_ns or 0))
-    (text,) = found(old, replace(old, kernels=(slow,), accepted=(record,)))
+    slow = changed(old, median_ns=2 * (old.kernels[0].median_ns or 0))
+    (text,) = found(old, replace(slow, accepted=(record,)))
     assert text == (
         f"sgemm_shared_tile: 1.85 ms to 3.7 ms; recorded as accepted by Eve: {'r' * 199}…"
     )
@@ -294,55 +288,38 @@ def test_what_is_accepted_judges_and_is_told(files: Path, run_cli: RunCli) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("name", "text", "reason"),
     [
-        (None, "the file would be gone"),
-        ("max_slowdwon = 1", "cannot be read: the policy has an unknown key: max_slowdwon"),
-        ("max_slowdown = [", "cannot be read: the policy is not TOML"),
-        ("a = " + "[" * 100_000, "cannot be read"),
-        ("max_slowdown = " + "9" * 10_000, "cannot be read"),
+        ("new.toml", None, "the file would be gone"),
+        ("new.toml", "max_slowdwon = 1", "cannot be read: the policy has an unknown key: max_slow"),
+        ("new.toml", "max_slowdown = [", "cannot be read: the policy is not TOML"),
+        ("new.toml", "a = " + "[" * 100_000, "cannot be read"),
+        ("new.toml", "max_slowdown = " + "9" * 10_000, "cannot be read"),
+        ("new.json", None, "the file would be gone"),
+        ("new.json", "", "cannot be read: this cannot be compared: it is not JSON"),
+        ("new.json", "[" * 100_000, "cannot be read"),
+        (
+            "new.json",
+            '{"kind": "kernelprof-baseline", "schema_version": "99"}',
+            "has schema version '99'",
+        ),
+        ("new.json", '{"kind": "kernelprof-baseline", "schema_version": "1"}', "is missing"),
+        ("new.json", '{"kernels": [{"name": 1}]}', "cannot be read"),
     ],
 )
-def test_a_policy_that_cannot_be_read_stops_and_does_not_crash(
-    files: Path, run_cli: RunCli, text: str | None, said: str
+def test_what_cannot_be_read_stops_and_does_not_crash(
+    files: Path, run_cli: RunCli, name: str, text: str | None, reason: str
 ) -> None:
     if text is not None:
-        (files / "new.toml").write_text(text, encoding="utf-8")
-    done = run_cli(
-        *gated(files, SAME, *proposing(files, "trusted.json", "new.toml")), "--format=json"
-    )
-    assert done.returncode == 3
-    (finding,) = json.loads(done.stdout)["findings"]
-    assert finding["code"] == "policy-changed"
-    assert said in finding["text"]
-    accepted = run_cli(
-        *gated(files, SAME, *proposing(files, "trusted.json", "new.toml")), "--accept-proposed"
-    )
-    assert accepted.returncode != 0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "the file would be gone"),
-        ("", "cannot be read: this cannot be compared: it is not JSON"),
-        ("[" * 100_000, "cannot be read"),
-        ('{"kind": "kernelprof-baseline", "schema_version": "99"}', "has schema version '99'"),
-        ('{"kind": "kernelprof-baseline", "schema_version": "1"}', "is missing"),
-        ('{"kernels": [{"name": 1}]}', "cannot be read"),
-    ],
-)
-def test_a_baseline_that_cannot_be_read_stops_and_does_not_crash(
-    files: Path, run_cli: RunCli, text: str | None, said: str
-) -> None:
-    if text is not None:
-        (files / "new.json").write_text(text, encoding="utf-8")
-    arguments = gated(files, SAME, *proposing(files, "new.json", "gate.toml"))
+        (files / name).write_text(text, encoding="utf-8")
+    is_policy = name == "new.toml"
+    places = ("trusted.json", name) if is_policy else (name, "gate.toml")
+    arguments = gated(files, SAME, *proposing(files, *places))
     done = run_cli(*arguments, "--format=json")
     assert done.returncode == 3
     (finding,) = json.loads(done.stdout)["findings"]
-    assert finding["code"] == "baseline-changed"
-    assert said in finding["text"]
+    assert finding["code"] == ("policy-changed" if is_policy else "baseline-changed")
+    assert reason in finding["text"]
     assert run_cli(*arguments, "--accept-proposed").returncode == 2
 
 
