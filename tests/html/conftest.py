@@ -34,7 +34,7 @@ from kernelprof.report.documents.history import document as history_document
 from kernelprof.report.writers import html
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
     from tests.conftest import RunCli
 
     from kernelprof.model.history import History
@@ -118,6 +118,10 @@ class Opened:
         if address != self.address and not address.startswith(("data:", "blob:")):
             self.requests.append(address)
 
+    def note_message(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.errors.append(f"{message.type}: {message.text}")
+
     def check(self) -> None:
         assert not self.requests, "these left the file"
         errors = list(dict.fromkeys(self.errors))
@@ -141,14 +145,7 @@ def _open(
     noted = Opened(page, path.resolve().as_uri())
     page.on("request", noted.note_request)
     page.on("pageerror", lambda error: noted.errors.append(f"page error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            noted.errors.append(f"{message.type}: {message.text}")
-            if message.type in {"error", "warning"}
-            else None
-        ),
-    )
+    page.on("console", noted.note_message)
     page.on("dialog", lambda dialog: (noted.errors.append("a dialog"), dialog.dismiss()))
     try:
         page.goto(noted.address + fragment, wait_until="load")

@@ -121,13 +121,8 @@ def test_paper_shows_every_line_and_each_share(hot: Path, open_page: OpenPage):
     page = open_page(hot, dark=True)
     page.emulate_media(media="print")
     assert list(beside_lines(page, "tr.hot").values()) == ["3.0 %", "11 %", "15 %", "71 %"]
-    cut = page.evaluate(
-        """() => {
-            const box = document.querySelector(".code");
-            return box.scrollHeight - box.clientHeight;
-        }"""
-    )
-    assert cut <= 1
+    cut = "(box) => box.scrollHeight - box.clientHeight"
+    assert page.locator(".code").first.evaluate(cut) <= 1
     screenshot(page, "hot-lines-print")
 
 

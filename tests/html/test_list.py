@@ -58,12 +58,8 @@ def test_areas_are_as_large_as_shares(series: Path, open_page: OpenPage):
 def test_kernels_stand_together_by_their_range(report: Report, open_page: OpenPage):
     page = open_page(report(RANGES))
     titles = page.locator(".treemap .range").all_inner_texts()
-    assert [title.partition(" ")[0] for title in titles] == [
-        "torch-gelu-chain",
-        "torch-softmax",
-        "triton-add",
-        "torch-tiny-ops",
-    ]
+    ranges = [title.partition(" ")[0] for title in titles]
+    assert ranges == ["torch-gelu-chain", "torch-softmax", "triton-add", "torch-tiny-ops"]
     names = page.locator("#kernels td:first-child").all_inner_texts()
     assert "vectorized_elementwise_kernel tanh" in names
     assert all(len(name) < 50 and "<" not in name for name in names)
@@ -106,12 +102,8 @@ def test_on_a_phone_a_kernel_stands_in_place_of_the_list(series: Path, open_page
     page = open_page(series, width=390)
     rows = page.locator("#kernels tbody tr")
     assert box_of(rows.first)["height"] > 80, "a card and no row"
-    assert (
-        page.locator("#kernels td")
-        .nth(1)
-        .evaluate("cell => getComputedStyle(cell, '::before').content")
-        == '"launches"'
-    )
+    heading = "cell => getComputedStyle(cell, '::before').content"
+    assert page.locator("#kernels td").nth(1).evaluate(heading) == '"launches"'
     rows.first.locator("a").first.click()
     wait_for_kernel(page, "kernel-1")
     assert not page.locator("#kernels").is_visible()

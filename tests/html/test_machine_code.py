@@ -151,8 +151,7 @@ def test_the_address_of_a_line_opens_its_card(several: Path, open_page: OpenPage
 def test_without_a_script_the_instructions_of_the_line_to_blame_are_marked(
     tile: Path, browser: Browser
 ):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(tile.resolve().as_uri())
-    assert page.locator("tr.own").count() == 72
-    context.close()
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(tile.resolve().as_uri())
+        assert page.locator("tr.own").count() == 72

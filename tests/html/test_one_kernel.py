@@ -47,12 +47,8 @@ def test_nothing_at_the_top_is_said_twice_and_few_words_are_bold(tile: Path, loo
         "all => all.filter((each) => Number(getComputedStyle(each).fontWeight) > 400).length"
     )
     assert bold == 0
-    assert page.locator(".hero > .facts strong").all_inner_texts() == [
-        "high",
-        "15.6 ms",
-        "13 %",
-        "86 %",
-    ]
+    strong = page.locator(".hero > .facts strong").all_inner_texts()
+    assert strong == ["high", "15.6 ms", "13 %", "86 %"]
     assert box_of(page.locator(".tools"))["x"] > 1000
 
 
@@ -63,13 +59,8 @@ def test_the_path_that_limits_is_marked_in_the_memory(tile: Path, look_at: OpenP
     assert "83 % of peak" in limiting
     assert "limits the kernel" in limiting
     levels = page.locator(".memory-map .level").all_inner_texts()
-    assert [each.partition("\n")[0] for each in levels] == [
-        "Kernel",
-        "L1",
-        "Shared memory",
-        "L2",
-        "Device memory",
-    ]
+    names = [each.partition("\n")[0] for each in levels]
+    assert names == ["Kernel", "L1", "Shared memory", "L2", "Device memory"]
     bars = page.locator(".memory-map .link .fill").evaluate_all(
         """fills => fills.map((fill) =>
             fill.getBoundingClientRect().width / fill.parentElement.clientWidth)"""

@@ -24,10 +24,8 @@ IS_SHOWN = line_is_shown(f"kernel-1-line-{LOOP}")
 def test_an_access_leads_to_its_line(predicted: Path, open_page: OpenPage, dark: bool) -> None:
     page = open_page(predicted, dark=dark)
     assert beside_lines(page, "tr.hot") == {f"{LOOP}": "32 sectors (4), 1 sector"}
-    assert beside_lines(page, "tr[id]") == {
-        f"{LOOP}": "32 sectors (4), 1 sector",
-        f"{STORE}": "4 sectors",
-    }
+    requests = {f"{LOOP}": "32 sectors (4), 1 sector", f"{STORE}": "4 sectors"}
+    assert beside_lines(page, "tr[id]") == requests
     assert page.evaluate(IS_SHOWN)
     page.evaluate("document.querySelector('.code:has(table.source)').scrollTop = 0")
     assert not page.evaluate(IS_SHOWN)

@@ -115,10 +115,8 @@ def _climb(rows: Sequence[ClimbBar | ClimbLimit], unit: str = "gflops") -> Marku
     rungs = [row for row in rows if isinstance(row, ClimbBar)]
     limits = [row for row in rows if isinstance(row, ClimbLimit)]
     most = max((row.rate for row in rows if row.rate is not None), default=1.0)
-    lines = [
-        element("span", class_="limit", style=f"left: {100 * each.rate / most:.2f}%")
-        for each in limits
-    ]
+    places = [f"left: {100 * each.rate / most:.2f}%" for each in limits]
+    lines = [element("span", class_="limit", style=place) for place in places]
     rows_of_rungs = []
     for row in rungs:
         look = classes("fill", "first" if row.leads else "")

@@ -147,6 +147,7 @@ def _kernels(
 
 
 _HASH: Final = "SHA-256"
+_CLOCKS: Final = "Whether ncu set the clocks (base) or left them as they were (none)."
 _FEWER: Final = (
     "With this many kernels the tables hold the metrics that kernelprof knows; a report of a "
     "single kernel holds every column of the capture."
@@ -210,11 +211,7 @@ def _manifest_facts(manifest: Manifest) -> Iterable[Labelled]:
     yield ("driver", manifest.driver or "")
     yield ("CUDA", manifest.cuda or "")
     yield from _gpu_facts(manifest.gpu)
-    yield (
-        "clock control",
-        manifest.clock_control,
-        "Whether ncu set the clocks (base) or left them as they were (none).",
-    )
+    yield ("clock control", manifest.clock_control, _CLOCKS)
     if manifest.preset is not None:
         yield ("preset", manifest.preset.name)
         yield ("preset, SHA-256", manifest.preset.sha256)
@@ -335,10 +332,9 @@ def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
     if limits.limiters:
         text += f" Limited by {', '.join(limits.limiters)}."
     most = max((blocks for _, blocks in limits.limits), default=0) or 1
+    looks = {True: "fill first", False: "fill"}
     rows = tuple(
-        bars.BarRow(
-            name, blocks / most, f"{blocks}", "fill first" if name in limits.limiters else "fill"
-        )
+        bars.BarRow(name, blocks / most, f"{blocks}", looks[name in limits.limiters])
         for name, blocks in limits.limits
     )
     chart = Chart("occupancy", rows, "Blocks per SM that each resource allows")
@@ -523,10 +519,8 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
     if verdict.bottleneck == DEBUG_BUILD:
         return
     if gain := about(verdict) if verdict.status is Status.BOTTLENECK else "":
-        yield Paragraph(
-            f"Without this limit the kernel would be {gain.replace('x', 'x as fast', 1)}.",
-            Tone.STRONG,
-        )
+        faster = gain.replace("x", "x as fast", 1)
+        yield Paragraph(f"Without this limit the kernel would be {faster}.", Tone.STRONG)
     elif text := less_work(verdict) if verdict.status is Status.AT_LIMIT else "":
         yield Paragraph(f"Only less work makes it faster: {text}.", Tone.STRONG)
     if verdict.advice:
@@ -543,10 +537,9 @@ def _facts(
     *,
     predicted: bool,
 ) -> Iterable[Fact]:
-    reference = (
-        "in the limit" if kernel.verdict.status is not Status.INCONCLUSIVE else "in the answer"
-    )
-    yield Fact(f"confidence {reference}", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
+    undecided = kernel.verdict.status is Status.INCONCLUSIVE
+    what = "answer" if undecided else "limit"
+    yield Fact(f"confidence in the {what}", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
     yield from _time(kernel, timing, predicted=predicted)
     if flop_count is not None and flop_count.rate > 0:
         yield _speed(flop_count)

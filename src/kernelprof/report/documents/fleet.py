@@ -279,10 +279,8 @@ def _missing(status: FleetStatus) -> list[Block]:
     lacking = status.missing or ()
     text = f"{count(status.planned or 0, 'job')}, {len(lacking):,} of them not stored."
     if status.recorded:
-        text += (
-            f" Of {status.recorded:,} only recorded captures are stored: a run without --recorded "
-            "measures them."
-        )
+        text += f" Of {status.recorded:,} only recorded captures are stored: a run without "
+        text += "--recorded measures them."
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""))
         for each in lacking[:_MOST_MISSING]

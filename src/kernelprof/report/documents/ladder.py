@@ -360,15 +360,11 @@ def _least(climb: Climb) -> str:
     timing = any_timing(climb)
     if timing is None or not timing.min_bytes:
         return ""
-    text = (
-        f"At least {quantity(timing.min_bytes, 'byte')} have to move: A and B read once, C written "
-        "once."
-    )
+    size = quantity(timing.min_bytes, "byte")
+    text = f"At least {size} have to move: A and B read once, C written once."
     if timing.flops:
-        text += (
-            f" For {number(round(timing.flops * 1e-9, 1))} GFLOP that would be "
-            f"{number(timing.flops / timing.min_bytes)} FLOP per byte."
-        )
+        work, intensity = round(timing.flops * 1e-9, 1), timing.flops / timing.min_bytes
+        text += f" For {number(work)} GFLOP that would be {number(intensity)} FLOP per byte."
     return text
 
 

@@ -360,10 +360,8 @@ def _interleaving_rule(climb: Climb) -> str:
     timings = [each for rung in climb.rungs for each in rung.beside]
     if not timings:
         return ""
-    rounds, launches = (
-        max(map(measure, timings))
-        for measure in (lambda each: len(each.rounds), lambda each: each.timing.launches)
-    )
+    rounds = max(len(each.rounds) for each in timings)
+    launches = max(each.timing.launches for each in timings)
     return (
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
         f"cuBLAS in turns: {count(rounds, 'round')} and {count(launches, 'launch')} at most, "

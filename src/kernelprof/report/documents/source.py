@@ -410,10 +410,8 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
     if MOVED in listing.noted:
         yield _MOVED
     if machine.shortened:
-        yield (
-            f"Of {machine.size:,} instructions those of the costliest lines are shown, "
-            f"{machine.most:,}."
-        )
+        shown_lines = f"those of the costliest lines are shown, {machine.most:,}"
+        yield f"Of {machine.size:,} instructions {shown_lines}."
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:

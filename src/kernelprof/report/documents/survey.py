@@ -73,22 +73,15 @@ def section(survey: Survey, *, explain: bool) -> Section:
     blocks.append(Paragraph(describe_survey(survey), Tone.MUTED))
     blocks += [Note(Span(each), warning=True) for each in survey.warnings]
     summary = "" if answer is None else Span(answer.sentence, tone)
-    return Section(
-        "The program",
-        tuple(blocks),
-        tone=tone,
-        layout=Layout.STACK if explain else Layout.DENSE,
-        summary=summary,
-    )
+    layout = Layout.STACK if explain else Layout.DENSE
+    return Section("The program", tuple(blocks), tone=tone, layout=layout, summary=summary)
 
 
 def describe_survey(survey: Survey) -> str:
     """What was surveyed, measured and taken for the rest, in a few sentences."""
     launches = sum(each.launches for each in survey.kernels)
-    text = (
-        f"Surveyed: {count(launches, 'launch')} of {count(len(survey.kernels), 'kernel')} in "
-        f"{survey.seconds:.1f} s"
-    )
+    many = f"{count(launches, 'launch')} of {count(len(survey.kernels), 'kernel')}"
+    text = f"Surveyed: {many} in {survey.seconds:.1f} s"
     if survey.processes > 1:
         text += f", {count(survey.processes, 'process')}"
     text += f" ({survey.ended})." if survey.ended else "."

@@ -147,10 +147,8 @@ def summarize(verdict: Verdict, *, predicted: bool = False) -> str:
         if template.at_limit:
             reason = _UNSURE if verdict.confidence is Confidence.LOW else _ALL_NEEDED
             return f"{template.at_limit}, {reason}"
-        return (
-            f"Nothing that can be removed costs notable time; most of what is left is "
-            f"{_title(verdict.bottleneck or '')}."
-        )
+        most = _title(verdict.bottleneck or "")
+        return f"Nothing that can be removed costs notable time; most of what is left is {most}."
     value = _number(template, verdict.evidence)
     return template.numbered.format(x=value) if value else template.plain
 

@@ -183,11 +183,9 @@ def occupancy(launch: Numbers) -> OccupancyLimits | None:
     complete = len(limits) >= len(RESOURCES) - 1
     fewest = min((blocks for _, blocks in limits), default=0)
     limiters = tuple(name for name, blocks in limits if blocks == fewest) if complete else ()
-    notes = [
-        _limit(launch, fewest, limiters) if limiters else "",
-        _lag(theoretical, achieved),
-    ]
-    return OccupancyLimits(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
+    limit = _limit(launch, fewest, limiters) if limiters else ""
+    note = " ".join(filter(None, (limit, _lag(theoretical, achieved))))
+    return OccupancyLimits(theoretical, achieved, limits, limiters, note)
 
 
 def _limit(launch: Numbers, blocks: int, limiters: tuple[str, ...]) -> str:

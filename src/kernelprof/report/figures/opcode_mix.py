@@ -275,11 +275,8 @@ def _integers(launch: Numbers, total: float) -> list[Share]:
     parts leave. Nothing is said where additions and those would be more than all instructions: then
     the pipes hold something else.
     """
-    sms, lanes, one = (
-        launch.positive("sm_count"),
-        fp32_lanes(launch.capability),
-        _of_a_cycle(launch),
-    )
+    sms, lanes = launch.positive("sm_count"), fp32_lanes(launch.capability)
+    one = _of_a_cycle(launch)
     alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
     if sms is None or one is None or alu is None:
         return []

@@ -97,12 +97,9 @@ def count(launch: Numbers, manifest: Manifest | None) -> FlopCount | None:
         for name, rate in working.items()
         if name != precision and rate >= NOTABLE_REST * total
     ]
-    return FlopCount(
-        precision,
-        working[precision],
-        compute(launch, precision, manifest),
-        f"Operations in {' and '.join(others)} are left out." if others else "",
-    )
+    left_out = f"Operations in {' and '.join(others)} are left out." if others else ""
+    peak = compute(launch, precision, manifest)
+    return FlopCount(precision, working[precision], peak, left_out)
 
 
 def uses_tensor_cores(launch: Numbers) -> bool:
@@ -299,6 +296,10 @@ _WHAT: Final = {
 }
 _CALLED: Final = {"shared": "shared memory"}
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
+_NO_COUNTERS: Final = (
+    "There is no roofline: it takes the counters of floating-point instructions and of bytes, "
+    "which are not known {}."
+)
 _LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
 
 
@@ -377,18 +378,13 @@ def _points(launch: Numbers, flop_count: FlopCount | None) -> tuple[Point, ...]:
         return ()
     traffic = launch.traffic()
     shared = product(shared_wavefronts(launch), WAVEFRONT)
-    levels = (
-        ("DRAM", traffic.dram),
-        ("L2", traffic.l2),
-        ("L1", traffic.l1),
-        ("shared", shared),
-    )
+    levels = {"DRAM": traffic.dram, "L2": traffic.l2, "L1": traffic.l1, "shared": shared}
+    sizes = {level: size for level, value in levels.items() if (size := finite(value))}
+    labels = {level: f"this kernel at {_CALLED.get(level, level)}" for level in sizes}
     return tuple(
-        Point(
-            f"this kernel at {_CALLED.get(level, level)}", level, operations / size, flop_count.rate
-        )
-        for level, value in levels
-        if (size := finite(value)) is not None and size > 0
+        Point(labels[level], level, operations / size, flop_count.rate)
+        for level, size in sizes.items()
+        if size > 0
     )
 
 
@@ -442,11 +438,7 @@ def both_sides(
     if before is None or after is None:
         sides = (("before", before), ("after", after))
         lacking = " and ".join(name for name, side in sides if side is None)
-        why = (
-            "There is no roofline: it takes the counters of floating-point instructions and of "
-            f"bytes, which are not known {lacking}."
-        )
-        return Roofline((), (), (why,))
+        return Roofline((), (), (_NO_COUNTERS.format(lacking),))
     points = tuple(_joined(before.points, after.points))
     if not points:
         why = "There is no roofline: no level of memory is known on both sides."

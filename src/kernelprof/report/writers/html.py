@@ -352,13 +352,10 @@ def diff_lines(diff: str) -> Iterator[DiffLine]:
                 yield DiffLine("gap")
             continue
         change = _CHANGES.get(line[:1], "kept")
-        yield DiffLine(
-            change,
-            before if change != "added" else None,
-            after if change != "removed" else None,
-            line[1:],
-        )
-        before, after = before + (change != "added"), after + (change != "removed")
+        is_before, is_after = change != "added", change != "removed"
+        numbers = before if is_before else None, after if is_after else None
+        yield DiffLine(change, *numbers, line[1:])
+        before, after = before + is_before, after + is_after
 
 
 # What templates ask of blocks

@@ -152,9 +152,8 @@ class _TerminalPage:
         blocks = section.blocks
         if section.layout is Layout.HERO:
             # The title, the gist and the first sentence in one paragraph.
-            both = map(spans, (section.title, section.summary))
-            gist = ["".join(each.text for each in texts) for texts in both]
-            gist_text = ": ".join(filter(None, gist))
+            both = ("".join(e.text for e in spans(t)) for t in (section.title, section.summary))
+            gist_text = ": ".join(filter(None, both))
             first = blocks[0] if blocks else None
             more: tuple[str | Span, ...] = ()
             if isinstance(first, Paragraph):
@@ -224,11 +223,9 @@ class _TerminalPage:
                     return
                 break
             first = optional[0]
-            table = replace(
-                table,
-                columns=table.columns[:first] + table.columns[first + 1 :],
-                rows=tuple(row[:first] + row[first + 1 :] for row in table.rows),
-            )
+            columns = table.columns[:first] + table.columns[first + 1 :]
+            rows = tuple(row[:first] + row[first + 1 :] for row in table.rows)
+            table = replace(table, columns=columns, rows=rows)
         self._rows(table, rooms, gap)
 
     def _lists(self, table: Table) -> None:
