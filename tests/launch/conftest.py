@@ -79,7 +79,7 @@ def commented(toml: str) -> str:
 
 def stand_in(path: Path, *lines: str) -> Path:
     """A program in the place of one that is not here: lines of a shell."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
     path.chmod(0o755)
     return path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -159,7 +160,6 @@ def test_everything_that_is_known_of_a_right_kernel(right) -> None:
         sizes={"n": 1000},
     )
     timing = found.timing
-    assert timing is not None
     assert (timing.launches, timing.warm_up, timing.times_ns) == (20, 5, tuple(TIMES))
     assert (timing.low_ns, timing.median_ns, timing.high_ns) == (17000.0, 17304.0, 17608.0)
     assert (timing.confidence_low_ns, timing.confidence_high_ns) == (17160.0, 17448.0)
@@ -169,9 +169,7 @@ def test_everything_that_is_known_of_a_right_kernel(right) -> None:
 def test_the_command_launches_what_was_tried(right, child) -> None:
     overrides = LaunchOverrides(sizes={"n": 65536})
     with _prepared(right, overrides) as found:
-        assert found.source is not None
-        assert found.timing is not None
-    digest = launch_hashes(right, load_spec(right).changed(sizes={"n": 65536})).digest()
+        digest = launch_hashes(right, load_spec(right).changed(sizes={"n": 65536})).digest()
     kept = ["--cubin", str(_cubin(found)), "--expect", digest]
     words = [str(right), "--size", "n=65536", *kept]
     assert found.command == (sys.executable, str(child.script), *words)
@@ -196,7 +194,6 @@ def test_an_inferred_launch_is_given_to_the_process(right, child) -> None:
         assert file.parent == _cubin(found).parent
     assert found.command[-2] == "--specification"
     assert child.asked()[0][-4:-2] == ["--specification", str(file)]
-    assert found.source is not None
     assert found.source.specification == document
     assert found.source.inferred == ("nothing was tried",)
 
@@ -206,9 +203,8 @@ def test_files_that_are_included_are_part_of_it(right) -> None:
     (right.parent / "inc.cuh").write_text("// nothing\n")
     right.write_text(right.read_text() + '#include "inc.cuh"\n')
     with _prepared(right) as found:
-        assert found.source is not None
-    assert found.source.includes == dict(launch_hashes(right, load_spec(right)).includes)
-    assert list(found.source.includes) == ["inc.cuh"]
+        assert found.source.includes == dict(launch_hashes(right, load_spec(right)).includes)
+        assert list(found.source.includes) == ["inc.cuh"]
 
 
 def test_without_a_reference_nothing_was_checked(right, child) -> None:
@@ -217,7 +213,6 @@ def test_without_a_reference_nothing_was_checked(right, child) -> None:
     right.write_text(text.replace('reference = "saxpy"', 'reference = "none"'))
     with _prepared(right) as found:
         assert found.correctness is None
-        assert found.source is not None
         assert (found.source.compiler, found.source.resources) == (None, None)
 
 
@@ -226,7 +221,6 @@ def test_the_largest_error_of_several_outputs_counts(right, child) -> None:
     checked = [{"output": name, "error": error, "tolerance": 1e-5} for name, error in outputs]
     child.says(TRIAL, checked=checked)
     with _prepared(right) as found:
-        assert found.correctness is not None
         assert found.correctness.largest_error == 4e-7
 
 
@@ -301,25 +295,20 @@ def test_the_real_child_without_pycuda_names_it(cli_environment, monkeypatch) ->
 
 
 @pytest.mark.parametrize(
-    ("overrides", "what", "hint"),
+    ("overrides", "unknown", "known"),
     [
-        (
-            LaunchOverrides(sizes={"N": 64, "n": 64}),
-            "--size n: the launch specification has no such name",
-            "it has: M, N, K",
-        ),
-        (
-            LaunchOverrides(defines={"TILES": 8}),
-            "--define TILES: the launch specification has no such name",
-            "it has: TILE, MODE",
-        ),
+        (LaunchOverrides(sizes={"N": 64, "n": 64}), "--size n", "M, N, K"),
+        (LaunchOverrides(defines={"TILES": 8}), "--define TILES", "TILE, MODE"),
     ],
 )
-def test_an_unknown_name_is_refused_with_the_known_ones(sgemm_cu, overrides, what, hint) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(
+    sgemm_cu, overrides, unknown, known
+) -> None:
     with pytest.raises(UsageError) as caught:
         overrides.applied_to(load_spec(sgemm_cu), sgemm_cu)
     said = caught.value
-    assert (said.what, said.where, said.hint) == (what, str(sgemm_cu), hint)
+    assert said.what == f"{unknown}: the launch specification has no such name"
+    assert (said.where, said.hint) == (str(sgemm_cu), f"it has: {known}")
 
 
 def test_a_specification_without_defines_says_so(right) -> None:
@@ -399,7 +388,6 @@ def test_a_program_is_compiled(program, tmp_path, monkeypatch) -> None:
     assert found.target == str(program)
     assert (found.timing, found.correctness) == (None, None)
     source = found.source
-    assert source is not None
     assert source.compiler == "nvcc 13.0.88"
     assert source.compile_flags == ("-arch=native", "-O3", "-lineinfo")
     assert (source.path, source.includes) == (str(program), {})
@@ -409,7 +397,6 @@ def test_a_program_is_compiled(program, tmp_path, monkeypatch) -> None:
 def test_a_compiler_without_a_version_is_none(program, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(stand_in(tmp_path / "nvcc", NVCC[2]).parent))
     with _prepared(program) as found:
-        assert found.source is not None
         assert found.source.compiler is None
 
 
@@ -466,34 +453,36 @@ def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> 
         assert times({"N": 128}, 1) == [128.0]
 
 
-def test_an_error_of_the_launch_is_raised_as_it_was_met(interrupts: Interrupts) -> None:
-    with (
-        pytest.raises(LaunchError, match="too little memory") as caught,
-        timer(_prepared_for_timer(FAILS), interrupts) as times,
-    ):
-        times({"N": 64}, 3)
-    assert (caught.value.where, caught.value.hint) == ("k.cu", "smaller sizes")
-    assert caught.value.exit_code == ExitCode.ENVIRONMENT
-
-
-def test_a_process_that_ends_is_an_error_with_its_last_words(interrupts: Interrupts) -> None:
-    with (
-        pytest.raises(LaunchError, match="ended without an answer when the kernel was timed") as it,
-        timer(_prepared_for_timer("print('it faulted')"), interrupts) as times,
-    ):
-        times({"N": 64}, 3)
-    assert it.value.where == "k.cu"
-    assert "  it faulted" in str(it.value.hint)
-
-
-def test_a_process_that_does_not_answer_is_an_error_of_the_kernel(
-    interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("code", "limit_s", "what", "hint", "exit_code"),
+    [
+        (FAILS, 60, "too little memory", "smaller sizes", ExitCode.ENVIRONMENT),
+        (
+            "print('it faulted')",
+            60,
+            "the process ended without an answer when the kernel was timed",
+            "run it by itself: .*\n  it faulted",
+            ExitCode.BAD_INPUT,
+        ),
+        (
+            "import time; time.sleep(600)",
+            0.2,
+            "the process did not answer within 0.2 s when the kernel was timed",
+            "give it smaller sizes.*",
+            ExitCode.BAD_INPUT,
+        ),
+    ],
+    ids=["error", "end", "silence"],
+)
+def test_what_goes_wrong_while_it_is_timed_is_an_error_of_the_kernel(  # noqa: PLR0917
+    interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch, code, limit_s, what, hint, exit_code
 ) -> None:
-    monkeypatch.setattr("kernelprof.launch.run.prepare.LIMIT_S", 0.2)
+    monkeypatch.setattr("kernelprof.launch.run.prepare.LIMIT_S", limit_s)
     with (
-        pytest.raises(LaunchError, match=r"did not answer within 0\.2 s when the kernel") as caught,
-        timer(_prepared_for_timer("import time; time.sleep(600)"), interrupts) as times,
+        pytest.raises(LaunchError) as caught,
+        timer(_prepared_for_timer(code), interrupts) as times,
     ):
         times({"N": 64}, 3)
-    assert caught.value.where == "k.cu"
-    assert caught.value.hint
+    said = caught.value
+    assert (said.what, said.where, said.exit_code) == (what, "k.cu", exit_code)
+    assert re.fullmatch(hint, said.hint, re.DOTALL)

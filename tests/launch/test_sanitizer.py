@@ -97,7 +97,6 @@ def test_nothing_found_is_nothing_said(tool) -> None:
 def test_a_program_that_fails_under_the_tool_is_not_a_finding_of_the_tool(tool) -> None:
     tool("kernelprof: it does not compile\n========= ERROR SUMMARY: 0 errors\n", 2)
     unclear = sanitize("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
-    assert unclear is not None
     assert unclear.what.startswith("compute-sanitizer (memcheck) ended with exit code 2")
     assert unclear.exit_code == 4
 

@@ -190,7 +190,6 @@ def test_its_example_can_be_loaded() -> None:
     text = PAGE.read_text(encoding="utf-8")
     example = text.split("```cuda\n")[1].split("```")[0]
     block = cut_block(example, PAGE)
-    assert block is not None
     assert read_spec(block).resolve().grid == (256, 256, 1)
 
 

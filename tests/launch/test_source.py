@@ -22,7 +22,6 @@ from kernelprof.launch.specification.reader import load_spec
 
 def test_the_block_keeps_its_lines(sgemm_cu) -> None:
     block = find_block(sgemm_cu)
-    assert block is not None
     assert block.text + "\n" == SGEMM
     assert block.where(1) == f"{sgemm_cu}:3"
     assert sgemm_cu.read_text().splitlines()[2] == '// kernel = "sgemm"'
@@ -121,15 +120,16 @@ def test_the_layout_of_the_specification_does_not_count(sgemm_cu) -> None:
     assert after.compile == before.compile
 
 
-def test_what_it_says_counts(sgemm_cu) -> None:
+def test_what_it_says_counts_and_the_digest_is_one_of_all(sgemm_cu) -> None:
     spec = load_spec(sgemm_cu)
     before = launch_hashes(sgemm_cu, spec)
-    other_size = launch_hashes(sgemm_cu, spec.changed(sizes={"N": 64}))
-    assert other_size.specification != before.specification
-    assert other_size.compile == before.compile
-    other_tile = launch_hashes(sgemm_cu, spec.changed(defines={"TILE": 8}))
-    assert other_tile.specification != before.specification
-    assert other_tile.compile != before.compile
+    assert launch_hashes(sgemm_cu, spec).digest() == before.digest()
+    size, tile = (spec.changed(sizes={"N": 64}), spec.changed(defines={"TILE": 8}))
+    for changed, is_compiled_alike in ((size, True), (tile, False)):
+        after = launch_hashes(sgemm_cu, changed)
+        assert after.specification != before.specification
+        assert (after.compile == before.compile) is is_compiled_alike
+        assert after.digest() != before.digest()
 
 
 def test_files_that_are_included_count(sgemm_cu) -> None:
@@ -206,14 +206,6 @@ def test_an_include_that_a_macro_names_has_no_digest(tmp_path) -> None:
     source = tmp_path / "f.cu"
     source.write_text('#define H "h.cuh"\n#include H\n')
     assert include_hashes(source) == (("#include H", ""),)
-
-
-def test_the_digest_is_one_of_all(sgemm_cu) -> None:
-    spec = load_spec(sgemm_cu)
-    first = launch_hashes(sgemm_cu, spec).digest()
-    assert first == launch_hashes(sgemm_cu, spec).digest()
-    assert first != launch_hashes(sgemm_cu, spec.changed(sizes={"N": 64})).digest()
-    assert first != launch_hashes(sgemm_cu, spec.changed(defines={"TILE": 8})).digest()
 
 
 def test_what_the_flags_include_counts(sgemm_cu) -> None:

@@ -14,13 +14,6 @@ from kernelprof.tools import find_nvcc, nvcc_version
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 
 
-def _executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o755)
-    return path
-
-
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without ``ncu``; where its installers would put one."""
@@ -38,13 +31,13 @@ def test_not_installed(nowhere: Path) -> None:
 
 
 def test_the_order_of_places(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _executable(nowhere / "nsight" / "2024.3.2" / "ncu")
-    newest = _executable(nowhere / "nsight" / "2025.10.1" / "ncu")
-    _executable(nowhere / "nsight" / "2025.3.1" / "ncu")
+    stand_in(nowhere / "nsight" / "2024.3.2" / "ncu")
+    newest = stand_in(nowhere / "nsight" / "2025.10.1" / "ncu")
+    stand_in(nowhere / "nsight" / "2025.3.1" / "ncu")
     assert tools.find_ncu() == str(newest)
-    toolkit = _executable(nowhere / "cuda" / "bin" / "ncu")
+    toolkit = stand_in(nowhere / "cuda" / "bin" / "ncu")
     assert tools.find_ncu() == str(toolkit)
-    on_path = _executable(nowhere / "bin" / "ncu")
+    on_path = stand_in(nowhere / "bin" / "ncu")
     assert tools.find_ncu() == str(on_path)
     monkeypatch.setenv(tools.NCU_VARIABLE, str(STAND_IN))
     assert tools.find_ncu() == str(STAND_IN)
@@ -56,10 +49,9 @@ def test_a_variable_that_names_nothing(nowhere: Path, monkeypatch: pytest.Monkey
         tools.find_ncu()
 
 
-def test_its_version(nowhere: Path) -> None:
-    silent = _executable(nowhere / "ncu")
-    assert tools.ncu_version(str(silent)) is None
-    assert tools.ncu_version(str(nowhere / "nothing")) is None
+def test_its_version(nowhere: Path, tmp_path: Path) -> None:
+    assert tools.ncu_version(str(stand_in(nowhere / "ncu"))) is None
+    assert tools.ncu_version(str(tmp_path / "nothing")) is None
 
 
 def test_the_version_of_the_stand_in() -> None:
@@ -76,8 +68,9 @@ Build cuda_13.0.r13.0/compiler.36424714_0
 
 
 @pytest.fixture
-def toolkit(tmp_path):
-    """Makes a folder with an ``nvcc`` in its ``bin``."""
+def toolkit(tmp_path, no_nvcc):
+    """Makes a folder with an ``nvcc`` in its ``bin``, on a machine that has none elsewhere."""
+    del no_nvcc
 
     def make(name: str) -> str:
         (tmp_path / name / "bin").mkdir(parents=True)
@@ -100,7 +93,6 @@ def test_without_one_the_places_and_the_way_to_get_it_are_named(tmp_path, monkey
     assert nvcc_version() is None
 
 
-@pytest.mark.usefixtures("no_nvcc")
 def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
     toolkit, monkeypatch
 ) -> None:
@@ -115,39 +107,32 @@ def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
     assert find_nvcc() == f"{other}/bin/nvcc"
 
 
-@pytest.mark.usefixtures("no_nvcc")
-def test_an_empty_variable_names_no_folder(toolkit, tmp_path, monkeypatch) -> None:
+def test_an_empty_variable_and_a_file_that_cannot_be_run_are_none(
+    toolkit, tmp_path, monkeypatch
+) -> None:
     toolkit(".")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_HOME", "")
     with pytest.raises(MissingToolError):
         find_nvcc()
-
-
-@pytest.mark.usefixtures("no_nvcc")
-def test_a_file_that_cannot_be_run_is_none(toolkit, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
     (tmp_path / "home" / "bin" / "nvcc").chmod(0o644)
     with pytest.raises(MissingToolError):
         find_nvcc()
 
 
-@pytest.mark.usefixtures("no_nvcc")
-def test_the_version_is_the_full_one(toolkit, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (None, "13.0.88"),
+        (b"#!/bin/sh\nexit 1\n", None),
+        (b"#!/bin/sh\necho release\n", None),
+        (b"#!/bin/sh\nprintf '\\377'\n", None),
+        (b"\x7fELF", None),
+    ],
+)
+def test_the_version_is_the_full_one_or_none(toolkit, tmp_path, monkeypatch, text, version) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
-    assert nvcc_version() == "13.0.88"
-
-
-@pytest.mark.parametrize("line", ["exit 1", "echo release", "printf '\\377'"])
-@pytest.mark.usefixtures("no_nvcc")
-def test_a_program_that_says_no_version_has_none(toolkit, tmp_path, monkeypatch, line) -> None:
-    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
-    stand_in(tmp_path / "home" / "bin" / "nvcc", line)
-    assert nvcc_version() is None
-
-
-@pytest.mark.usefixtures("no_nvcc")
-def test_a_program_that_cannot_be_started_has_no_version(toolkit, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
-    (tmp_path / "home" / "bin" / "nvcc").write_bytes(b"\x7fELF")
-    assert nvcc_version() is None
+    if text is not None:
+        (tmp_path / "home" / "bin" / "nvcc").write_bytes(text)
+    assert nvcc_version() == version

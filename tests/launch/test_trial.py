@@ -55,7 +55,6 @@ def test_what_is_written_is_read_again(tmp_path, trial) -> None:
 def test_a_result_that_holds_nan_is_read_again(tmp_path) -> None:
     Trial(checked=(CheckedOutput("y", math.nan, 1e-5),)).write(tmp_path / "trial.json")
     found = read_trial(tmp_path / "trial.json")
-    assert found is not None
     assert math.isnan(found.checked[0].error)
 
 
@@ -86,7 +85,6 @@ def test_an_error_is_raised_as_it_was(tmp_path, error, code) -> None:
     trial.write(tmp_path / "trial.json")
     assert json.loads((tmp_path / "trial.json").read_text())["error"]["exit_code"] == code.value
     found = read_trial(tmp_path / "trial.json")
-    assert found is not None
     with pytest.raises(LaunchError) as caught:
         found.raise_error()
     said = caught.value
