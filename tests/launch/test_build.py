@@ -14,6 +14,8 @@ from tests.support.few import few
 from kernelprof.errors import InputError
 from kernelprof.launch.build.compilation import (
     Built,
+    CompiledCubin,
+    CompileError,
     Spills,
     build_kernel,
     compile_failure,
@@ -27,7 +29,6 @@ from kernelprof.launch.build.compilation import (
     shorten_errors,
     write_built,
 )
-from kernelprof.launch.build.cubin import CompiledCubin, CompileError
 from kernelprof.launch.build.nvcc import Workshop, architecture_option, scratch
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.model.manifest import CompilerWarning

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from kernelprof.launch.build.cubin import CompileError, code_digest, pack_parameters
+from kernelprof.launch.build.compilation import CompileError, code_digest, pack_parameters
 from kernelprof.launch.build.nvcc import Workshop, scratch
 from sassim.sass.elf import ParameterSlot, read_parameters
 

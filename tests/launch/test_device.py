@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from cuda.bindings import driver
 
-from kernelprof.launch.build.compilation import Built
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.compilation import Built, CompileError
 from kernelprof.launch.run import device as launching
 from kernelprof.launch.run.device import (
     BoundKernel,

@@ -14,8 +14,7 @@ from tests.support.few import few
 
 from kernelprof.collect.run import name_files_as
 from kernelprof.errors import InputError, MissingToolError
-from kernelprof.launch.build.compilation import build_kernel, compile_failure
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.compilation import CompileError, build_kernel, compile_failure
 from kernelprof.launch.build.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run.prepare import prepare

@@ -18,7 +18,7 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.compilation import CompileError
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run import prepare as prepare_module
 from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare, timer

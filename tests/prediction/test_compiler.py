@@ -11,12 +11,12 @@ from tests.support.few import few
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch.build import options
 from kernelprof.launch.build.compilation import (
+    CompileError,
     build_kernel,
     compile_failure,
     parse_spills,
     parse_warnings,
 )
-from kernelprof.launch.build.cubin import CompileError
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.prediction.compiler import DeviceCompiler, nvrtc_options
 from sassim.disassembler import disassemble

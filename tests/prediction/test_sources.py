@@ -18,7 +18,7 @@ from sassim.sass.elf import list_kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.launch.build.cubin import CompiledCubin
+    from kernelprof.launch.build.compilation import CompiledCubin
     from kernelprof.prediction.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelprof.interface.prediction import predict
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.compilation import CompileError
 
 SPEC = """\
 // /// kernelprof

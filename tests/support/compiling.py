@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from kernelprof.launch.build.cubin import CompiledCubin
+    from kernelprof.launch.build.compilation import CompiledCubin
 
     Compile = Callable[..., CompiledCubin]
 

@@ -117,8 +117,12 @@ def overrides_of(job: Job) -> Any:
 
 def _machine_code(source: Path, spec: LaunchSpec, arch: str) -> str | None:
     # By `nvcc`, else by NVRTC; nothing where neither is installed
-    from kernelprof.launch.build.compilation import build_kernel, compile_failure
-    from kernelprof.launch.build.cubin import CompileError, code_digest
+    from kernelprof.launch.build.compilation import (
+        CompileError,
+        build_kernel,
+        code_digest,
+        compile_failure,
+    )
     from kernelprof.launch.build.nvcc import Workshop, scratch
     from kernelprof.prediction.compiler import DeviceCompiler
     from kernelprof.prediction.toolchain import find_toolchain

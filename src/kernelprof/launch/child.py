@@ -24,6 +24,7 @@ import numpy as np
 from kernelprof.errors import KernelprofError
 from kernelprof.launch.build.compilation import (
     Built,
+    CompileError,
     build_kernel,
     compile_failure,
     compile_target,
@@ -31,7 +32,6 @@ from kernelprof.launch.build.compilation import (
     read_built,
     write_built,
 )
-from kernelprof.launch.build.cubin import CompileError
 from kernelprof.launch.build.nvcc import Workshop, architecture_option, is_plain, scratch
 from kernelprof.launch.check.arrays import count_poison, decode
 from kernelprof.launch.check.results import (
@@ -57,7 +57,7 @@ from kernelprof.tools import nvcc_version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kernelprof.launch.build.cubin import CompiledCubin
+    from kernelprof.launch.build.compilation import CompiledCubin
     from kernelprof.launch.specification.spec import LaunchSpec
 
 

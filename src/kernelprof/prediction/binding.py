@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.errors import ExitCode, KernelprofError
-from kernelprof.launch.build.cubin import pack_parameters
+from kernelprof.launch.build.compilation import pack_parameters
 from kernelprof.launch.check.arrays import encode, fill, storage_type, structure
 from kernelprof.launch.run.trial import refuse_shared_memory
 from kernelprof.launch.specification.spec import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
-from kernelprof.launch.build.cubin import CompiledCubin, CompileError
+from kernelprof.launch.build.compilation import CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
 from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, extract_device_code
 from kernelprof.prediction.nvrtc import compile_program

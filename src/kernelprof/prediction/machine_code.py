@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.build.compilation import build_kernel, compile_failure
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.launch.build.compilation import CompileError, build_kernel, compile_failure
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.compiler import DeviceCompiler
 from kernelprof.prediction.toolchain import HOW_TO_GET, find_toolchain
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.launch.build.compilation import Built
-    from kernelprof.launch.build.cubin import CompiledCubin as Cubin
+    from kernelprof.launch.build.compilation import CompiledCubin as Cubin
     from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.launch.specification.spec import LaunchSpec
     from sassim.sass.program import Program

@@ -1,4 +1,4 @@
-"""From source to cubin, and which of its entries is the kernel. The compiler itself is handed in.
+"""From source to cubin, its entry and parameters. The compiler itself is handed in.
 
 It compiles a copy (:mod:`kernelprof.launch.build.nvcc`) with a ``#line`` directive: messages and
 ``-lineinfo`` name the user's file and lines. Messages of ``ptxas`` are those of CUDA 13.0 and
@@ -7,12 +7,13 @@ It compiles a copy (:mod:`kernelprof.launch.build.nvcc`) with a ``#line`` direct
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kernelprof.launch.build.cubin import CompileError
+from kernelprof.errors import InputError
 from kernelprof.launch.build.options import resolve_folders, split_options
 from kernelprof.launch.signature import (
     choose,
@@ -29,17 +30,17 @@ from kernelprof.model.manifest import CompilerWarning
 from kernelprof.model.numbers import count
 from kernelprof.tools import ask, find_in_toolkit
 from sassim.errors import CubinError
-from sassim.sass.elf import list_kernels
+from sassim.sass.elf import list_kernels, read_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
-    from kernelprof.launch.build.cubin import CompiledCubin
     from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.specification.spec import LaunchSpec
+    from sassim.sass.elf import ParameterSlot
 
-    Compiler = Callable[[str, Sequence[str], str, Path], CompiledCubin]
+    Compiler = Callable[[str, Sequence[str], str, Path], "CompiledCubin"]
     """Compiles a source with options for an architecture; includes are looked for in the folder.
 
     Each option holds one value, and folders are absolute. Raises :class:`CompileError` with what
@@ -59,6 +60,22 @@ _MOST_ERRORS: Final = 5
 _ONLY_ON: Final = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
 """Instructions that one set of features alone has (the PTX ISA, "Target ISA Notes" of each)."""
 _REQUIRED: Final = re.compile(r"requires \.target (sm_[0-9]+[af]?) or higher")
+
+
+_OF_DEBUGGING: Final = (".debug_", ".nv_debug", ".rela.debug", ".rel.debug", ".note")
+_OF_NAMES: Final = (".shstrtab", ".strtab", ".symtab")
+
+
+class CompileError(InputError):
+    """The kernel does not compile; the message is the compiler's."""
+
+
+class CompiledCubin(NamedTuple):
+    """A cubin and the compiler's messages; ``entry`` is the mangled name if requested."""
+
+    cubin: bytes
+    messages: str = ""
+    entry: str | None = None
 
 
 class Spills(NamedTuple):
@@ -383,3 +400,43 @@ def read_built(file: Path, key: str) -> Built | None:
     head["warnings"] = tuple(CompilerWarning(**each) for each in head["warnings"])
     head["spills"] = None if head["spills"] is None else Spills(*head["spills"])
     return Built(cubin=cubin, **head)
+
+
+def code_digest(cubin: bytes) -> str:
+    """Return SHA-256 of a cubin's code and data: equal ones run alike.
+
+    Line information and names are left out; instructions, constants, initial values, registers
+    and memory count.
+    """
+    digest = hashlib.sha256()
+    for name, data in sorted(read_sections(cubin, sized=True)):
+        if not name.startswith((*_OF_DEBUGGING, *_OF_NAMES)):
+            digest.update(f"{name} {len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
+
+def pack_parameters(
+    values: Sequence[bytes], slots: Sequence[ParameterSlot], where: str | None = None
+) -> bytes:
+    """Return the parameter buffer of a launch.
+
+    Raises :class:`CompileError` where sizes do not fit.
+    """
+    sizes, wanted = [len(each) for each in values], [each.size for each in slots]
+    if sizes != wanted:
+        raise CompileError(
+            f"the compiled kernel has parameters of {_listed(wanted)} bytes, and the arguments "
+            f"have {_listed(sizes)}",
+            where=where,
+            hint="each parameter has one [[arguments]] table, in order, with its type; an array "
+            "that is no parameter has passed = false; a structure has all members of its "
+            "declaration, with align where that is more than the type's",
+        )
+    buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
+    for value, slot in zip(values, slots, strict=True):
+        buffer[slot.offset : slot.offset + slot.size] = value
+    return bytes(buffer)
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes)) or "no"

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.build.compilation import with_line_directive
-from kernelprof.launch.build.cubin import CompiledCubin, CompileError
+from kernelprof.launch.build.compilation import CompiledCubin, CompileError, with_line_directive
 from kernelprof.launch.build.options import DividedOptions, divide_options
 from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc, search_path
 

@@ -149,32 +149,29 @@ class Types:
         written = syntax.child_text(node, "type")
         declared = node.children_by_field_name("declarator")
         words = {syntax.text(each) for each in node.children}
-        if (
-            "static" in words
-            or not declared
-            or any(n.type == "bitfield_clause" for n in node.children)
-        ):
+        is_bitfield = any(each.type == "bitfield_clause" for each in node.children)
+        if "static" in words or not declared or is_bitfield:
             return None
+        element, vector = self.element(written), self._vector(self._resolve_name(bare(written)))
         fields_of_line = []
         for each in declared:
             if each.type == "function_declarator":
                 continue
             pointer = each.type == "pointer_declarator"
-            inner = syntax.child(each, "declarator") if pointer else each
-            count = None if inner is None else _count_elements(inner)
-            element = self.element(written)
-            if inner is None or count is None or (element is not None and element.mixed):
+            count = _count_elements(syntax.child(each, "declarator") if pointer else each)
+            if count is None or (element is not None and element.mixed):
                 return None
-            while inner is not None and inner.type == "array_declarator":
-                inner = syntax.child(inner, "declarator")
-            vector = None if pointer else self._vector(self._resolve_name(bare(written)))
             align = None
-            if element is not None and vector is not None and vector.count in {2, 4}:
+            if (
+                element is not None
+                and vector is not None
+                and vector.count in {2, 4}
+                and not pointer
+            ):
                 align = min(16, element.bytes)
-            name = syntax.text(inner)
-            fields_of_line.append(
-                StructField(name, element, count, pointer, "const" in words, align)
-            )
+            name = syntax.text(innermost(each))
+            field_of_line = StructField(name, element, count, pointer, "const" in words, align)
+            fields_of_line.append(field_of_line)
         return fields_of_line
 
     def _structure(self, name: str) -> Element | None:
@@ -199,15 +196,12 @@ class Types:
         return Element(_BYTES, _struct_bytes(members), mixed=True)
 
 
-def _count_elements(declarator: Node) -> int | None:
-    if declarator.type == "field_identifier":
-        return 1
-    if declarator.type == "array_declarator":
-        inner = syntax.child(declarator, "declarator")
+def _count_elements(declarator: Node | None) -> int | None:
+    if declarator is not None and declarator.type == "array_declarator":
         size = syntax.child_text(declarator, "size")
-        below = None if inner is None else _count_elements(inner)
+        below = _count_elements(syntax.child(declarator, "declarator"))
         return int(size) * below if size.isdecimal() and below else None
-    return None
+    return 1 if declarator is not None and declarator.type == "field_identifier" else None
 
 
 def _has_special_layout(structure: Node) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import ExitCode
-from kernelprof.launch.build.cubin import pack_parameters
+from kernelprof.launch.build.compilation import pack_parameters
 from kernelprof.launch.check.arrays import encode, fill, library, storage_type, structure
 from kernelprof.launch.run.faults import driver_error
 from kernelprof.launch.run.trial import DriverResources, LaunchError, refuse_shared_memory
