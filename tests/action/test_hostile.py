@@ -83,6 +83,14 @@ def holders_of(text: str, folder: Path) -> list[Path]:
     return [path for path in files if text.encode() in path.read_bytes()]
 
 
+def judged(hostile: Hostile, runner: Make, code: int, **context: str) -> tuple[Runner, str]:
+    """Propose what was written, with a candidate that is as fast; the job and its summary."""
+    hostile.propose()
+    job = runner("tile/2", **context)
+    assert job.job("gate") == code, job.log
+    return job, job.summary.read_text("utf-8")
+
+
 def told(text: str) -> None:
     """The answer is a regression by the trusted two, and names what was brought along."""
     assert text.startswith("### kernelprof gate: regression\n")
@@ -157,10 +165,7 @@ def test_the_real_installation(runner: Make, hostile: Hostile) -> None:
 @pytest.mark.slow
 def test_a_change_of_the_policy_alone_stops(runner: Make, hostile: Hostile) -> None:
     hostile.write(POLICY, 'max_slowdown = "3 %"\n')
-    hostile.propose()
-    job = runner("tile/2")
-    assert job.job("gate") == 3
-    text = job.summary.read_text("utf-8")
+    _, text = judged(hostile, runner, 3)
     assert text.startswith("### kernelprof gate: inconclusive\n")
     assert "The policy would change: max_slowdown 2 % to 3 %." in text
 
@@ -168,10 +173,7 @@ def test_a_change_of_the_policy_alone_stops(runner: Make, hostile: Hostile) -> N
 @pytest.mark.slow
 def test_an_honest_change_passes_and_says_nothing(runner: Make, hostile: Hostile) -> None:
     hostile.write("kernels/gemm.cu", "// another kernel\n")
-    hostile.propose()
-    job = runner("tile/2")
-    assert job.job("gate") == 0
-    text = job.summary.read_text("utf-8")
+    _, text = judged(hostile, runner, 0)
     assert text.startswith("### kernelprof gate: pass\n")
     assert "change:" not in text
 
@@ -189,10 +191,9 @@ def test_only_the_run_of_the_label_accepts(
     runner: Make, hostile: Hostile, action: str, label: str, code: int
 ) -> None:
     hostile.write(POLICY, 'max_slowdown = "50 %"\ncounter_worse = "allow"\n')
-    hostile.propose()
-    job = runner("tile/2", **{"github.event.action": action, "github.event.label.name": label})
-    assert job.job("gate") == code
-    text = job.summary.read_text("utf-8")
+    _, text = judged(
+        hostile, runner, code, **{"github.event.action": action, "github.event.label.name": label}
+    )
     accepted = "The policy changes, as accepted: max_slowdown 2 % to 50 %." in text
     assert accepted is (code == 0)
 
@@ -207,10 +208,7 @@ def test_without_a_baseline_on_the_base_branch_nothing_is_judged(
     hostile.commit("before there was a gate")
     hostile.write(BASELINE, text)
     hostile.write(POLICY, 'max_slowdown = "2 %"\n')
-    hostile.propose()
-    job = runner("tile/2")
-    assert job.job("gate") == 3
-    said = job.summary.read_text("utf-8")
+    _, said = judged(hostile, runner, 3)
     assert "The baseline would change: it is the first one, of 1 kernel." in said
     assert "The policy would change: max_slowdown 0 % to 2 %." in said
 
@@ -221,10 +219,7 @@ def test_links_of_the_pull_request_are_not_followed(runner: Make, hostile: Hosti
     (hostile.origin / POLICY).unlink()
     (hostile.origin / BASELINE).symlink_to("/etc/hostname")
     (hostile.origin / POLICY).symlink_to("../.git/config")
-    hostile.propose()
-    job = runner("tile/2")
-    assert job.job("gate") == 3
-    text = job.summary.read_text("utf-8")
+    job, text = judged(hostile, runner, 3)
     assert "The policy would change: the file cannot be read" in text
     assert "The baseline would change: the file cannot be read" in text
     assert "is a link or a submodule, which are not followed" in job.log
@@ -235,9 +230,7 @@ def test_links_of_the_base_branch_are_refused(runner: Make, hostile: Hostile) ->
     (hostile.origin / POLICY).unlink()
     (hostile.origin / POLICY).symlink_to("../kernels/gate.toml")
     hostile.commit("a link")
-    hostile.propose()
-    job = runner("tile/2")
-    assert job.job("gate") == 2
+    job, _ = judged(hostile, runner, 2)
     assert "gate.toml is a link or a submodule" in job.log
 
 
