@@ -13,7 +13,6 @@ from tests.support.text import unwrapped
 from tests.support.wheels import without_wheels
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.cli.main import main
 from kernelprof.collect.environment import LocalMachine
 from kernelprof.interface.ladder import report
 from kernelprof.ladder.registry import Ladder, Rung, ladders
@@ -158,14 +157,13 @@ def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
 
 @some_climbed_rungs
 def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
-    rung: Rung, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rung: Rung, monkeypatch: pytest.MonkeyPatch, kernelprof
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(ROOT)
     path = rung.path.relative_to(ROOT)
-    assert main(["diagnose", str(path)]) == 0
-    out = capsys.readouterr().out
+    out = kernelprof(f"diagnose {path}").out
     manifest = read_manifest(records_of(OF[rung.ladder]) / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
     assert unwrapped(out).startswith(f"{path} as recorded {made}")
@@ -177,7 +175,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 @some_climbed_rungs
 @pytest.mark.slow("records alike")
 def test_a_changed_byte_refuses_the_record(
-    rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernelprof
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
@@ -188,10 +186,9 @@ def test_a_changed_byte_refuses_the_record(
         shutil.copy(header, copy.parent)
     source = rung.path.read_bytes()
     copy.write_bytes(source)
-    assert main(["diagnose", str(copy)]) == 0
+    kernelprof(f"diagnose {copy}")
     copy.write_bytes(source[:-1] + b" \n")
-    assert main(["diagnose", str(copy)]) == 4
-    assert "the source differs from the recorded one" in capsys.readouterr().err
+    kernelprof(f"diagnose {copy}", code=4, err="the source differs from the recorded one")
 
 
 @each_climbed_rung

@@ -13,7 +13,6 @@ from tests.support.text import unwrapped
 
 import kernelprof as kp
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.cli.main import main
 from kernelprof.errors import UsageError
 from kernelprof.model.diagnosis import Diagnosis
 from kernelprof.report.document import CodeBlock, Document, Fact, FactList, Paragraph, Section, Span
@@ -133,16 +132,18 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
     assert whole == "t\np\na\n    b\n"
 
 
-def test_on_the_command_line(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_the_command_line(captures: Path, kernelprof) -> None:
     name = str(captures / "gemm_series.eight-metrics.raw.csv")
-    assert main(["diagnose", name, "--format", "brief", "--tokens", "300"]) == 3
-    out = capsys.readouterr().out
+    out = kernelprof(
+        f"diagnose {name} --format brief --tokens 300", code=3, out="Left out at 300 tokens: "
+    ).out
     assert len(out.encode()) <= 1_200
-    assert "Left out at 300 tokens: " in out
-    assert main(["diagnose", name, "--format", "brief"]) == 3
-    assert f"Left out at {DEFAULT_TOKENS} tokens: " in capsys.readouterr().out
-    assert main(["diagnose", name, "--format", "brief", "--tokens", "199"]) == 2
-    assert "than or equal to 200" in unwrapped(capsys.readouterr().err)
+    kernelprof(
+        f"diagnose {name} --format brief", code=3, out=f"Left out at {DEFAULT_TOKENS} tokens: "
+    )
+    assert "than or equal to 200" in unwrapped(
+        kernelprof(f"diagnose {name} --format brief --tokens 199", code=2).err
+    )
 
 
 def test_comparisons_and_the_gate_have_it_too() -> None:

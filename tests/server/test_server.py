@@ -16,7 +16,6 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from kernelprof.cli.main import main
 from kernelprof.report.writers import DEFAULT_TOKENS
 from kernelprof.report.writers.json import schema
 
@@ -229,15 +228,11 @@ def test_no_program_is_run_that_was_not_allowed(
 
 
 def test_without_the_package_the_command_that_brings_it_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, kernelprof
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    assert main(["mcp"]) == 4
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "next: pip install 'kernelprof[mcp]'\n" in err
+    kernelprof("mcp", code=4, out="", err="next: pip install 'kernelprof[mcp]'\n")
 
 
-def test_a_folder_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "no-such-folder"]) == 2
-    assert "there is no such folder" in capsys.readouterr().err
+def test_a_folder_that_is_not_there_is_an_error(kernelprof) -> None:
+    kernelprof("mcp no-such-folder", code=2, err="there is no such folder")
