@@ -150,7 +150,6 @@ def compute_pipe_cycles(counters: LaunchCounters, gpu: GpuModel, misses: CacheMi
 def _compute_l2_cycles(
     misses: CacheMisses, whole: SectorEstimate, in_part: SectorEstimate
 ) -> dict[str, SectorEstimate]:
-    """Cycles of each stage of L2, of all slices together."""
     return {
         name: misses.loaded.scaled(stage.given)
         + (whole + misses.atomics).scaled(stage.stored)

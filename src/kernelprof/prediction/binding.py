@@ -84,7 +84,7 @@ def bind(
     for name, array in resolved.arrays.items():
         content = partial(fill, array, folder, resolved.sizes)
         buffers[name] = memory.allocate(name, count_bytes(array), content)
-    values = [_value(each, buffers, where) for each in resolved.parameters]
+    values = [_encode_parameter(each, buffers, where) for each in resolved.parameters]
     launch = bind_launch(
         program,
         arch=built.arch,
@@ -103,8 +103,7 @@ def count_bytes(array: ResolvedArray) -> int:
     return storage_type(array.argument.element).itemsize * math.prod(array.shape)
 
 
-def _value(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) -> bytes:
-    """A parameter as it lies in memory."""
+def _encode_parameter(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) -> bytes:
     if isinstance(each, ResolvedScalar):
         return encode(np.array([each.value]), each.argument.element).tobytes()
     if isinstance(each, ResolvedStructure):

@@ -16,7 +16,7 @@ from kernelprof.errors import InputError
 from kernelprof.launch.build.compilation import CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
 from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, extract_device_code
-from kernelprof.prediction.nvrtc import compile_program
+from kernelprof.prediction.nvrtc import NvrtcProgram, compile_program
 from kernelprof.prediction.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
@@ -143,14 +143,10 @@ class DeviceCompiler:
     def _compile(self, code: DeviceCode, words: Sequence[str]) -> CompilerResult:
         brought = [name for name in BROUGHT if name in code.headers]
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
-        return compile_program(
-            self.toolchain.nvrtc,
-            "".join(lines) + code.source,
-            name=_SOURCE,
-            headers=code.headers,
-            options=words,
-            expression=self.kernel if "<" in self.kernel else None,
-        )
+        expression = self.kernel if "<" in self.kernel else None
+        source = "".join(lines) + code.source
+        program = NvrtcProgram(source, _SOURCE, code.headers, words, expression)
+        return compile_program(self.toolchain.nvrtc, program)
 
 
 def nvrtc_options(options: Iterable[str]) -> tuple[str, ...]:

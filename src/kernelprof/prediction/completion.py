@@ -145,7 +145,7 @@ class _Completing:
             if a.length is None or "max(" in a.length.text
         ]
         self._shared_is_open = self._guesses.shared_bytes is None
-        self._probe = Probe(proposal.path, self._with_all())
+        self._probe = Probe(proposal.path, self._specify_all())
         self._cases = list(_make_cases(self._guesses))
         self._poisoned: list[str] = []
         self._reached_cases: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
@@ -163,10 +163,10 @@ class _Completing:
 
     def complete(self) -> None:
         """Find lengths, tell indices, and try the whole."""
-        self._indices()
-        self._reached_cases = reached_cases = self._measured()
+        self._find_indices()
+        self._reached_cases = reached_cases = self._reach_cases()
         for name in self._unknown:
-            self._fit(self._guesses.arrays[name], reached_cases)
+            self._fit_length(self._guesses.arrays[name], reached_cases)
         if self._shared_is_open:
             ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in reached_cases]
             self._guesses.shared_bytes = fit_length(ends, _list_factors(self._guesses))
@@ -176,20 +176,20 @@ class _Completing:
         prune(self._guesses)
         self._shared_is_open = False
         if not self._unknown and self._guesses.shared_bytes is not None:
-            self._try()
+            self._try_whole()
 
-    def _measured(self) -> list[tuple[Sizes, dict[str, ReachedBytes]]]:
+    def _reach_cases(self) -> list[tuple[Sizes, dict[str, ReachedBytes]]]:
         """What is reached in each case; lengths that turn out too short are unknown from there."""
         while True:
             try:
                 return [(case, self._reached(case)) for case in self._cases]
             except OutOfBoundsError as error:
-                name = self._left(error)
+                name = self._array_left(error)
                 if name is None:
                     raise
                 self._unknown.append(name)
 
-    def _left(self, error: OutOfBoundsError) -> str | None:
+    def _array_left(self, error: OutOfBoundsError) -> str | None:
         """The array of known length that an access left, if it went behind its end."""
         words = error.diagnosis.split()
         if error.space != "global" or "behind" not in words:
@@ -197,14 +197,12 @@ class _Completing:
         name = words[words.index("behind") + 1].rstrip(",")
         return name if name in self._guesses.arrays and name not in self._unknown else None
 
-    def _reached(
-        self, case: Sizes, limits: Mapping[str, int] | None = None
-    ) -> dict[str, ReachedBytes]:
-        return self._probe.reached(case, self._unknown, limits or {}, seconds=_SECONDS)
+    def _reached(self, case: Sizes) -> dict[str, ReachedBytes]:
+        return self._probe.reached(case, self._unknown, {}, seconds=_SECONDS)
 
     # Indices
 
-    def _indices(self) -> None:
+    def _find_indices(self) -> None:
         """Tell whole numbers that addresses depend on from plain values."""
         case = self._cases[0]
         for name, array in self._guesses.arrays.items():
@@ -212,13 +210,13 @@ class _Completing:
             if not plain or "int" not in array.element.type or array.element.bytes == 1:
                 continue
             everything = list(self._guesses.arrays)
-            ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
+            ends = [self._reach_openly(case, everything, {name: limit}) for limit in _LIMITS]
             steps = _find_steps([each for each in ends if each is not None])
             steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
             if steps:
-                self._is_index(array, steps)
+                self._limit_index(array, steps)
 
-    def _open(
+    def _reach_openly(
         self, case: Sizes, unknown: Sequence[str], limits: Mapping[str, int]
     ) -> dict[str, ReachedBytes] | None:
         try:
@@ -226,7 +224,7 @@ class _Completing:
         except (FaultError, TooLongError):
             return None
 
-    def _is_index(self, array: GuessedArray, steps: Mapping[str, float]) -> None:
+    def _limit_index(self, array: GuessedArray, steps: Mapping[str, float]) -> None:
         """Addresses in other arrays grow with the values of this one."""
         name = max(steps, key=lambda each: steps[each])
         target = self._guesses.arrays[name]
@@ -242,10 +240,9 @@ class _Completing:
             self._respecify()
 
     def _respecify(self) -> None:
-        """Take up what was changed in the specification."""
-        self._probe.respecify(self._with_all())
+        self._probe.respecify(self._specify_all())
 
-    def _with_all(self) -> str:
+    def _specify_all(self) -> str:
         """The specification with something in the place of what is not known."""
         guesses = self._guesses
         open_ = [a for a in guesses.arrays.values() if a.length is None]
@@ -262,7 +259,7 @@ class _Completing:
 
     # Lengths
 
-    def _fit(
+    def _fit_length(
         self, array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
     ) -> None:
         """The length of an array by what is reached of it in each case."""
@@ -276,14 +273,14 @@ class _Completing:
             array.length = length
             array.why = f"{_FITTED} {len(ends)} small cases"
 
-    def _with_room(self, run: Callable[[], object]) -> None:
+    def _run_with_room(self, run: Callable[[], object]) -> None:
         """Run something; arrays whose length was seen in small cases may turn out to be longer."""
         while True:
             try:
                 run()
             except (OutOfBoundsError, LaunchError) as error:
                 fault = error if isinstance(error, OutOfBoundsError) else error.__cause__
-                name = self._left(fault) if isinstance(fault, OutOfBoundsError) else None
+                name = self._array_left(fault) if isinstance(fault, OutOfBoundsError) else None
                 array = self._guesses.arrays.get(name or "")
                 if array is None or not array.why.startswith(_FITTED):
                     raise
@@ -314,17 +311,17 @@ class _Completing:
 
     # The whole
 
-    def _try(self) -> None:
+    def _try_whole(self) -> None:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
         self._choose_check_sizes()
-        self._shorten()
+        self._shorten_arrays()
         if self._poisoned:
             self._guesses.remarks.append(
                 f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check sizes: "
                 "the grid or the values may be others"
             )
         with suppress(TooLongError):
-            self._with_room(self._corners)
+            self._run_with_room(self._run_corners)
 
     def _choose_check_sizes(self) -> None:
         """Choose check sizes that are no multiples of a block, as far as the kernel is right there.
@@ -334,11 +331,11 @@ class _Completing:
         guesses = self._guesses
         wanted, multiples = uneven_values(guesses), dict(guesses.check_sizes)
         first = {name: values[0] for name, values in wanted.items()}
-        if wanted and self._problem({**multiples, **first}) is None:
+        if wanted and self._find_problem({**multiples, **first}) is None:
             guesses.why["check"] = WHY_UNEVEN
             return
         guesses.check_sizes = multiples
-        self._right()
+        self._refuse_wrong()
         if not wanted or guesses.differs:  # from another version, at any sizes
             return
         until = time.process_time() + _UNEVEN_SECONDS
@@ -348,32 +345,32 @@ class _Completing:
                     f"at {name} = {values[0]} the kernel goes wrong, so that its check keeps to "
                 )
                 guesses.remarks.append(f"{where}multiples: {wrong}")
-        self._right()
+        self._refuse_wrong()
 
     def _try_values(self, name: str, values: Sequence[int]) -> str | None:
         """Take the first value of a size that is right; what is wrong with the first if none is."""
         before, wrong = self._guesses.check_sizes, []
         for value in values:
-            problem = self._problem({**before, name: value})
+            problem = self._find_problem({**before, name: value})
             if problem is None:
                 return None
             wrong.append(problem)
         self._guesses.check_sizes = before
         return wrong[0]
 
-    def _problem(self, sizes: Sizes) -> str | None:
+    def _find_problem(self, sizes: Sizes) -> str | None:
         """What is wrong with the kernel at these check sizes, which become those of the guess."""
         self._guesses.check_sizes = sizes
         try:
-            self._check()
+            self._run_check()
         except (FaultError, LaunchError) as error:
             return " ".join(error.what.split())
         return None
 
-    def _right(self) -> None:
+    def _refuse_wrong(self) -> None:
         """Refuse what goes wrong; a reference that the result contradicts is taken back."""
         try:
-            self._with_room(self._check)
+            self._run_with_room(self._run_check)
         except WrongResultError as error:
             reference = self._probe.spec.reference
             if is_version(reference):  # the kernel is wrong, not what is said of it
@@ -387,11 +384,11 @@ class _Completing:
         self._guesses.reference = None
         self._guesses.flops = self._guesses.min_bytes = None
 
-    def _corners(self) -> None:
+    def _run_corners(self) -> None:
         self._probe.respecify(self._proposal.toml)
         self._probe.corners(_SECONDS)
 
-    def _check(self) -> None:
+    def _run_check(self) -> None:
         """Run the check; a guessed reference that does not fit the arrays is taken back."""
         probe = self._probe
         while True:
@@ -414,7 +411,7 @@ class _Completing:
             > math.prod(bound.resolved.arrays[each.name].shape)
         ]
 
-    def _shorten(self) -> None:
+    def _shorten_arrays(self) -> None:
         """Arrays that are as long as whole blocks reach, where no thread reaches so far."""
         guesses = self._guesses
         long = [

@@ -300,7 +300,6 @@ def _find_declarator(node: Node | None, kind: str) -> Node | None:
 
 
 def _inner_declarator(node: Node) -> Node | None:
-    """The declarator within a declarator."""
     inner = syntax.child(node, "declarator")
     if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
         inner = next((each for each in node.named_children if each.type != "comment"), None)

@@ -77,11 +77,11 @@ class Estimate:
             yield name, 0.0
         for name, threads in self.pipe_cycles.threads.items():
             yield name, threads / cycles
-        yield from self._units(cycles)
+        yield from self._unit_metrics(cycles)
         if waits:
-            yield from self._waits(self.elapsed.run, active)
+            yield from self._stall_metrics(self.elapsed.run, active)
 
-    def _units(self, cycles: float) -> Values:
+    def _unit_metrics(self, cycles: float) -> Values:
         """How busy each unit is, in percent."""
         own, gpu = self.pipe_cycles, self.gpu
 
@@ -119,7 +119,7 @@ class Estimate:
         yield "l2_throughput", max(l2.values())
         yield "memory_throughput", max(l1, dram, *l2.values())
 
-    def _waits(self, run: SmTimes, active: float) -> Values:
+    def _stall_metrics(self, run: SmTimes, active: float) -> Values:
         """What warps wait for, in cycles for each instruction."""
         resident = min(run.warp_cycles / max(run.cycles * run.whole, 1.0), COMMON.warps_per_sm)
         issued, warps = (

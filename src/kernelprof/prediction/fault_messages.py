@@ -102,8 +102,6 @@ def translate_faults(bound: BoundLaunch, source: Path, kernel: str) -> Iterator[
 
 
 class _MessageWriter:
-    """Words for the mistakes of one launch."""
-
     def __init__(self, bound: BoundLaunch, source: Path, kernel: str) -> None:
         self._bound = bound
         self._source = source
@@ -198,7 +196,6 @@ class _MessageWriter:
 
 
 def _locations_of(fault: FaultError) -> tuple[FaultLocation, ...]:
-    """The threads that a mistake is of."""
     if isinstance(fault, RaceError):
         return fault.one, fault.other
     if isinstance(fault, BarrierError):
@@ -218,7 +215,6 @@ def _describe_instruction(i: Instruction) -> str:
 
 
 def _is_toolkit_line(line: SourceLine, source: Path) -> bool:
-    """Whether a line is of a header that comes with the compiler."""
     path = PurePath(line.file)
     return "include" in path.parts and not path.is_relative_to(source.parent.resolve())
 
@@ -289,12 +285,10 @@ def _nearest(address: int, buffers: Iterable[Buffer]) -> Buffer | None:
 
 
 def _distance_to(address: int, buffer: Buffer) -> int:
-    """Bytes from an array to an address outside of it."""
     return max(buffer.base - address, address - buffer.end)
 
 
 def _element_bytes(buffer: Buffer, bound: BoundLaunch) -> int | None:
-    """Bytes of an element of an array that the specification speaks of."""
     array = bound.resolved.arrays.get(buffer.name)
     return None if array is None else storage_type(array.argument.element).itemsize
 

@@ -45,6 +45,11 @@ class CompiledSource(MachineCode):
     overrides: LaunchOverrides
     """What the launch is other than its source says."""
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the specification, with its data and references."""
+        return (self.spec.path or self.source).parent
+
 
 def compile_source(
     source: Path,

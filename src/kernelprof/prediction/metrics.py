@@ -180,7 +180,6 @@ def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
 
 
 def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
-    """What the sample of blocks says."""
     executed = counters.instructions()
     yield "instructions", counters.total(executed)
     yield "threads_per_instruction", counters.ratio(counters.threads(), executed)
@@ -221,7 +220,6 @@ def _resources(
     capability: tuple[int, int],
     fits: Occupancy | None,
 ) -> Iterator[tuple[str, float]]:
-    """What the compiler decided, and what follows from it."""
     resources = counters.launch.program.image.resources
     yield "grid_size", float(math.prod(resolved.grid))
     yield "block_size", float(math.prod(resolved.block))

@@ -21,14 +21,16 @@ _STAYS: Final = frozenset(("--restrict",))
 compiled with ``--restrict``, the loads of all others are taken for read-only ones as well."""
 
 
-class _Program(NamedTuple):
-    """What :func:`compile_program` is given."""
+class NvrtcProgram(NamedTuple):
+    """A source, and how it is compiled."""
 
     source: str
     name: str
     headers: Mapping[str, str]
+    """Texts by the name that an include has."""
     options: Sequence[str]
     expression: str | None
+    """A kernel of a template, which is instantiated."""
 
 
 class CompilerResult(NamedTuple):
@@ -40,29 +42,18 @@ class CompilerResult(NamedTuple):
     """The mangled name of the expression that was asked for."""
 
 
-def compile_program(
-    nvrtc: Any,
-    source: str,
-    *,
-    name: str,
-    headers: Mapping[str, str],
-    options: Sequence[str],
-    expression: str | None,
-) -> CompilerResult:
-    """Compile a source to a cubin.
+def compile_program(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
+    """Compile a source to a cubin; ``nvrtc`` is the module ``cuda.bindings.nvrtc``.
 
-    ``nvrtc`` is the module ``cuda.bindings.nvrtc``, ``headers`` are texts by the name that an
-    include has, ``expression`` a kernel of a template, which is instantiated. An option that would
-    stay behind is taken in a process of its own. Raises :class:`InputError` for an option that
-    NVRTC does not take, :class:`MissingToolError` where it is broken.
+    An option that would stay behind is taken in a process of its own. Raises :class:`InputError`
+    for an option that NVRTC does not take, :class:`MissingToolError` where it is broken.
     """
-    program = _Program(source, name, headers, options, expression)
-    return (
-        _compile_in_process(program) if _STAYS.intersection(options) else _compile(nvrtc, program)
-    )
+    if _STAYS.intersection(given.options):
+        return _compile_in_process(given)
+    return _compile(nvrtc, given)
 
 
-def _compile(nvrtc: Any, given: _Program) -> CompilerResult:
+def _compile(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
     source, name, headers, options, expression = given
     result, program = nvrtc.nvrtcCreateProgram(
         source.encode(),
@@ -109,15 +100,13 @@ def _check(nvrtc: Any, result: Any, log: str = "") -> None:
 
 
 def _read(size_of: Any, read: Any, program: Any) -> bytes:
-    """What NVRTC writes into a buffer."""
     _, size = size_of(program)
     buffer = bytes(size)
     read(program, buffer)
     return buffer
 
 
-def _compile_in_process(program: _Program) -> CompilerResult:
-    """What a process of its own makes of a program (:func:`_serve`)."""
+def _compile_in_process(program: NvrtcProgram) -> CompilerResult:
     done = subprocess.run(
         [sys.executable, "-P", "-m", __name__],
         input=pickle.dumps(tuple(program)),

@@ -82,8 +82,7 @@ def predict(compiled: CompiledSource, *, progress: Say, seconds: float = _SECOND
 
 
 def _check_result(compiled: CompiledSource) -> tuple[CheckedOutput, ...]:
-    source, spec = compiled.source, compiled.spec
-    folder = (spec.path or source).parent
+    source, spec, folder = compiled.source, compiled.spec, compiled.folder
     with _explain_errors(compiled):
         small = bind(
             compiled.code, compiled.built, spec.resolve(spec.check_sizes), folder, str(source)
@@ -95,10 +94,9 @@ def _count_launch(
     compiled: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
 ) -> tuple[LaunchCounters, Capture]:
     source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
-    folder = (spec.path or source).parent
     progress(f"{source.name}: counting what it does")
     with _explain_errors(compiled):
-        bound = bind(code, built, spec.resolve(), folder, str(source))
+        bound = bind(code, built, spec.resolve(), compiled.folder, str(source))
         with translate_faults(bound, source, spec.kernel):
             counters = count_launch(
                 bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile

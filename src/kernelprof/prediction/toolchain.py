@@ -72,7 +72,9 @@ def find_toolchain() -> Toolchain:
     nvdisasm = pathfinder.find_nvidia_binary_utility("nvdisasm")
     if nvdisasm is None:
         raise _missing("nvdisasm, NVIDIA's disassembler")
-    return Toolchain(nvrtc, (major, minor), Path(nvdisasm), (_OWN_HEADERS, *_folders(pathfinder)))
+    return Toolchain(
+        nvrtc, (major, minor), Path(nvdisasm), (_OWN_HEADERS, *_find_header_folders(pathfinder))
+    )
 
 
 def is_installed() -> bool:
@@ -82,8 +84,7 @@ def is_installed() -> bool:
     return all(util.find_spec(name) is not None for name in ("cuda", "elftools", "numpy"))
 
 
-def _folders(pathfinder: Any) -> tuple[Path, Path]:
-    """The folders with CUDA's and CCCL's headers."""
+def _find_header_folders(pathfinder: Any) -> tuple[Path, Path]:
     folder = pathfinder.find_nvidia_header_directory("cudart")
     for wheel, file in _HEADERS:
         if folder is None or not Path(folder, file).is_file():

@@ -100,7 +100,6 @@ class Sample:
         return _SURE * math.sqrt(variance)
 
     def _means_of_units(self, values: Array) -> Array:
-        """Return mean counts of blocks that are run together."""
         means: Array = values.astype(np.float64).reshape(-1, self.together).mean(axis=1)
         return means
 

@@ -149,12 +149,10 @@ class Interpreter:
             prepared.end(c)
 
     def _thread_id(self, c: ExecutionContext, pair: Array) -> ThreadId:
-        """The thread of the grid that a row and a lane of a context are."""
         row = np.arange(self.blocks.warps)[c.where][pair[0]]
         return self.blocks.thread_id(int(row), int(pair[1]))
 
     def _find_deadlock(self) -> DeadlockError:
-        """Return the threads that wait, and at which barriers."""
         blocks = self.blocks
         blocked = [
             self._blocked_threads(kind, behind, lanes)

@@ -316,7 +316,6 @@ def _mark_written(
 def _check_written(
     written: Array, at: Array, addresses: Array, active: Array | None, *, size: int, space: str
 ) -> None:
-    """Refuse to read what nothing was written to."""
     wrong = read_numbers(written, at, size) != _WRITTEN[min(size, _WORD)]
     if not wrong.any():
         return

@@ -134,7 +134,6 @@ _WORD: Final = 32
 
 
 def _find_read_spaces(program: Program, in_slice: set[int], *, cautious: bool) -> set[str]:
-    """Return the kinds of memory that the slice reads."""
     spaces: set[str] = set()
     for address, i in _instructions_of(program):
         if address not in in_slice or i.opcode not in LOADS:
@@ -236,7 +235,6 @@ def _mark_live(now: Live, name: str, condition: Condition | None) -> None:
 
 
 def _successors(program: Program) -> dict[int, list[int]]:
-    """Return the successors of each basic block."""
     ends = [(block, block.end) for block in program.blocks.values() if block.end is not None]
     behind_calls = [block.follows for block, end in ends if end.opcode in _CALLS]
     together = {b.follows: _branch_target(program, b) for b, end in ends if end.has("COLLECTIVE")}

@@ -63,7 +63,6 @@ class ArrayPool:
 
 
 def _is_uniform(added: Array) -> bool:
-    """Whether all lanes of each warp have the same value."""
     return bool((added == added[:, :1]).all())
 
 

@@ -188,7 +188,6 @@ class LoopInterpreter(Interpreter):
             super().step()
 
     def _threads_at(self, at: int) -> Array:
-        """Return the threads whose program counter is an address."""
         return next(
             lanes for address, lanes in self.blocks.program_counters.groups() if address == at
         )
@@ -368,7 +367,6 @@ class LoopInterpreter(Interpreter):
     # State.
 
     def _live_registers(self, at: int) -> dict[tuple[str, int], Array]:
-        """Return copies of the registers that are live at a basic block."""
         registers = {}
         for name in self._live.get(at, ()):
             prefix = name.rstrip("0123456789")
@@ -378,7 +376,6 @@ class LoopInterpreter(Interpreter):
         return registers
 
     def _advance_registers(self, group: _IterationGroup, times: int) -> None:
-        """Advance registers by the steps of so many groups of iterations."""
         warps = group.lanes.any(axis=1, keepdims=True)
         for (prefix, index), step in group.steps.items():
             file = getattr(self.blocks, _FILES[prefix])
@@ -388,7 +385,6 @@ class LoopInterpreter(Interpreter):
             file[index] = new if mine.all() else np.where(mine, new, old)
 
     def _waiting_threads(self) -> tuple[dict[Any, Array], ...]:
-        """Return the threads by what they wait for."""
         blocks = self.blocks
         there = {(at, n): lanes for n, (at, lanes) in enumerate(blocks.program_counters.groups())}
         return there, dict(blocks.convergence_barriers.waiting), *blocks.block_barriers.standing()

@@ -128,7 +128,6 @@ class AsyncCopyCheck(Observer):
         self._under_way = left
 
     def _refuse_early_read(self, i: Instruction, notes: Array, lanes: Array) -> None:
-        """Refuse to read what is still being copied."""
         cells, warps = np.divmod(notes, self._cells.warps)
         early = self._pending[np.minimum(cells, self._cells.count - 1)] > 0
         if not early.any():

@@ -174,7 +174,6 @@ class Racecheck(Observer):
         return cells
 
     def _restart_time(self) -> None:
-        """Begin to count time anew."""
         for table in (self._reads, self._writes, self._atomics, self._written, self._combined):
             table[:] = 0
         self._time = 1
@@ -187,7 +186,6 @@ class Racecheck(Observer):
         return touched
 
     def _check_writes(self, cells: Array) -> None:
-        """Look at cells that were written."""
         writes = self._touched_since_barrier(self._writes, cells)
         others = self._touched_since_barrier(self._reads, cells) | self._touched_since_barrier(
             self._atomics, cells

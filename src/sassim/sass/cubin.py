@@ -201,7 +201,6 @@ def _read_pointers(file: _ParsedCubin, symbols: list[Any]) -> Iterator[tuple[str
 
 
 def _external_functions(symbols: list[Any]) -> Iterator[str]:
-    """Functions that are called and are not in the file."""
     for symbol in symbols:
         if symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC":
             yield symbol.name

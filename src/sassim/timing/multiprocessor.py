@@ -189,7 +189,6 @@ class Multiprocessor:
         heapq.heappush(self._queue, (at, self._order, warp))
 
     def _start_block(self, now: float) -> None:
-        """Start the next block."""
         steps = self._steps
         number = self._begun % steps.blocks
         first = number * steps.warps_of_block

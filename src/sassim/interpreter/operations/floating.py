@@ -248,8 +248,8 @@ def _division_is_hard(i: Instruction) -> Step:
     return execute
 
 
-def _in_turns(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """MUFU takes an angle in turns."""
+def _of_revolutions(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """MUFU takes an angle in revolutions."""
     return lambda x: function(2 * np.pi * x)
 
 
@@ -259,8 +259,8 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
     "SQRT": np.sqrt,
     "EX2": np.exp2,
     "LG2": np.log2,
-    "SIN": _in_turns(np.sin),
-    "COS": _in_turns(np.cos),
+    "SIN": _of_revolutions(np.sin),
+    "COS": _of_revolutions(np.cos),
     "TANH": np.tanh,
 }
 

@@ -96,7 +96,6 @@ class AtomicUpdate:
         return self._by_lane(previous)
 
     def _load_current(self, kind: np.dtype[Any]) -> Array:
-        """What is at each address."""
         current = typed(load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind)
         there: Array = current[self.rows[self.starts], self.columns[self.starts]]
         return there
