@@ -16,7 +16,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.errors import InputError, UsageError
 from kernelprof.fleet.query import QUESTIONS, QueryFilters, ask, ask_sql
 from kernelprof.fleet.records import Provenance, record
-from kernelprof.fleet.status import status
+from kernelprof.fleet.status import describe_store
 from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import query
 from kernelprof.report.writers.json import schema, write
@@ -194,7 +194,7 @@ def test_damaged_data_is_told_and_left_out(store, add, spoil, cached) -> None:
         assert found.rows == ((2, True),)
         assert [str(bad) in each for each in found.warnings] == [True]
     assert ask(FleetStore(store.backend), "regressions", QueryFilters(), cached=False).rows == ()
-    (held,) = status(FleetStore(store.backend), cached=False).holdings.rows
+    (held,) = describe_store(FleetStore(store.backend), cached=False).holdings.rows
     assert held[2] == 2
 
 
@@ -251,7 +251,7 @@ def test_answers_follow_their_schema(store: FleetStore, add: Add, question: str)
     add("2026-11-02", 1.3)
     found = json.loads(write(ask(store, question, QueryFilters())))
     jsonschema.validate(found, json.loads(schema("fleet_query")))
-    held = json.loads(write(status(store)))
+    held = json.loads(write(describe_store(store)))
     jsonschema.validate(held, json.loads(schema("fleet_status")))
     assert held["holdings"]["rows"][0][:3] == ["NVIDIA H200", "2026-11", 2]
 

@@ -19,7 +19,7 @@ from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.query import QueryFilters, ask
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import run
-from kernelprof.fleet.status import missing
+from kernelprof.fleet.status import find_missing
 from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import status
 
@@ -311,7 +311,7 @@ def test_a_plans_status_counts_what_a_run_would_measure(write_plan, store) -> No
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
 
     def lacking() -> int:
-        planned, open_, recorded = missing(plan, FleetStore(store.backend), gpu)
+        planned, open_, recorded = find_missing(plan, FleetStore(store.backend), gpu)
         assert (planned, recorded) == (1, 0)
         return len(open_)
 

@@ -58,19 +58,19 @@ def test_a_row_has_all_that_the_capture_has(made: MeasurementFile, capture: Capt
 
 
 def test_what_is_stored_is_found_by_its_key(store: FleetStore, made: MeasurementFile) -> None:
-    assert store.holds(KEY) == (None, ())
+    assert store.find(KEY) == (None, ())
     name = store.add(made)
     assert name.startswith(f"kernels/gpu=NVIDIA-H200/month=2026-11/{KEY}.20261121T132355Z-")
     again = FleetStore(store.backend)
-    assert again.holds(KEY) == (name, ())
-    assert again.holds("b" * 64) == (None, ())
+    assert again.find(KEY) == (name, ())
+    assert again.find("b" * 64) == (None, ())
     assert again.open(name).metadata.num_rows == 1
 
 
 def test_an_object_store_holds_the_same(made: MeasurementFile) -> None:
     store = FleetStore.at("memory://fleet-test/store")
     name = store.add(made)
-    assert FleetStore(store.backend).holds(KEY) == (name, ())
+    assert FleetStore(store.backend).find(KEY) == (name, ())
     assert store.backend.read(name) == made.data
 
 
@@ -78,11 +78,11 @@ def test_an_object_store_holds_the_same(made: MeasurementFile) -> None:
 def test_a_torn_file_is_told_and_not_taken_for_a_measurement(store, made, left) -> None:
     torn = Path(store.backend.path(store.add(made)))
     torn.write_bytes(made.data[:left])
-    name, damaged = FleetStore(store.backend).holds(KEY)
+    name, damaged = FleetStore(store.backend).find(KEY)
     assert name is None
     assert [each.file for each in damaged] == [str(torn)]
     whole = store.add(made)
-    assert FleetStore(store.backend).holds(KEY)[0] == whole
+    assert FleetStore(store.backend).find(KEY)[0] == whole
 
 
 def test_a_file_without_a_checksum_is_read_to_its_end(store, made) -> None:
@@ -90,12 +90,12 @@ def test_a_file_without_a_checksum_is_read_to_its_end(store, made) -> None:
     table = pq.read_table(io.BytesIO(made.data))
     version = {"kernelprof": json.dumps({"schema_version": "1"})}
     pq.write_table(table.replace_schema_metadata(version), path, compression="zstd")
-    assert FleetStore(store.backend).holds(KEY)[0] is not None
+    assert FleetStore(store.backend).find(KEY)[0] is not None
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[100:middle] = bytes(middle - 100)
     path.write_bytes(data)
-    name, damaged = FleetStore(store.backend).holds(KEY)
+    name, damaged = FleetStore(store.backend).find(KEY)
     assert (name, [each.file for each in damaged]) == (None, [str(path)])
 
 
@@ -116,7 +116,7 @@ def test_files_of_something_else_are_told(store: FleetStore, made: MeasurementFi
         store.open(name)
     stranger = path.with_name("other.parquet")
     stranger.write_bytes(made.data)
-    assert [each.file for each in FleetStore(store.backend).strangers()] == [str(stranger)]
+    assert [each.file for each in FleetStore(store.backend).foreign_files()] == [str(stranger)]
     assert FleetStore(store.backend).names() == [name]
 
 

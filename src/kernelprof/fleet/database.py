@@ -264,7 +264,7 @@ def _connect_views(
         closing(_connect(store)) as connection,
         open_index(connection, store, sound, cached=cached) as (index, more),
     ):
-        left_out = [*store.strangers(), *damaged, *more]
+        left_out = [*store.foreign_files(), *damaged, *more]
         warnings = [f"{each.file} is left out: {each.why}" for each in left_out]
         torn |= {each.file for each in more}
         whole = {each: path for each, path in paths.items() if path not in torn}

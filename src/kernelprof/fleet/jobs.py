@@ -51,15 +51,18 @@ def identify_job(job: Job, device: GpuDevice) -> Identity:
     Without a compiler the source with its includes and options stands for the code.
     """
     if job.kind == "capture":
-        return _of_capture(job)
-    code, code_of, launch = _program(job) if job.kind == "program" else _source(job, device)
+        return _identify_capture(job)
+    is_program = job.kind == "program"
+    code, code_of, launch = _code_of_program(job) if is_program else _code_of_source(job, device)
     # The code of the kernel that it is compared with: both are measured, or neither is
-    others = [] if job.against is None else [_source(replace(job, path=job.against), device)[0]]
+    others = []
+    if job.against is not None:
+        others = [_code_of_source(replace(job, path=job.against), device)[0]]
     request = [job.preset, job.kernel, job.launch_skip, job.launch_count, job.round]
     return Identity(code, code_of, _digest([code, launch, others, request, device.name]))
 
 
-def _of_capture(job: Job) -> Identity:
+def _identify_capture(job: Job) -> Identity:
     # A capture is diagnosed again by another kernelprof, which may judge otherwise
     from kernelprof.comparison.history.store import maker
     from kernelprof.sources.capture_directory import MANIFEST
@@ -74,7 +77,7 @@ def _of_capture(job: Job) -> Identity:
     return Identity(code, CAPTURE, _digest([code, maker()]))
 
 
-def _program(job: Job) -> tuple[str, str, Any]:
+def _code_of_program(job: Job) -> tuple[str, str, Any]:
     # A program is its executable and the files among its arguments; what it loads is not known
     home = Path(job.folder)
     first = job.command[0]
@@ -91,12 +94,12 @@ def _program(job: Job) -> tuple[str, str, Any]:
     )
 
 
-def _source(job: Job, device: GpuDevice) -> tuple[str, str, Any]:
+def _code_of_source(job: Job, device: GpuDevice) -> tuple[str, str, Any]:
     from kernelprof.launch.run.prepare import is_program
     from kernelprof.launch.source import data_hashes, file_hash, include_hashes, launch_hashes
     from kernelprof.launch.specification.reader import load_spec
 
-    source, changes = Path(job.path), overrides_of(job)
+    source, changes = Path(job.path), launch_overrides(job)
     if is_program(source, changes):
         return _digest([file_hash(source), include_hashes(source)]), SOURCE, None
     spec = changes.applied_to(load_spec(source), source)
@@ -108,7 +111,7 @@ def _source(job: Job, device: GpuDevice) -> tuple[str, str, Any]:
     return code, MACHINE_CODE, launch
 
 
-def overrides_of(job: Job) -> Any:
+def launch_overrides(job: Job) -> Any:
     """The sizes and defines of a job as a launch takes them."""
     from kernelprof.launch.specification.overrides import LaunchOverrides
 
@@ -181,7 +184,7 @@ def measure_jobs(order: Order) -> tuple[MeasurementFile | ErrorFacts, ...]:
     made: list[MeasurementFile | ErrorFacts] = []
     for job, identity in order.jobs:
         try:
-            made.append(_record(job, identity, order, pair))
+            made.append(_record_job(job, identity, order, pair))
         except KernelprofError as error:
             made.append(ErrorFacts.of(error))
             if pair is not None:
@@ -189,12 +192,12 @@ def measure_jobs(order: Order) -> tuple[MeasurementFile | ErrorFacts, ...]:
     return tuple(made)
 
 
-def _record(job: Job, identity: Identity, order: Order, pair: str | None) -> MeasurementFile:
+def _record_job(job: Job, identity: Identity, order: Order, pair: str | None) -> MeasurementFile:
     if job.kind == "capture":
-        capture, diagnosis, manifest, created = _read(job)
+        capture, diagnosis, manifest, created = _read_job_capture(job)
         recorded = False
     else:
-        capture, diagnosis, manifest, recorded = _measure(job)
+        capture, diagnosis, manifest, recorded = _measure_job(job)
         created = None
         if recorded and not order.recorded:
             raise MissingToolError(
@@ -205,9 +208,9 @@ def _record(job: Job, identity: Identity, order: Order, pair: str | None) -> Mea
     about = Provenance(
         key=identity.key,
         plan=order.plan,
-        name=_name(job, manifest),
+        name=_name_measurement(job, manifest),
         kind=job.kind,
-        sizes=_sizes(job, manifest),
+        sizes=_all_sizes(job, manifest),
         defines=json.dumps(dict(job.defines), sort_keys=True),
         round=job.round,
         pair=pair,
@@ -223,14 +226,14 @@ def _record(job: Job, identity: Identity, order: Order, pair: str | None) -> Mea
     return record(capture, diagnosis, manifest, about, created)
 
 
-def _name(job: Job, manifest: Manifest | None) -> str:
+def _name_measurement(job: Job, manifest: Manifest | None) -> str:
     # What measurements of the same thing are found by: of a capture, what was measured in it
     if job.kind != "capture" or manifest is None:
         return job.name
     return shlex.join(manifest.target) if manifest.source is None else manifest.source.path
 
 
-def _sizes(job: Job, manifest: Manifest | None) -> str:
+def _all_sizes(job: Job, manifest: Manifest | None) -> str:
     # All sizes of the launch, also those that the plan leaves as the source has them
     source = None if manifest is None else manifest.source
     sizes = ((source and source.specification) or {}).get("sizes")
@@ -238,7 +241,7 @@ def _sizes(job: Job, manifest: Manifest | None) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
+def _measure_job(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect.commands import LaunchFilters
     from kernelprof.collect.request import ProfileRequest
@@ -248,7 +251,7 @@ def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     request = ProfileRequest(
         application=job.command,
         source=Path(job.path) if source else None,
-        overrides=overrides_of(job),
+        overrides=launch_overrides(job),
         filters=LaunchFilters(job.kernel, job.launch_skip, job.launch_count),
         time_limit=job.time_limit,
     )
@@ -259,7 +262,7 @@ def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     return measurement.capture, judged, measurement.manifest, measurement.recorded
 
 
-def _read(job: Job) -> tuple[Capture, Diagnosis, Manifest | None, datetime]:
+def _read_job_capture(job: Job) -> tuple[Capture, Diagnosis, Manifest | None, datetime]:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.sources import read_capture
     from kernelprof.sources.capture_directory import read_contents

@@ -66,18 +66,20 @@ class _Running:
     outdated: frozenset[str] | None = None
     """Files that a newer measurement of other code follows; nothing before somebody asks."""
 
-    def ended(self, job: Job, device: GpuDevice, done: Done, **more: Any) -> None:
+    def report_job(self, job: Job, device: GpuDevice, done: Done, **more: Any) -> None:
         self.done.append(FleetJob(job.shown(), device.name, done, **more))
         self.tell(len(self.done), self.planned, f"{job.shown()}: {done.value}")
 
-    def failed(self, job: Job, device: GpuDevice, failure: ErrorFacts, deaths: int = 0) -> None:
+    def report_error(
+        self, job: Job, device: GpuDevice, failure: ErrorFacts, deaths: int = 0
+    ) -> None:
         # A job has failed; a file in a folder of captures that is none was no job
         is_no_capture = (
             job.kind == "capture" and failure.exit_code == 2 and not Path(job.path).is_dir()
         )
         if not is_no_capture:
             self.failure = self.failure or failure.exit_code
-        self.ended(
+        self.report_job(
             job,
             device,
             Done.LEFT_OUT if is_no_capture else Done.FAILED,
@@ -85,7 +87,7 @@ class _Running:
             deaths=deaths,
         )
 
-    def identify(self) -> None:
+    def submit_all(self) -> None:
         kinds = tuple({each.name: each for each in self.executor.devices}.values())
         captures = [group[0] for group in self.plan.groups if group[0].kind == "capture"]
         others = [group for group in self.plan.groups if group[0].kind != "capture"]
@@ -93,8 +95,8 @@ class _Running:
         for group in others:
             for device in kinds:
                 self.executor.submit(Call(identify_jobs, (group, device)))
-        for some in _batches(captures, _AT_ONCE):
-            self.executor.submit(Call(identify_jobs, (some, _NOWHERE)))
+        for batch in _batches(captures, _AT_ONCE):
+            self.executor.submit(Call(identify_jobs, (batch, _NOWHERE)))
 
     def process_outcome(self, outcome: CallOutcome) -> None:
         if outcome.call.function is identify_jobs:
@@ -108,14 +110,14 @@ class _Running:
             # After a failure in a comparison the rest of it was not measured.
             each: MeasurementFile | ErrorFacts = made[min(at, len(made) - 1)]
             if isinstance(each, ErrorFacts):
-                self.failed(job, order.device, each, outcome.deaths)
+                self.report_error(job, order.device, each, outcome.deaths)
                 continue
             # A capture is there still, and diagnosed in less time than a disk may take.
             file = self.store.add(each, sync=job.kind != "capture")
             done = Done.DIAGNOSED if job.kind == "capture" else Done.MEASURED
             if order.recorded and job.kind != "capture":
                 done = Done.RECORDED
-            self.ended(job, order.device, done, file=file, deaths=outcome.deaths)
+            self.report_job(job, order.device, done, file=file, deaths=outcome.deaths)
 
     def _submit_missing(
         self, group: tuple[Job, ...], device: GpuDevice, identities: list[Identity | ErrorFacts]
@@ -123,7 +125,7 @@ class _Running:
         wanted: list[tuple[Job, Identity]] = []
         for job, identity in zip(group, identities, strict=True):
             if isinstance(identity, ErrorFacts):
-                self.failed(job, device, identity)
+                self.report_error(job, device, identity)
             else:
                 wanted.append((job, identity))
         together = group[0].against is not None
@@ -131,42 +133,41 @@ class _Running:
             for job, _ in wanted:
                 what = "the kernel that it is compared with failed"
                 self.failure = self.failure or int(ExitCode.BAD_INPUT)
-                self.ended(job, device, Done.FAILED, why=what)
+                self.report_job(job, device, Done.FAILED, why=what)
             return
         # Of two that are compared both are measured, or neither
-        open_ = [
-            some
-            for some in ([wanted] if together else [[each] for each in wanted])
-            if self._is_missing(some, device)
+        batches = [
+            batch
+            for batch in ([wanted] if together else [[each] for each in wanted])
+            if self._is_missing(batch, device)
         ]
         if device is _NOWHERE:
-            open_ = [list(some) for some in _batches(list(chain(*open_)), _AT_ONCE)]
-        for some in open_:
-            order = Order(tuple(some), self.plan.name, device, self.commit, self.recorded)
+            batches = [list(batch) for batch in _batches(list(chain(*batches)), _AT_ONCE)]
+        for batch in batches:
+            order = Order(tuple(batch), self.plan.name, device, self.commit, self.recorded)
             on = None if device is _NOWHERE else device.name
             self.executor.submit(Call(measure_jobs, order, device=on))
 
     def _is_missing(self, jobs: list[tuple[Job, Identity]], device: GpuDevice) -> bool:
         # Whether jobs that belong together are to be measured; else why not is reported
-        first = [self.claimed.get(who.key) for _, who in jobs]
+        first = [self.claimed.get(identity.key) for _, identity in jobs]
         if None in first:
-            self.claimed.update((who.key, job.shown()) for job, who in jobs)
-            if not all(self._is_stored(who) for _, who in jobs):
+            self.claimed.update((identity.key, job.shown()) for job, identity in jobs)
+            if not all(self._is_stored(identity) for _, identity in jobs):
                 return True
-        for (job, who), same in zip(jobs, first, strict=True):
-            if None in first:
-                self.ended(job, device, Done.UNCHANGED, why=f"the same {who.code_of} is stored")
-            else:
-                self.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {same}")
+        for (job, identity), same in zip(jobs, first, strict=True):
+            done = Done.UNCHANGED if None in first else Done.SAME
+            other = "is stored" if None in first else f"as {same}"
+            self.report_job(job, device, done, why=f"the same {identity.code_of} {other}")
         return False
 
-    def _is_stored(self, who: Identity) -> bool:
+    def _is_stored(self, identity: Identity) -> bool:
         # Code may have been changed and changed back: the newest measurement is then of other code.
         if self.again:
             return False
-        name, damaged = self.store.holds(who.key, recorded=self.recorded)
+        name, damaged = self.store.find(identity.key, recorded=self.recorded)
         self.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-        if name is None or who.code_of == CAPTURE or self.recorded:
+        if name is None or identity.code_of == CAPTURE or self.recorded:
             return name is not None
         if self.outdated is None:
             self.outdated = query_store(self.store, find_outdated)
@@ -210,7 +211,7 @@ def run(
         return running.result(started, seconds=round(time.monotonic() - clock, 3), **more)
 
     try:
-        running.identify()
+        running.submit_all()
         while executor.pending:
             running.process_outcome(executor.wait())
     except StoreError as error:

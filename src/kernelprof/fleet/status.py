@@ -42,7 +42,7 @@ _COLUMNS: Final = (
 )
 
 
-def status(
+def describe_store(
     store: FleetStore, answers: Iterable[FleetTable] = (), *, cached: bool = True
 ) -> FleetStatus:
     """What is in a store, by GPU and month; :class:`InputError` for one without measurements."""
@@ -67,7 +67,7 @@ def status(
     )
 
 
-def empty(store: FleetStore) -> FleetStatus:
+def describe_empty_store(store: FleetStore) -> FleetStatus:
     """The status of a store in which nothing was measured."""
     holdings = FleetAnswer(_HOLDINGS, _TITLE, _COLUMNS, ())
     return FleetStatus(store=store.backend.shown, holdings=holdings, runs=tuple(_runs(store)))
@@ -102,7 +102,7 @@ def devices_of(store: FleetStore, wanted: Iterable[str]) -> tuple[GpuDevice, ...
     )
 
 
-def missing(
+def find_missing(
     plan: FleetPlan, store: FleetStore, executor: Executor
 ) -> tuple[int, tuple[FleetJob, ...], int]:
     """Count the jobs of a plan, list those that a run would measure, and count recorded ones.
@@ -116,13 +116,13 @@ def missing(
     ]
     if not plan.gpus and not devices:
         unknown = [""]
-    open_ = [
+    lacking = [
         FleetJob(job.shown(), gpu, Done.FAILED)
         for gpu in unknown
         for job in plan.jobs
         if job.kind != "capture"
     ]
-    planned, recorded = len(open_), 0
+    planned, recorded = len(lacking), 0
     old = query_store(store, find_outdated) if store.names() else ()
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (GpuDevice("", ""),):
@@ -131,15 +131,15 @@ def missing(
         outcome = executor.wait()
         group, device = outcome.call.argument
         identities: Any = [outcome.error] * len(group) if outcome.error else outcome.value
-        for job, who in zip(group, identities, strict=True):
+        for job, identity in zip(group, identities, strict=True):
             planned += 1
-            if hasattr(who, "key"):
-                name = store.holds(who.key)[0]
+            if hasattr(identity, "key"):
+                name = store.find(identity.key)[0]
                 if name is not None and name not in old:
                     continue
-                if name is None and store.holds(who.key, recorded=True)[0] is not None:
+                if name is None and store.find(identity.key, recorded=True)[0] is not None:
                     recorded += 1
                     continue
-            why = "" if hasattr(who, "key") else who.what
-            open_.append(FleetJob(job.shown(), device.name, Done.FAILED, why))
-    return planned, tuple(open_), recorded
+            why = "" if hasattr(identity, "key") else identity.what
+            lacking.append(FleetJob(job.shown(), device.name, Done.FAILED, why))
+    return planned, tuple(lacking), recorded

@@ -227,7 +227,7 @@ class FleetStore:
         """List the files with measurements."""
         return sorted(each for names in self._keys().values() for each in names)
 
-    def strangers(self) -> tuple[Damaged, ...]:
+    def foreign_files(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
         return tuple(
             Damaged(self.backend.path(each), "its name is not that of a measurement")
@@ -243,7 +243,7 @@ class FleetStore:
                     self._names_by_key.setdefault(match["key"], []).append(name)
         return self._names_by_key
 
-    def holds(self, key: str, *, recorded: bool = False) -> tuple[str | None, tuple[Damaged, ...]]:
+    def find(self, key: str, *, recorded: bool = False) -> tuple[str | None, tuple[Damaged, ...]]:
         """Return the newest whole file of a key, and damaged ones; ``recorded`` if asked for."""
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):

@@ -87,23 +87,22 @@ def status(
     """
     from kernelprof.fleet.executor import LocalExecutor
     from kernelprof.fleet.query import QUESTIONS, QueryFilters, ask
-    from kernelprof.fleet.status import empty, missing
-    from kernelprof.fleet.status import status as held
+    from kernelprof.fleet.status import describe_empty_store, describe_store, find_missing
 
     plan, fleet_store = _both(target, store)
     if plan is not None and not fleet_store.names():
-        result = empty(fleet_store)
+        result = describe_empty_store(fleet_store)
     else:
         made = (
             [ask(fleet_store, each, QueryFilters(), cached=cache) for each in QUESTIONS]
             if answers
             else []
         )
-        result = held(fleet_store, made, cached=cache)
+        result = describe_store(fleet_store, made, cached=cache)
     if plan is None:
         return result
     with LocalExecutor((), os.cpu_count() or 1, plan.retries) as executor:
-        planned, lacking, recorded = missing(plan, fleet_store, executor)
+        planned, lacking, recorded = find_missing(plan, fleet_store, executor)
     return structs.replace(result, planned=planned, missing=lacking, recorded=recorded)
 
 

@@ -126,25 +126,27 @@ class _Climber:
     """Ends cuBLAS's process: it must not run beside rungs that are not timed in turns with it."""
 
     def climb(self, earlier: Climb | None) -> Climb:
-        result = self._begin(earlier)
+        result = self._start_results(earlier)
         with self.stack:
-            if result.ceiling is None or self._todo(result, with_cublas=True):
+            if result.ceiling is None or self._unfinished_rungs(result, with_cublas=True):
                 result = self._with_ceiling(result)
-            return self._rungs(result, self._todo(result, with_cublas=self.cublas is not None))
+            return self._climb_rungs(
+                result, self._unfinished_rungs(result, with_cublas=self.cublas is not None)
+            )
 
-    def _todo(self, result: Climb, *, with_cublas: bool) -> list[Rung]:
+    def _unfinished_rungs(self, result: Climb, *, with_cublas: bool) -> list[Rung]:
         return [
             rung
             for rung in self.plan.rungs
             if not is_complete(result.rung(rung.file), rung, self.plan, with_cublas=with_cublas)
         ]
 
-    def _rungs(self, result: Climb, todo: list[Rung]) -> Climb:
+    def _climb_rungs(self, result: Climb, todo: list[Rung]) -> Climb:
         if not todo:
             self.save(result)
         for position, rung in enumerate(todo, 1):
             start = time.monotonic()
-            climbed, surroundings = self._rung(rung, result.surroundings)
+            climbed, surroundings = self._climb_rung(rung, result.surroundings)
             others = [each for each in result.rungs if each.file != rung.file]
             rungs = tuple(sorted([*others, climbed], key=lambda each: each.file))
             result = replace(result, rungs=rungs, surroundings=surroundings)
@@ -153,7 +155,7 @@ class _Climber:
             self.progress(position, len(todo), climbed, seconds)
         return result
 
-    def _begin(self, earlier: Climb | None) -> Climb:
+    def _start_results(self, earlier: Climb | None) -> Climb:
         gpu = self.machine.gpus[0]
         capability = gpu.compute_capability
         begun = Climb(
@@ -215,7 +217,7 @@ class _Climber:
             self.cublas = None
             return ()
 
-    def _rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
+    def _climb_rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
         result = Climbed(rung.file, rung.title, rung.after, file_hash(rung.path))
         try:
             result = replace(result, defines=dict(load_spec(rung.path).compile.defines))
