@@ -138,29 +138,21 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
 
     Template arguments stay where they do that in few characters: ``gemm_tiled<16, 0, 1>``.
     """
-    bare: dict[str, list[tuple[str, str]]] = {}
-    full_labels = labels(kernels)
-    for label in full_labels:
-        bare.setdefault(bare_name(label[0]), []).append(label)
-    # Several kernels of one bare name are told apart by what they are instances of.
-    telling = {
-        name: _telling([each for each in kernels if bare_name(short_name(each.name)) == name])
-        for name, alike in bare.items()
-        if len(alike) > 1
-        and any(len(_without_namespaces(full)) > _LONGEST_NAME for full, _ in alike)
-    }
-    briefs = []
-    at: dict[str, int] = {}
-    for full, detail in full_labels:
-        name = bare_name(full)
-        if len(bare[name]) == 1:
-            briefs.append((name, ""))
-        elif name in telling:
-            position = at.get(name, 0)
-            at[name] = position + 1
-            briefs.append((name, telling[name][position]))
+    briefs = labels(kernels)
+    rows_of: dict[str, list[int]] = {}
+    for row, (full, _) in enumerate(briefs):
+        rows_of.setdefault(bare_name(full), []).append(row)
+    for name, rows in rows_of.items():
+        shorter = [_without_namespaces(briefs[row][0]) for row in rows]
+        if len(rows) == 1:
+            briefs[rows[0]] = name, ""
+        elif max(map(len, shorter)) > _LONGEST_NAME:
+            # Several kernels of one bare name are told apart by what they are instances of.
+            for row, detail in zip(rows, _telling([kernels[row] for row in rows]), strict=True):
+                briefs[row] = name, detail
         else:
-            briefs.append((_without_namespaces(full), detail))
+            for row, full in zip(rows, shorter, strict=True):
+                briefs[row] = full, briefs[row][1]
     return briefs
 
 
