@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError, UsageError
+from kernelprof.model.names import first_few
 
 PERMISSION: Final = (
     "ways that NVIDIA documents (https://developer.nvidia.com/ERR_NVGPUCTRPERM):\n"
@@ -210,12 +211,10 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     listed = ended.text.partition("Available Kernels:")[2]
     kernels = re.findall(r"^\d+\. (.+)$", listed, re.MULTILINE)
     if kernels or "NVTX" in ended.text or ended.filtered:
-        more = len(kernels) - _MOST_KERNELS
-        listing = ", ".join(kernels[:_MOST_KERNELS]) + (f" and {more} more" if more > 0 else "")
         return NoLaunchError(
             "no launch passed the filters, so that no kernel was profiled",
             where=ended.program,
-            hint=f"the program launches: {listing}"
+            hint=f"the program launches: {first_few(kernels, _MOST_KERNELS)}"
             if kernels
             else "try it without --kernel, --launch-skip and --nvtx-include; a push/pop range is "
             'written with a slash after its name: --nvtx-include "step/"',

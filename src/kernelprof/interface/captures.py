@@ -13,6 +13,7 @@ from kernelprof.interface.requests import (
     is_source,
     profile_request,
 )
+from kernelprof.model.names import first_few
 from kernelprof.model.numbers import count
 from kernelprof.results import Capture, Diagnosis, Meter, PathLike, as_result, only
 
@@ -344,10 +345,8 @@ def _in_folder(
             "reports, directories that 'kernelprof profile' wrote",
         )
     if left_out:
-        names = ", ".join(left_out[:_MOST_NAMES])
-        more = len(left_out) - _MOST_NAMES
         note(
             f"{folder}: {count(len(left_out), 'file')} left out, no capture: "
-            f"{names}{f' and {more} more' if more > 0 else ''}"
+            f"{first_few(left_out, _MOST_NAMES)}"
         )
     return items

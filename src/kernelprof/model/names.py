@@ -118,8 +118,15 @@ def beginning(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - len(ELLIPSIS)] + ELLIPSIS
 
 
+def first_few(names: Iterable[str], most: int) -> str:
+    """Join the first ``most`` names, and count the others: ``a, b and 3 more``."""
+    every = list(names)
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def alternatives(names: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 

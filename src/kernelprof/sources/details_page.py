@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, Origin
+from kernelprof.model.names import first_few
 from kernelprof.sources.ncu.cells import is_identity, scale_of, split_cells
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn, table_decimal
 from kernelprof.sources.ncu.metric_names import SECTIONS, is_left_out, raw_name
@@ -149,12 +150,8 @@ class LabelledMetrics:
             elif not is_left_out(label.strip()):
                 unknown[label] = None
         if unknown:
-            labels = ", ".join(f'"{label}"' for label in list(unknown)[:_LABELS_NAMED])
-            more = len(unknown) - _LABELS_NAMED
-            builder.warn(
-                "Labels of the details page that are not known were left out: "
-                f"{labels}{f' and {more} more' if more > 0 else ''}."
-            )
+            labels = first_few((f'"{label}"' for label in unknown), _LABELS_NAMED)
+            builder.warn(f"Labels of the details page that are not known were left out: {labels}.")
 
     def _add_messages(self, builder: CaptureBuilder) -> list[dict[str, None]]:
         """Add the numbers in messages of rules; measured columns stay as they are.

@@ -16,6 +16,7 @@ from kernelprof.comparison.gate.baseline import from_text
 from kernelprof.comparison.history.store import state_of
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.model.history import Commit, Moment, MomentKind
+from kernelprof.model.names import first_few
 from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
 from kernelprof.sources.ncu.folder import DEPTH, may_be_capture
@@ -160,11 +161,9 @@ def read_folder(
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
     if left_out:
-        names = ", ".join(map(name, left_out[:_MOST_NAMES]))
-        more = len(left_out) - _MOST_NAMES
         remark = (
             f"{count(len(left_out), 'file')} left out, neither a capture nor a baseline: "
-            f"{names}{f' and {more} more' if more > 0 else ''}"
+            f"{first_few(map(name, left_out), _MOST_NAMES)}"
         )
     return Moments(tuple(moments), tuple(unread), notes, remark)
 

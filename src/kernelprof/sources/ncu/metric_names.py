@@ -21,6 +21,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import first_few
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -319,9 +321,8 @@ def describe_left_out(names: Sequence[str]) -> str:
     ]
     if not unknown:
         return ""
-    more = len(unknown) - _MOST_LISTED
     return (
         "The metrics have the names of Nsight Compute before 2019.1. Those that are known to mean "
         "the same as today's were used; the others were not, such as "
-        f"{', '.join(unknown[:_MOST_LISTED])}{f' and {more} more' if more > 0 else ''}."
+        f"{first_few(unknown, _MOST_LISTED)}."
     )
