@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.intp]
 
 OWN_COLUMNS: Final = "kernelprof__"
-"""Begins the names of columns that ``ncu`` does not have: what the messages of its rules say."""
+"""Begins the names of columns that ``ncu`` does not have: values in messages of its rules."""
 
 SECTIONS_COLUMN: Final = f"{OWN_COLUMNS}sections"
 """Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
@@ -59,7 +59,7 @@ class Launch:
 
     ``id`` is the capture's own ID; it is unique in one export but not over concatenated ones.
     ``grid`` and ``block`` are ``(x, y, z)`` in blocks and threads. ``compute_capability`` is
-    ``(major, minor)``. Anything the export does not say is ``None``.
+    ``(major, minor)``. What the export does not have is ``None``.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Launches(Sequence[Launch]):
     """A sequence of launches: row ``r`` is ``kinds[codes[r]]`` with the ID ``ids[r]``.
 
     A training step launches a few hundred kernels a hundred thousand times: what distinguishes few
-    launches is kept once. The IDs of the ``kinds`` themselves say nothing.
+    launches is kept once. The IDs of the ``kinds`` themselves are not used.
     """
 
     def __init__(self, ids: Sequence[str], codes: IntArray, kinds: Sequence[Launch]) -> None:
@@ -169,7 +169,7 @@ class Capture:
     ``program`` is the command line that was profiled, where it is known; an export alone knows the
     executable, the ``application``, which may be an interpreter or what a script started. Where the
     ``application`` is a source, ``program`` are the arguments of its ``main``, and ``options``
-    those of the command line with which it was built or launched otherwise than it says itself.
+    those of the command line with which it was built or launched instead of those in the source.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
     prediction. A verdict that they do not share is less sure. ``code`` are the machine instructions

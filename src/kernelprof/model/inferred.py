@@ -1,4 +1,4 @@
-"""What is said of a launch that was inferred from the source, where there is no specification."""
+"""Sentences about a launch that was inferred from the source, without a specification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ARRAYS: Final = 8
 
 
 def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
-    """Describe what was assumed of the launch; nothing where somebody wrote a specification."""
+    """Describe what was assumed of the launch; nothing where a specification was written."""
     if source is None or source.inferred is None or source.specification is None:
         return ()
     specification = source.specification

@@ -61,7 +61,7 @@ def _split_name(kernel: str) -> tuple[str, str]:
     if name.endswith(">"):
         start = opening_bracket(name)
         name, arguments = name[:start].rstrip(), name[start:]
-    # Before the last space stands the return type, before a slash an NVTX range.
+    # The return type ends at the last space, an NVTX range at a slash.
     return re.split("::|[ /]", name)[-1], arguments
 
 

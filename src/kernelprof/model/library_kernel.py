@@ -116,5 +116,5 @@ def _split_path(kernel: str) -> tuple[str, str]:
         name = name[: opening_bracket(name)].rstrip()
     name = re.sub(r"<?\bunnamed>|\(anonymous namespace\)", "unnamed", name)
     head, bracket, arguments = name.partition("<")
-    # Before the last space stands the return type, before a slash an NVTX range.
+    # The return type ends at the last space, an NVTX range at a slash.
     return re.split("[ /]", head)[-1], bracket + arguments

@@ -1,4 +1,4 @@
-"""Text that no CI system takes for a command when it stands in a log.
+"""Escape text that CI systems would run as commands in a log.
 
 A kernel's name, a file's name or a line that a program printed may hold one. GitHub's runner takes
 ``::error::`` where a line begins with it, after any white space, and ``##[error]`` anywhere in a

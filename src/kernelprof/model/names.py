@@ -1,4 +1,4 @@
-"""Kernel names and other text of strangers, made fit for one line of a terminal."""
+"""Kernel names and other untrusted text, shortened and escaped for a line of a terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
 _CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=[-\w])")
 _PLAIN_CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
-"""A cast whose type says nothing to a reader; that to an enumeration does."""
+"""A cast to a built-in type, which readers do not need; a cast to an enumeration stays."""
 
 _ASCII = {
     "…": "...",
@@ -114,7 +114,7 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def beginning(text: str, width: int) -> str:
-    """The text cut at its end, as code is that says first what it is about."""
+    """Cut a text at its end, such as code, which begins with what it is about."""
     return text if len(text) <= width else text[: width - len(ELLIPSIS)] + ELLIPSIS
 
 

@@ -16,7 +16,7 @@ _PREFIXED = {
 }
 _UNITLESS = frozenset({"", "1"})
 _OF_WHOLE = {"byte/sector": 32}
-"""Units with a natural whole: a sector holds 32 bytes, so "4.23 of 32" says more than "4.23"."""
+"""Units with a natural whole: a sector holds 32 bytes, and "4.23 of 32" is clearer than "4.23"."""
 
 _EXACT_BELOW = 1e15
 

@@ -63,7 +63,7 @@ class Counts:
 
 
 PAGE: Final = "source"
-"""The page of ``ncu`` that instructions stand on, and that has nothing else."""
+"""The page of ``ncu`` that has instructions, and nothing else."""
 COUNTERS: Final = (
     "executed", "threads", "divergent", "sectors", "ideal_sectors", "wavefronts",
     "ideal_wavefronts", "local_sectors",

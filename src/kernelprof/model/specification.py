@@ -1,6 +1,6 @@
 """The shape of a launch specification as files hold it: what is read of it has these types.
 
-:mod:`kernelprof.launch.specification.tables` says what may be in one; comparisons need this much.
+:mod:`kernelprof.launch.specification.tables` has all keys; comparisons need these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TOML that somebody else may have written: read by :mod:`tomllib`, within bounds.
+"""TOML of untrusted files: parsed by :mod:`tomllib`, with limits.
 
 What :mod:`tomllib` takes quadratic time for, or recurses over, is refused before or after it.
 """

@@ -94,7 +94,7 @@ def read_capture(
     """Read the capture at a path, or on standard input if ``target`` is ``-``.
 
     Takes whatever a source of the :func:`registry` recognises, else the tables of ``ncu --csv``;
-    text may be compressed by gzip. ``stdin`` stands in for the process's own. ``only`` names the
+    text may be compressed by gzip. ``stdin`` replaces that of the process. ``only`` names the
     metrics to read of a raw page, for whoever needs no others; ``progress`` is called with the
     bytes of each piece that was read of a file. Raises InputError for anything that is not a
     capture, MissingToolError for a report where neither ``ncu`` nor the package ncu-report is

@@ -1,7 +1,7 @@
 """A capture directory, as ``kernelprof profile`` writes it.
 
 ``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
-runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
+runs of a drill-down are beside it as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
 where warps are has ``lines.csv.gz``, a row for each line: file, function, line and samples, and
 ``code.json.gz``, the machine instructions with their samples, counters and lines. A program that
 was surveyed has ``survey.json.gz``.

@@ -38,7 +38,7 @@ _LABELS_NAMED: Final = 8
 
 
 class LabelledMetrics:
-    """Launches whose metrics stand under labels, one a row; in the order of their first rows."""
+    """Launches whose metrics have labels, one a row; in the order of their first rows."""
 
     def __init__(self, identity: Cells = (), decimal: str = ".") -> None:
         self._metrics: dict[Cells, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
@@ -202,7 +202,7 @@ class DetailsPage(LabelledMetrics):
         if header is not self._header:
             self._begin_table(header, table_decimal(header, table.rows))
         width, identity = len(header.names), len(self._identity)
-        # Rows of metrics end after the value; the last of these stands for columns that are absent.
+        # Rows of metrics end after the value; the last blank is for columns that are absent.
         blank = [""] * (width + 1)
         for row in table.rows:
             picked = self._pick(_split_row(row, header.delimiter)[:width] + blank)

@@ -117,7 +117,7 @@ def _export_page(
     tool: str, path: Path, page: list[str], limit_s: float
 ) -> subprocess.CompletedProcess[bytes]:
     command = [tool, "--import", str(path.absolute()), "--csv", "--page", *page]
-    # Not in the user's folder, whose settings of ncu (config.ncu-cfg) may be a stranger's.
+    # Not in the user's folder, whose settings of ncu (config.ncu-cfg) are untrusted.
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as empty:
         return subprocess.run(command, capture_output=True, check=False, timeout=limit_s, cwd=empty)
 

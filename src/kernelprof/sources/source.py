@@ -1,4 +1,4 @@
-"""What a source of evidence is, and the input that it reads."""
+"""Sources of captures, the input that they read, and limits on its size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FIRST: Final = 1 << 16
 LARGEST: Final = 1 << 22
 LARGEST_TEXT: Final = 64 << 20
 """Bytes of a text without tables that are looked through for a text page, and of any line: a
-notebook may stand on one."""
+notebook may have only one."""
 LONGEST_ROW: Final = 1 << 22
 """Bytes of a line that may be a row or a header; 2,238 columns have a header of 134,000."""
 MOST_COLUMNS: Final = 1 << 16
@@ -54,11 +54,11 @@ BYTES_A_KERNEL: Final = 2048
 of the basic set has twice that. Each takes 70 kB, and 120 kB with its page."""
 MOST_KINDS: Final = 200_000
 """Kernels that differ in that or in process, context, stream or device; also launches of a page
-whose metrics stand in rows. Each takes a kilobyte."""
+whose metrics are in rows. Each takes a kilobyte."""
 MOST_VALUES: Final = 1 << 25
 BYTES_A_VALUE: Final = 8
 """Numbers of a capture: so many, or one for so many bytes of its text. Each takes 8 bytes; one of
-``ncu`` stands in ten bytes of text."""
+``ncu`` takes ten bytes of text."""
 
 
 class NoCaptureError(Exception):
@@ -116,7 +116,7 @@ class Contents:
 
     @property
     def inferred(self) -> SourceFacts | None:
-        """The source whose launch was inferred; ``None`` where a specification says it."""
+        """The source whose launch was inferred; ``None`` where a specification was written."""
         origin = self.prediction or self.manifest
         source = None if origin is None else origin.source
         return None if source is None or source.inferred is None else source
@@ -286,7 +286,7 @@ def open_input(
 ) -> Iterator[Input]:
     """Open the input at a path, or standard input if ``target`` is ``-``.
 
-    A path may be a pipe that somebody writes. ``progress`` is called with the size of each piece
+    A path may be a pipe. ``progress`` is called with the size of each piece
     that was read of a file.
     """
     name = os.fspath(target)

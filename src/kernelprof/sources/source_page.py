@@ -1,11 +1,11 @@
 """The source page of ``ncu --csv``: instructions with their samples, counters and lines.
 
 ``--print-source cuda,sass`` prints a table for each kernel and file: lines, and below each the
-instructions that belong to it, with ``...`` where one of another line stands between. An
+instructions that belong to it, with ``...`` where one of another line is between them. An
 instruction of an inlined function is in the tables of several lines or files. ``--print-source
 sass`` prints the instructions of each kernel alone, and does so without line information, too.
 
-As a capture it has no counters of whole kernels: it decides no verdict, and says what the warps of
+As a capture it has no counters of whole kernels: it decides no verdict, and shows what the warps of
 its kernels wait for. Put together with a page that has the counters (``diagnose --merge``), it
 gives those verdicts their lines.
 """
@@ -90,7 +90,7 @@ _NO_COUNTERS: Final = (
 
 @dataclass(slots=True)
 class _Columns:
-    """Where things stand in a row, counted from its end: source code is before, with any quotes."""
+    """Positions in a row, counted from its end: source code is before, with any quotes."""
 
     width: int
     address: int
@@ -155,14 +155,14 @@ class ReadLaunch:
         called: dict[SourceLocation, tuple[SourceLocation, ...]] = {}
         for address in order:
             text, counts = self.rows[address]
-            # Code that is inlined from the same file stands, as a rule, above where it is used.
+            # Code that is inlined from the same file is, as a rule, above where it is used.
             places = sorted(
                 set(self.places.get(address, ())), key=lambda each: (each.file != own, each)
             )
             if places and places[0].file == own:
                 called.update(dict.fromkeys((p for p in places if p.file != own), (places[0],)))
             elif places:
-                # Where code of a header was inlined is said at some of its instructions only.
+                # Only some instructions of inlined headers have the line of the call.
                 places = [*called.get(places[0], ()), *places]
             shown = _TARGET.sub(inside, _LABEL.sub("", text))[:_LARGEST_TEXT]
             instructions.append(SampledInstruction(address - first, shown, tuple(places), counts))

@@ -1,6 +1,6 @@
-"""The text page: what ``ncu`` prints without ``--csv``, wherever somebody put it.
+"""The text page: what ``ncu`` prints without ``--csv``, wherever it was pasted.
 
-It stands in logs between lines of the program, indented in Markdown or reStructuredText, quoted or
+It is in logs between lines of the program, indented in Markdown or reStructuredText, quoted or
 commented out, behind the time and the rank that a scheduler puts before each line, in the outputs
 of a notebook. A line that ends with the stream of a launch begins that launch, and each table under
 a ``Section:`` is one of labels, units and values, as on the details page.
@@ -150,7 +150,7 @@ def _is_label(label: str, unit: str) -> bool:
 class _TextPageParser:
     launches: list[dict[str, str]] = field(default_factory=list)
     rows: list[tuple[int, str, str, str, str, str]] = field(default_factory=list)
-    """The launch of each row, its section, label, unit and value, and what a rule says there."""
+    """The launch of each row, its section, label, unit and value, and the message of a rule."""
     process: dict[str, str] = field(default_factory=dict)
     section: str = ""
     columns: list[tuple[int, int]] = field(default_factory=list)
@@ -162,7 +162,7 @@ class _TextPageParser:
     averaged: bool = False
     """Whether some launches are means of several (``--print-summary``)."""
     last_text: str = ""
-    """The last line that was not understood: a name may stand alone above its sizes."""
+    """The last line that was not understood: a name may be alone above its sizes."""
     ruled: list[tuple[int, int]] = field(default_factory=list)
     """Where the columns would be of a table that the last line of dashes opened."""
     title: str = ""

@@ -137,7 +137,7 @@ _MISSING: Final = sorted(MISSING)
 _CELL: Final = r"-?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?"
 _WORD: Final = "|".join(map(re.escape, _MISSING[::-1]))
 _NUMBERS: Final = re.compile(rf"(?:(?:{_CELL}|{_WORD})(?:\n|$))*+", re.ASCII)
-"""Lines of numbers as ``ncu`` groups their digits, and of words that say that there is none."""
+"""Lines of numbers as ``ncu`` groups their digits, and of words for a missing number."""
 
 
 def give_back_memory() -> None:
@@ -150,7 +150,7 @@ def give_back_memory() -> None:
 def _count_regular_rows(block: bytes, width: int) -> int | None:
     """Count the rows of a block in which each line is one and each cell is quoted.
 
-    Counting is fast, and says enough: the parser refuses a row of another length, an ID that is no
+    Counting is fast and sufficient: the parser refuses a row of another length, an ID that is no
     number belongs to no row, and cells with lines in them make fewer rows than lines.
     """
     if b"\0" in block or not block.startswith(b'"') or not block.endswith(b'"\n'):

@@ -1,7 +1,7 @@
 """Cells of Nsight Compute: numbers, units, and who was launched.
 
 Missing is NaN, never zero: ``(!) n/a``, ``n/a``, ``no data``, ``nan``, an infinity (a ratio whose
-denominator was zero) and the empty cell all say that there is no value.
+denominator was zero) and the empty cell all mean that there is no value.
 
 Units are scaled to one canonical unit a dimension. ``ncu`` scales by powers of 1000 (``Kbyte`` is
 1000 bytes) and writes ``numerator/denominator``. Canonical are ``ns`` for durations, ``byte``,
@@ -36,10 +36,10 @@ MISSING: Final = frozenset({
     "NaN", "-nan", "-NaN", "nan(ind)", "-nan(ind)", "inf", "-inf", "Inf", "-Inf", "null", "NULL",
     "-", "#N/A",
 })  # fmt: skip
-"""Cells that say that there is no number."""
+"""Cells without a number."""
 
 NO_TEXT: Final = frozenset({"", "(!) n/a", "(!)", "n/a", "N/A", "no data", "(!) no data"})
-"""Cells that say that there is no text either."""
+"""Cells without a text."""
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _GROUPED = r"[+-]?\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+(?:\.\d*)?(?:[eE][+-]?\d+)?"
@@ -234,7 +234,7 @@ def is_identity(name: str) -> bool:
 def parse_launch(cells: Mapping[str, str]) -> Launch:
     """Parse the cells of identity columns into a launch, without its ID.
 
-    A column that is not there says nothing.
+    A column that is absent leaves ``None``.
     """
     texts = [cells.get(name) or None for name in _TEXTS]
     process, program, host, context, stream, device = texts

@@ -75,7 +75,7 @@ class TextColumn:
 class NumberColumn:
     """A column of numbers, NaN where a cell has none.
 
-    ``texts`` is whether a cell says something else than a number or that there is none. ``cells``
+    ``texts`` is whether a cell is neither a number nor a word for a missing one. ``cells``
     are the cells as they were, where that matters: nothing in the column is a number, or something
     is a text.
     """
@@ -163,7 +163,7 @@ class _MetricBuilder:
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds texts: no part that says something says only numbers."""
+        """Whether it holds texts: no part has numbers alone."""
         return bool(self.texts) and not self.unit and self.unavailable is not None
 
     def add(self, at: IntArray | slice, unit: str, numbers: NumberColumn) -> bool:

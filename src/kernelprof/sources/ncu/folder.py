@@ -1,4 +1,4 @@
-"""What may be a capture in a folder: capture directories, and files by their names."""
+"""Captures in a folder: capture directories, and files by their names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def entries(folder: Path) -> Iterator[Path]:
 
     Hidden entries and links are left out: a link could lead out of the folder or back into it.
     Raises :class:`InputError` if the folder cannot be read; one in it that cannot be is given, too,
-    so that whoever reads it says why.
+    so that whoever reads it reports why.
     """
     unreadable: list[Path] = []
 

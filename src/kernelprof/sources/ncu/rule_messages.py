@@ -3,7 +3,7 @@
 The page shows few metrics, but its rules quote many that it does not show. Each message gives
 values under raw-page names where the raw page has the same number (checked by value on launches
 exported as both pages), else under names of our own that begin with ``kernelprof__reported_``.
-A message that is not there says nothing: rules keep silent below their thresholds.
+No message is no evidence: rules print nothing below their thresholds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the tables of ``ncu --csv`` in a stream of bytes.
 
-Program output and ``==PROF==`` lines stand before, between and after the rows; one stream may hold
+Program output and ``==PROF==`` lines are before, between and after the rows; one stream may hold
 several exports, each with its own header and units; cells may hold newlines (NVTX), and
 spreadsheets re-save with other separators and without quotes. What is a row is decided line by
 line: it has as many cells as the header and its ID is a number. All other lines are kept aside.
@@ -107,7 +107,7 @@ class _Block:
 
 
 class _Lines:
-    """Lines of a stream of blocks, as far ahead as somebody looks.
+    """Lines of a stream of blocks, with lookahead.
 
     Every block but the last ends at the end of a line.
     """

@@ -1,4 +1,4 @@
-"""What input is that is not a capture, and how to export one."""
+"""Errors for input that is not a capture: what it is instead, and how to export one."""
 
 from __future__ import annotations
 
