@@ -6,10 +6,10 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.few import few, one_in
-from tests.support.text import unwrapped
 from tests.support.wheels import without_wheels
 
 from kernelprof.analysis.verdict import diagnose
@@ -22,6 +22,9 @@ from kernelprof.launch.specification.reader import load_spec
 from kernelprof.prediction import machine_code
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
+
+if TYPE_CHECKING:
+    from tests.support.commands import Command
 
 ROOT = Path(__file__).parents[2]
 LADDERS = ladders()
@@ -157,17 +160,17 @@ def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
 
 @some_climbed_rungs
 def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
-    rung: Rung, monkeypatch: pytest.MonkeyPatch, kernelprof
+    rung: Rung, monkeypatch: pytest.MonkeyPatch, kernelprof: Command
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(ROOT)
     path = rung.path.relative_to(ROOT)
-    out = kernelprof(f"diagnose {path}").out
+    printed = kernelprof("diagnose", path)
     manifest = read_manifest(records_of(OF[rung.ladder]) / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
-    assert unwrapped(out).startswith(f"{path} as recorded {made}")
-    (said,) = [line for line in out.splitlines() if "Confidence: " in line]
+    assert printed.line.startswith(f"{path} as recorded {made}")
+    (said,) = [line for line in printed.out.splitlines() if "Confidence: " in line]
     if rung.expected is not None:
         assert rung.expected in said
 
@@ -175,7 +178,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 @some_climbed_rungs
 @pytest.mark.slow("records alike")
 def test_a_changed_byte_refuses_the_record(
-    rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernelprof
+    rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernelprof: Command
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setattr(machine_code, "find_toolchain", without_wheels)
@@ -186,9 +189,9 @@ def test_a_changed_byte_refuses_the_record(
         shutil.copy(header, copy.parent)
     source = rung.path.read_bytes()
     copy.write_bytes(source)
-    kernelprof(f"diagnose {copy}")
+    kernelprof("diagnose", copy)
     copy.write_bytes(source[:-1] + b" \n")
-    kernelprof(f"diagnose {copy}", code=4, err="the source differs from the recorded one")
+    kernelprof("diagnose", copy, code=4, err="the source differs from the recorded one")
 
 
 @each_climbed_rung

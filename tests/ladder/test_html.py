@@ -8,15 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.cli.main import main
 from kernelprof.collect.recorded import FOLDER
 
-RUN = ["ladder", "run"]
-RESULTS = Path(__file__).parents[2] / "reports" / "ladder-h200.json"
-
-
-def _report(*options: str) -> int:
-    return main(["ladder", "report", str(RESULTS), *options])
+REPORT = f"ladder report {Path(__file__).parents[2] / 'reports' / 'ladder-h200.json'}"
 
 
 @pytest.fixture
@@ -25,10 +19,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_run_writes_the_page_and_keeps_its_results_beside_it(machine, workshop, results, capsys):
-    del workshop
-    assert main([*RUN, "--rung", "1", "--captures", "caps", "--html", "climb.html"]) == 0
-    assert capsys.readouterr().out == "climb.html: 1 rung on NVIDIA H200\n"
+@pytest.mark.usefixtures("workshop")
+def test_a_run_writes_the_page_and_keeps_its_results_beside_it(machine, results, kernelprof):
+    printed = kernelprof("ladder run --rung 1 --captures caps --html climb.html")
+    assert printed.out == "climb.html: 1 rung on NVIDIA H200\n"
     found = results(machine / "climb.json")
     assert found["command"].endswith("--rung 1 --captures caps --html climb.html")
     page = (machine / "climb.html").read_text(encoding="utf-8")
@@ -37,18 +31,17 @@ def test_a_run_writes_the_page_and_keeps_its_results_beside_it(machine, workshop
     assert "is of another version of its file" in page
 
 
-def test_the_page_alone_is_written_unless_the_other_report_is_named(here, capsys):
-    assert _report("--html", "page.html") == 0
-    assert capsys.readouterr().out == "page.html: 13 rungs on NVIDIA H200\n"
+def test_the_page_alone_is_written_unless_the_other_report_is_named(here, kernelprof):
+    written = "page.html: 13 rungs on NVIDIA H200\n"
+    assert kernelprof(f"{REPORT} --html page.html").out == written
     assert [each.name for each in here.iterdir()] == ["page.html"]
-    assert _report("--html", "page.html", "-o", "report.md") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "page.html: 13 rungs on NVIDIA H200"
+    assert kernelprof(f"{REPORT} --html page.html -o report.md").out.startswith(written)
     assert (here / "report.md").is_file()
 
 
-def test_captures_of_some_rungs_are_enough(here):
+def test_captures_of_some_rungs_are_enough(here, kernelprof):
     shutil.copytree(FOLDER / "h200" / "03_shared_tile", here / "caps" / "03_shared_tile")
-    assert _report("--html", "page.html", "--captures", "caps") == 0
+    kernelprof(f"{REPORT} --html page.html --captures caps")
     page = (here / "page.html").read_text(encoding="utf-8")
     assert page.count('id="rung-3"') == 1
     assert page.count("There is no capture of this rung") == 12
@@ -61,13 +54,13 @@ def test_captures_of_some_rungs_are_enough(here):
         ({"specification": {"sizes": {"M": 64, "N": 64, "K": 64}}}, "of another size"),
     ],
 )
-def test_a_capture_of_something_else_is_not_shown(here, change, said):
+def test_a_capture_of_something_else_is_not_shown(here, change, said, kernelprof):
     folder = here / "caps" / "03_shared_tile"
     shutil.copytree(FOLDER / "h200" / "03_shared_tile", folder)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     manifest["source"] |= change
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert _report("--html", "page.html", "--captures", "caps") == 0
+    kernelprof(f"{REPORT} --html page.html --captures caps")
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "-kernel-1" not in page
     assert said in page
@@ -82,7 +75,6 @@ def test_a_capture_of_something_else_is_not_shown(here, change, said):
         (["--captures", "no", "--html", "page.html"], "no such folder with captures"),
     ],
 )
-def test_what_cannot_be_written_is_refused(here, capsys, options, said):
-    del here
-    assert _report(*options) == 2
-    assert said in capsys.readouterr().err
+@pytest.mark.usefixtures("here")
+def test_what_cannot_be_written_is_refused(kernelprof, options, said):
+    kernelprof(REPORT, *options, code=2, err=said)
