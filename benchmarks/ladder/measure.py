@@ -100,7 +100,7 @@ def _rung(bench: Bench, rung: Rung, wanted: Wanted) -> Measured:
             if wanted.full_set:
                 found = replace(found, full_set=_full_set(work))
     except KernelprofError as error:
-        return replace(found, error=ErrorFacts.of(error))
+        return replace(found, error=ErrorFacts.from_exception(error))
     if wanted.sweep:
         variants = tuple(_variant(bench, rung, defines) for defines in rung.variants)
         found = replace(found, sweep=variants)
@@ -139,7 +139,7 @@ def _variant(bench: Bench, rung: Rung, defines: Mapping[str, Define]) -> Variant
         with bench.prepared(rung, defines) as work:
             return Variant(dict(defines), work.prepared.timing)
     except KernelprofError as error:
-        return Variant(dict(defines), error=ErrorFacts.of(error))
+        return Variant(dict(defines), error=ErrorFacts.from_exception(error))
 
 
 def timing_with(

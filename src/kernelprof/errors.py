@@ -56,7 +56,7 @@ class ErrorFacts:
     exit_code: int = int(ExitCode.BAD_INPUT)
 
     @staticmethod
-    def of(error: BaseException) -> ErrorFacts:
+    def from_exception(error: BaseException) -> ErrorFacts:
         """What an exception reports; one that is not ours reports where it came from."""
         if isinstance(error, KernelprofError):
             return ErrorFacts(error.what, error.where, error.hint, int(error.exit_code))

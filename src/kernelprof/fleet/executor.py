@@ -318,7 +318,7 @@ def _serve(connection: Connection, device: str) -> None:
             try:
                 answer = function(argument), None
             except Exception as error:
-                answer = None, ErrorFacts.of(error)
+                answer = None, ErrorFacts.from_exception(error)
             connection.send(answer)
     os._exit(0)
 

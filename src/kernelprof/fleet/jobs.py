@@ -174,7 +174,7 @@ def identify_jobs(order: tuple[tuple[Job, ...], GpuDevice]) -> tuple[Identity | 
         try:
             made.append(identify_job(job, device))
         except KernelprofError as error:
-            made.append(ErrorFacts.of(error))
+            made.append(ErrorFacts.from_exception(error))
     return tuple(made)
 
 
@@ -186,7 +186,7 @@ def measure_jobs(order: Order) -> tuple[MeasurementFile | ErrorFacts, ...]:
         try:
             made.append(_record_job(job, identity, order, pair))
         except KernelprofError as error:
-            made.append(ErrorFacts.of(error))
+            made.append(ErrorFacts.from_exception(error))
             if pair is not None:
                 break
     return tuple(made)

@@ -199,7 +199,7 @@ class _Climber:
             self.stack.close()
             self.warn(f"{error.what}; {error.hint}")
             # What was known of it before is still true.
-            why = ErrorFacts.of(error) if result.ceiling is None else None
+            why = ErrorFacts.from_exception(error) if result.ceiling is None else None
             return replace(result, ceiling_error=why)
         self.cublas = cublas
         return replace(result, ceiling=result.ceiling or ceiling, ceiling_error=None)
@@ -245,7 +245,7 @@ class _Climber:
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
-            return replace(result, error=ErrorFacts.of(error)), surroundings
+            return replace(result, error=ErrorFacts.from_exception(error)), surroundings
         self.measured += 1
         return result, surroundings
 
