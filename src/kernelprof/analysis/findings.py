@@ -125,13 +125,13 @@ def _excess_sectors(value_of: ValueOf) -> Iterator[MetricFinding]:
 
 
 def _excess(
-    value_of: ValueOf, metric: str, what: str, bottleneck: str, needed: float = 0.0
+    value_of: ValueOf, metric: str, what: str, bottleneck: str, uncounted: float = 0.0
 ) -> Iterator[MetricFinding]:
-    """What is beyond the ideal, where ``needed`` is what neither of the two counts."""
+    """What is beyond the ideal, where ``uncounted`` is what neither of the two counts."""
     actual, ideal = value_of(metric), value_of(f"{metric}_ideal")
     if not actual or ideal is None:
         return
-    actual, ideal = actual + needed, ideal + needed
+    actual, ideal = actual + uncounted, ideal + uncounted
     if actual * (1 - NOTABLE_SHARE) >= ideal:
         share = number(100 * (1 - ideal / actual))
         weight = actual / max(ideal, 1.0)

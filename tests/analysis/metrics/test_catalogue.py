@@ -11,13 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
-from kernelprof.analysis.metrics.catalogue import (
-    SAMPLES,
-    catalogue,
-    metrics_for,
-    preset,
-    presets,
-)
+from kernelprof.analysis.metrics.catalogue import SAMPLES, catalogue, metrics_for, preset, presets
 from kernelprof.errors import UsageError
 
 CAPTURES = Path(__file__).parents[2] / "captures"

@@ -65,10 +65,7 @@ def test_a_comparison_is_sure_only_where_it_holds_and_open_where_it_might(
 
 
 @given(
-    a=interval_with_a_point(),
-    b=interval_with_a_point(),
-    known=st.booleans(),
-    holds=st.booleans(),
+    a=interval_with_a_point(), b=interval_with_a_point(), known=st.booleans(), holds=st.booleans()
 )
 def test_a_choice_covers_both_branches_where_the_condition_is_open(
     a: tuple[Interval, float], b: tuple[Interval, float], known: bool, holds: bool

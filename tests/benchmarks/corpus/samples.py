@@ -123,11 +123,7 @@ def card(**changes: Any) -> Scorecard:
         row(pair(Kind.DECOY, "bait"), verdict(BANKS, 1.4), 1.0),
         row(pair(name="banks", bottleneck=BANKS), verdict(BANKS, 6.0), 2.0, after=verdict(BANKS)),
         row(pair(Kind.TWO, "both"), verdict(BANKS, 2.0), 1.2, 1.9),
-        row(
-            pair(Kind.HEALTHY, "full"),
-            full(L1),
-            triage=undecided(L1, DRAM),
-        ),
+        row(pair(Kind.HEALTHY, "full"), full(L1), triage=undecided(L1, DRAM)),
         row(pair(name="idle"), verdict(ATOMICS, 2.0), 1.01),
         row(pair(name="stream", bottleneck=DRAM), full(DRAM), 2.5, after=full(DRAM)),
         row(pair(name="sure"), verdict("low-occupancy", 1.5), 3.0, after=full(DRAM)),

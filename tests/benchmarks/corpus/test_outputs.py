@@ -106,18 +106,18 @@ def test_totals_have_a_line_a_figure_and_a_column_an_analyzer() -> None:
         "of those, said to be at its limit": [*["1 of 4 (25 %)"] * 3, "-", "-"],
         "planted bottleneck named first or second": [*["5 of 6 (83 %)"] * 3, "-", "-"],
         "planted bottleneck named at all, among however many": [
-            *(*["5 of 6 (83 %)"] * 3, "3 of 3 (100 %)", "-"),
+            *(*["5 of 6 (83 %)"] * 3, "3 of 3 (100 %)", "-")
         ],
         "healthy kernel said to be at its limit": [
-            *("1 of 1 (100 %)", "0 of 1 (0 %)", *["1 of 1 (100 %)"] * 3),
+            *("1 of 1 (100 %)", "0 of 1 (0 %)", *["1 of 1 (100 %)"] * 3)
         ],
         "decoy that is not named": [*["0 of 1 (0 %)"] * 4, "-"],
         "inconclusive": ["0 of 8 (0 %)", "1 of 8 (12 %)", "0 of 8 (0 %)", "-", "-"],
         "wrong with high confidence": [
-            *("2 of 7 (29 %)", "2 of 6 (33 %)", "2 of 7 (29 %)", "-", "1 of 1 (100 %)"),
+            *("2 of 7 (29 %)", "2 of 6 (33 %)", "2 of 7 (29 %)", "-", "1 of 1 (100 %)")
         ],
         "right where the confidence is high": [
-            *("5 of 7 (71 %)", "4 of 6 (67 %)", "5 of 7 (71 %)", "-", "0 of 1 (0 %)"),
+            *("5 of 7 (71 %)", "4 of 6 (67 %)", "5 of 7 (71 %)", "-", "0 of 1 (0 %)")
         ],
         "right where the confidence is medium": [*["0 of 1 (0 %)"] * 3, "-", "-"],
         "predicted gain within 1.5x of the measured one": [*[half] * 3, "-", "-"],

@@ -124,12 +124,7 @@ def test_of_two_only_what_its_fix_proves_is_right() -> None:
 
 @pytest.mark.parametrize(
     ("before", "right"),
-    [
-        (full(L1), True),
-        (says(L1), False),
-        (full(DRAM), False),
-        (undecided(L1, DRAM), False),
-    ],
+    [(full(L1), True), (says(L1), False), (full(DRAM), False), (undecided(L1, DRAM), False)],
 )
 def test_a_healthy_kernel_is_at_the_limit_of_its_unit(before, right: bool) -> None:
     assert scored(pair(Kind.HEALTHY), before).right is right

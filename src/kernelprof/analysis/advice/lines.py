@@ -40,8 +40,7 @@ NARROW_STORES: Final = Condition(
     lambda seen: seen.used("store") >= FULL_SECTORS and 0.9 <= seen.width("store") <= 2.2,
 )
 SCATTERED: Final = Condition(
-    "loads use three quarters of a sector or less",
-    lambda seen: 0 < seen.used("load") <= 24.0,
+    "loads use three quarters of a sector or less", lambda seen: 0 < seen.used("load") <= 24.0
 )
 LOW_OCCUPANCY: Final = Condition(
     "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
@@ -133,8 +132,7 @@ def uses_fp32(seen: Seen) -> bool:
 def is_library_kernel(kind: KernelRole) -> Condition:
     """Return the kernel of a library does this."""
     return Condition(
-        f"it is {kind.value}",
-        lambda seen: seen.library is not None and seen.library.kind is kind,
+        f"it is {kind.value}", lambda seen: seen.library is not None and seen.library.kind is kind
     )
 
 

@@ -116,8 +116,8 @@ CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
 def architecture(capability: Capability | str | None) -> Architecture | None:
     """Return the architecture of a compute capability, ``(9, 0)`` or ``"9.0"``, if it is known."""
     if isinstance(capability, str):
-        known = (each for each in ARCHITECTURES if "{}.{}".format(*each) == capability)
-        capability = next(known, None)
+        matches = (each for each in ARCHITECTURES if "{}.{}".format(*each) == capability)
+        capability = next(matches, None)
     return None if capability is None else ARCHITECTURES.get(capability)
 
 

@@ -76,13 +76,7 @@ FAMILIES = (
 )
 """Metrics that say little one by one: where one is asked for, the others of its family are too."""
 
-PRACTICAL_CEILING: Final = {
-    "issue": 0.95,
-    "pipe": 0.98,
-    "l1": 0.99,
-    "l2": 0.90,
-    "dram": 0.90,
-}
+PRACTICAL_CEILING: Final = {"issue": 0.95, "pipe": 0.98, "l1": 0.99, "l2": 0.90, "dram": 0.90}
 """Highest utilization that a kernel made for it reaches, as a fraction of the counter's peak.
 
 From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock-control none``):

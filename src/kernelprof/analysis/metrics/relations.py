@@ -69,10 +69,7 @@ def _exceeds(
 ) -> Relation:
     """The first metric is a part of the second: more than ``factor`` of it is too much."""
     return Relation(
-        (part, whole),
-        lambda one, all_: np.greater(one, factor * all_ + margin),
-        reason,
-        clears,
+        (part, whole), lambda one, all_: np.greater(one, factor * all_ + margin), reason, clears
     )
 
 

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import (
-    COMMON,
-    THREADS_ISSUED,
-    architecture,
-    chip_of,
-)
+from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED, architecture, chip_of
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import (

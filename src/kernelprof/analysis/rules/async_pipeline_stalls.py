@@ -147,7 +147,7 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
         plain="Copies and computation hardly overlap: while data is on its way, or a barrier or an "
-        "epilogue holds up the next step, the arithmetic waits.",
+        "epilogue holds up the next step, the arithmetic waits."
     ),
     detects="Matrix products of wgmma, or fed by asynchronous copies (cp.async, TMA), whose tensor "
     "cores are not full while no other unit is: warps wait for tiles, at barriers, for products "

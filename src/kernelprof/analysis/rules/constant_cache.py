@@ -35,11 +35,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         "other unit is full",
         evidence=lambda: (
             rules.percent(
-                "constant_cache",
-                "cache of indexed constants",
-                units.constant_cache,
-                ">=",
-                BUSY,
+                "constant_cache", "cache of indexed constants", units.constant_cache, ">=", BUSY
             ),
             rules.percent(
                 "stall_mio_throttle",

@@ -64,24 +64,14 @@ RULE = rules.Rule(
     "saves writing and reading its input.",
     fixes=(
         Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
-        when(
-            "the kernel computes in FP64",
-            uses_fp64,
-            "Store float in place of double.",
-        ),
+        when("the kernel computes in FP64", uses_fp64, "Store float in place of double."),
         unless(
             "a thread loads 1 or 2 bytes at a time, side by side",
             lambda seen: seen.used("load") >= FULL_SECTORS and seen.width("load") <= 2.2,
             "Use a smaller type: half, bfloat16, int8.",
         ),
-        Advice(
-            "Read each input once: tile, or keep partial results.",
-            unless=_WRITES,
-        ),
-        Advice(
-            "Write less: leave to the reader what can be computed again.",
-            when=_WRITES,
-        ),
+        Advice("Read each input once: tile, or keep partial results.", unless=_WRITES),
+        Advice("Write less: leave to the reader what can be computed again.", when=_WRITES),
     ),
     caller=(FUSE, SMALLER_TYPE),
     wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 of 4.8 "

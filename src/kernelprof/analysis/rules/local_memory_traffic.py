@@ -55,8 +55,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _ONLY_SPILLS = Condition(
-    "most of the local accesses are spills",
-    lambda seen: seen.raw(SPILLING_SHARE) >= 50.0,
+    "most of the local accesses are spills", lambda seen: seen.raw(SPILLING_SHARE) >= 50.0
 )
 _MORE_REGISTERS = Condition(
     "a thread can have more of them",
@@ -84,8 +83,7 @@ RULE = rules.Rule(
     "loop every index is a constant and the array stays in registers.",
     fixes=(
         Advice(
-            "Unroll loops over small arrays so that every index is a constant.",
-            unless=_ONLY_SPILLS,
+            "Unroll loops over small arrays so that every index is a constant.", unless=_ONLY_SPILLS
         ),
         Advice("Put arrays that need run-time indices into shared memory.", unless=_ONLY_SPILLS),
         Advice(

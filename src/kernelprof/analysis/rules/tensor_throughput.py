@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.lines import (
-    OLDER_ON_BLACKWELL,
-    OLDER_ON_HOPPER,
-    WARP_GROUPS,
-    since,
-)
+from kernelprof.analysis.advice.lines import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER, WARP_GROUPS, since
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
 from kernelprof.model.numbers import factor, number, quantity
 
@@ -116,12 +111,10 @@ EXPOSED_STORES = Advice(
     number=lambda seen: 100 * (1 - seen.exact(seen.pipeline.while_active)),
 )
 LOWER_PRECISION = Advice(
-    "Use a lower precision: FP8 instead of BF16.",
-    when=since(8, 9, "FP8 tensor cores"),
+    "Use a lower precision: FP8 instead of BF16.", when=since(8, 9, "FP8 tensor cores")
 )
 SPARSITY = Advice(
-    "Use structured sparsity where the model allows.",
-    when=since(8, 0, "sparse tensor cores"),
+    "Use structured sparsity where the model allows.", when=since(8, 0, "sparse tensor cores")
 )
 SKIPPED_WORK = Advice("Skip work: causal masks, block sparsity.")
 
