@@ -16,38 +16,18 @@ from kernelprof.errors import UsageError
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 THEMES = {
-    "asynchronous-copies",
-    "coalescing",
-    "compute-pipes",
-    "divergence",
-    "dram",
-    "occupancy",
-    "shared-memory",
-    "speed-of-light",
-    "stalls",
-}
+    "asynchronous-copies", "coalescing", "compute-pipes", "divergence", "dram", "occupancy",
+    "shared-memory", "speed-of-light", "stalls",
+}  # fmt: skip
 SELDOM = {
-    "stall_branch_resolving",
-    "stall_dispatch_stall",
-    "stall_drain",
-    "stall_gmma",
-    "stall_imc_miss",
-    "stall_membar",
-    "stall_misc",
-    "stall_selected",
-    "stall_sleeping",
-    "stall_tex_throttle",
-}
+    "stall_branch_resolving", "stall_dispatch_stall", "stall_drain", "stall_gmma", "stall_imc_miss",
+    "stall_membar", "stall_misc", "stall_selected", "stall_sleeping", "stall_tex_throttle",
+}  # fmt: skip
 """Reasons for waiting that cost four passes and decide hardly any launch."""
 OUTSIDE_THE_LISTS = (
-    "launch__",
-    "device__attribute_",
-    "derived__",
-    "memory_l1_",
-    "memory_l2_",
-    "sm__maximum_warps_",
+    "launch__", "device__attribute_", "derived__", "memory_l1_", "memory_l2_", "sm__maximum_warps_",
     "inst_executed",
-)
+)  # fmt: skip
 """Names that the metric lists of the chips leave out: attributes of the launch and the device, and
 counts per instruction that ncu adds up itself. These must stand in a real capture instead."""
 

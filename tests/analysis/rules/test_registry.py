@@ -13,31 +13,13 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import Rule, RuleContext, registry
 
 SLUGS = {
-    "uncoalesced-global-access",
-    "shared-bank-conflicts",
-    "local-memory-traffic",
-    "atomic-contention",
-    "dram-bandwidth",
-    "l2-bandwidth",
-    "l1-throughput",
-    "shared-memory-throughput",
-    "fp32-throughput",
-    "fp64-throughput",
-    "tensor-throughput",
-    "sfu-throughput",
-    "integer-throughput",
-    "instruction-issue",
-    "warp-divergence",
-    "barrier-stalls",
-    "memory-latency",
-    "dependency-latency",
-    "low-occupancy",
-    "small-grid",
-    "workload-imbalance",
-    "instruction-fetch",
-    "async-pipeline-stalls",
-    "constant-cache",
-}
+    "uncoalesced-global-access", "shared-bank-conflicts", "local-memory-traffic",
+    "atomic-contention", "dram-bandwidth", "l2-bandwidth", "l1-throughput",
+    "shared-memory-throughput", "fp32-throughput", "fp64-throughput", "tensor-throughput",
+    "sfu-throughput", "integer-throughput", "instruction-issue", "warp-divergence",
+    "barrier-stalls", "memory-latency", "dependency-latency", "low-occupancy", "small-grid",
+    "workload-imbalance", "instruction-fetch", "async-pipeline-stalls", "constant-cache",
+}  # fmt: skip
 """The names that other people's scripts rely on; a new rule need not be listed."""
 
 

@@ -39,14 +39,9 @@ def test_the_triage_settles_every_kernel_in_one_run() -> None:
 
 
 ASYNCHRONOUS = [
-    "tma_load_sectors",
-    "tma_store_sectors",
-    "tma_reduction_sectors",
-    "async_copies",
-    "tensor_pipe_active",
-    "matrix_pipe",
-    "wgmma_pipe",
-]
+    "tma_load_sectors", "tma_store_sectors", "tma_reduction_sectors", "async_copies",
+    "tensor_pipe_active", "matrix_pipe", "wgmma_pipe",
+]  # fmt: skip
 ADDED_SINCE = {
     "triage": [
         "constant_cache",
