@@ -158,14 +158,13 @@ def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
 
 
 def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
-    sectors = value_of("local_sectors") or sum(
-        value_of(f"local_{kind}_sectors") or 0.0 for kind in ("load", "store")
+    sectors, others = (
+        value_of(f"{space}_sectors")
+        or sum(value_of(f"{space}_{kind}_sectors") or 0.0 for kind in ("load", "store"))
+        for space in ("local", "global")
     )
     if not sectors:
         return
-    others = value_of("global_sectors") or sum(
-        value_of(f"global_{kind}_sectors") or 0.0 for kind in ("load", "store")
-    )
     others += sum(value_of(name) or 0.0 for name in BULK_COPIES)
     share = sectors / (sectors + others)
     if others and share >= NOTABLE_SHARE:
@@ -201,30 +200,29 @@ def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
 
 
 def _busy_units(value_of: ValueOf) -> Iterator[MetricFinding]:
-    shown = {name: (value_of(name), words) for name, words in _UNITS.items()}
-    there = {name: value for name, (value, _) in shown.items() if value is not None}
+    there = {name: value for name in _UNITS if (value := value_of(name)) is not None}
     for name, value in there.items():
         part_named = any(abs(there.get(part, -1.0) - value) < SAME for part in _PARTS)
         if value >= BUSY and not (name == "memory_throughput" and part_named):
-            text = f"{shown[name][1][0].upper()}{shown[name][1][1:]} at {number(value)} % of peak."
+            text = f"{_UNITS[name][0].upper()}{_UNITS[name][1:]} is at {number(value)} % of peak."
             yield MetricFinding(text, name, _LIMITS.get(name), value / BUSY)
     whole = ("sm_throughput", "memory_throughput")
     if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):
         name = max(there, key=lambda each: there[each])
         text = (
-            f"No unit is near its limit: the busiest is {shown[name][1].removesuffix(' is')}, at "
+            f"No unit is near its limit: the busiest is {_UNITS[name]}, at "
             f"{number(there[name])} % of peak. Warps wait."
         )
         yield MetricFinding(text, name, None, 0.5)
 
 
 _UNITS: Final = {
-    "dram_throughput": "device memory is",
-    "l2_throughput": "L2 is",
-    "l1_throughput_active": "L1/TEX is",
-    "sm_throughput": "the SM's busiest part is",
-    "memory_throughput": "the memory system's busiest part is",
-    "issue_slots_active": "the issue of instructions is",
+    "dram_throughput": "device memory",
+    "l2_throughput": "L2",
+    "l1_throughput_active": "L1/TEX",
+    "sm_throughput": "the SM's busiest part",
+    "memory_throughput": "the memory system's busiest part",
+    "issue_slots_active": "the issue of instructions",
 }
 _PARTS: Final = ("dram_throughput", "l2_throughput", "l1_throughput_active")
 _PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
