@@ -16,7 +16,7 @@ import pytest
 from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import one_in
 
-from kernelprof.analysis.advice import Advice, Condition, Seen
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.advice.lines import CALLER, advise
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
@@ -204,9 +204,9 @@ class TestWhatIssuesSaw:
 
 
 def test_a_missing_number_takes_the_line_along() -> None:
-    line = Advice("It is {x}.", number=lambda seen: seen["xu_pipe"])
-    condition = Condition("XU is busy", lambda seen: seen["xu_pipe"] > 10)
-    nothing = _seen(Capture((Launch("0", "kernel"),), {}))
+    line = Advice("It is {x}.", number=lambda launch: launch["xu_pipe"])
+    condition = Condition("XU is busy", lambda launch: launch["xu_pipe"] > 10)
+    nothing = _launch(Capture((Launch("0", "kernel"),), {}))
     assert line.text_for(nothing) is None
     assert Advice("Do it.", when=condition).text_for(nothing) is None
     assert Advice("Do it.", unless=condition).text_for(nothing) == "Do it."
@@ -215,15 +215,15 @@ def test_a_missing_number_takes_the_line_along() -> None:
 
 
 def test_another_kernel_is_no_way_out_of_a_limit() -> None:
-    seen = _seen(Capture((Launch("0", "nvjet_sm90_tst_256x128"),), {}))
+    launch = _launch(Capture((Launch("0", "nvjet_sm90_tst_256x128"),), {}))
     own, callers = (Advice("Unroll."),), (Advice("Use FP8."),)
-    assert advise(own, callers, seen, at_limit=True) == ("Use FP8.",)
-    assert len(advise(own, callers, seen, at_limit=False)) == 2
-    assert len(advise(own, (), seen, at_limit=True)) == 1
+    assert advise(own, callers, launch, at_limit=True) == ("Use FP8.",)
+    assert len(advise(own, callers, launch, at_limit=False)) == 2
+    assert len(advise(own, (), launch, at_limit=True)) == 1
 
 
-def _seen(capture: Capture) -> Seen:
+def _launch(capture: Capture) -> LaunchValues:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.rules import RuleContext
 
-    return RuleContext(Facts(capture)).seen(0)
+    return RuleContext(Facts(capture)).launch(0)

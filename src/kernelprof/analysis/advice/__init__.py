@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.interval import Interval
     from kernelprof.analysis.metrics.pipelines import TensorPipeline
     from kernelprof.analysis.metrics.units import UnitUtilization
-    from kernelprof.model.capture import Launch
-    from kernelprof.model.library_kernel import Library
 
 
-class Seen:
+class LaunchValues:
     """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
 
     def __init__(
@@ -34,7 +32,9 @@ class Seen:
     ) -> None:
         self._facts, self._units, self.pipeline = facts, units, pipeline
         self.row = row
-        self.launch: Launch = facts.capture.launches[row]
+        launch = facts.capture.launches[row]
+        self.compute_capability = launch.compute_capability
+        self.library = library_of(launch.kernel)
 
     def __getitem__(self, metric: str) -> float:
         return float(self._facts.values(metric)[self.row])
@@ -42,10 +42,6 @@ class Seen:
     def raw(self, ncu_name: str) -> float:
         """Return a column that has no canonical name."""
         return float(self._facts.raw(ncu_name)[self.row])
-
-    @cached_property
-    def library(self) -> Library | None:
-        return library_of(self.launch.kernel)
 
     @property
     def arithmetic(self) -> tuple[float, float]:
@@ -131,16 +127,18 @@ class Condition:
     """Something that counters of a launch say, with its words after "if"."""
 
     words: str
-    holds: Callable[[Seen], bool]
+    holds: Callable[[LaunchValues], bool]
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(
-            f"{self.words}, and {other.words}", lambda seen: self.holds(seen) and other.holds(seen)
+            f"{self.words}, and {other.words}",
+            lambda launch: self.holds(launch) and other.holds(launch),
         )
 
     def __or__(self, other: Condition) -> Condition:
         return Condition(
-            f"{self.words}, or {other.words}", lambda seen: self.holds(seen) or other.holds(seen)
+            f"{self.words}, or {other.words}",
+            lambda launch: self.holds(launch) or other.holds(launch),
         )
 
 
@@ -151,17 +149,17 @@ class Advice:
     text: str
     when: Condition | None = None
     unless: Condition | None = None
-    number: Callable[[Seen], float] | None = None
+    number: Callable[[LaunchValues], float] | None = None
 
-    def text_for(self, seen: Seen) -> str | None:
+    def text_for(self, launch: LaunchValues) -> str | None:
         """Return the line for this launch, ``None`` where it does not fit."""
-        if self.when is not None and not self.when.holds(seen):
+        if self.when is not None and not self.when.holds(launch):
             return None
-        if self.unless is not None and self.unless.holds(seen):
+        if self.unless is not None and self.unless.holds(launch):
             return None
         if self.number is None:
             return self.text
-        value = self.number(seen)
+        value = self.number(launch)
         return self.text.format(x=number(value)) if math.isfinite(value) else None
 
     @property
@@ -175,15 +173,15 @@ class Advice:
 
 def when(
     words: str,
-    holds: Callable[[Seen], bool],
+    holds: Callable[[LaunchValues], bool],
     text: str,
     *,
-    number: Callable[[Seen], float] | None = None,
+    number: Callable[[LaunchValues], float] | None = None,
 ) -> Advice:
     """Return a line that is given where a condition is known to hold."""
     return Advice(text, when=Condition(words, holds), number=number)
 
 
-def unless(words: str, holds: Callable[[Seen], bool], text: str) -> Advice:
+def unless(words: str, holds: Callable[[LaunchValues], bool], text: str) -> Advice:
     """Return a line that is given where a condition is not known to hold."""
     return Advice(text, unless=Condition(words, holds))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.advice import Advice, Condition, Seen
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
 from kernelprof.analysis.metrics.groups import TENSOR_WORK
@@ -26,121 +26,126 @@ make a small one. A GEMM has hundreds."""
 OFTEN: Final = 10.0
 
 
-def _side_by_side(seen: Seen, kind: str) -> bool:
-    return seen.used(kind) >= FULL_SECTORS or seen.excess <= MOST_EXCESS
+def _side_by_side(launch: LaunchValues, kind: str) -> bool:
+    return launch.used(kind) >= FULL_SECTORS or launch.excess <= MOST_EXCESS
 
 
 NARROW_LOADS: Final = Condition(
     "loads lie side by side and bring fewer than 16 bytes a thread",
     # Asynchronous copies count as loads that use no bytes.
-    lambda seen: _side_by_side(seen, "load") and 0.9 <= seen.width("load") <= 8.5,
+    lambda launch: _side_by_side(launch, "load") and 0.9 <= launch.width("load") <= 8.5,
 )
 NARROW_STORES: Final = Condition(
     "stores lie side by side and a thread stores 1 or 2 bytes at a time",
-    lambda seen: seen.used("store") >= FULL_SECTORS and 0.9 <= seen.width("store") <= 2.2,
+    lambda launch: launch.used("store") >= FULL_SECTORS and 0.9 <= launch.width("store") <= 2.2,
 )
 SCATTERED: Final = Condition(
-    "loads use three quarters of a sector or less", lambda seen: 0 < seen.used("load") <= 24.0
+    "loads use three quarters of a sector or less", lambda launch: 0 < launch.used("load") <= 24.0
 )
 LOW_OCCUPANCY: Final = Condition(
     "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
-    lambda seen: seen.occupancy < 50.0 and not seen["tensor_pipe"] >= 100 * TENSOR_WORK,
+    lambda launch: launch.occupancy < 50.0 and not launch["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 SHARED_MEMORY: Final = Condition(
-    "the kernel has shared memory", lambda seen: seen.shared_memory > 0
+    "the kernel has shared memory", lambda launch: launch.shared_memory > 0
 )
 NO_SHARED_MEMORY: Final = Condition(
-    "the kernel has no shared memory", lambda seen: seen.shared_memory == 0
+    "the kernel has no shared memory", lambda launch: launch.shared_memory == 0
 )
 BUSY_XU: Final = Condition(
     "the special-function pipe is busy and next to nothing is floating-point work",
-    lambda seen: seen["xu_pipe"] >= 10.0 and seen.arithmetic[1] < 0.05,
+    lambda launch: launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05,
 )
 ONE_WARP_BLOCKS: Final = Condition(
     "a block is one warp, and the number of blocks limits how many an SM holds",
-    lambda seen: seen["block_size"] <= 32 and seen.limited_by("blocks"),
+    lambda launch: launch["block_size"] <= 32 and launch.limited_by("blocks"),
 )
 
 
-def passes(seen: Seen) -> float:
+def passes(launch: LaunchValues) -> float:
     """Return how often the kernel loads each byte that device memory delivers."""
-    by_threads = seen["global_load_sectors"]
+    by_threads = launch["global_load_sectors"]
     if by_threads:
-        by_threads *= seen.used("load")
-    loaded = by_threads + COMMON.sector_bytes * seen.copied
-    delivered = seen["dram_bytes_read"]
+        by_threads *= launch.used("load")
+    loaded = by_threads + COMMON.sector_bytes * launch.copied
+    delivered = launch["dram_bytes_read"]
     return loaded / delivered if delivered else float("nan")
 
 
 REREAD: Final = Condition(
     "loads lie side by side, of two to eight times the bytes that device memory delivers",
-    lambda seen: (
-        seen.used("load") >= FULL_SECTORS and SAME_TWICE <= passes(seen) <= SAME_MANY_TIMES
+    lambda launch: (
+        launch.used("load") >= FULL_SECTORS and SAME_TWICE <= passes(launch) <= SAME_MANY_TIMES
     ),
 )
 RELOADS: Final = Condition(
     "four of five loads hit in L1, ten times what device memory delivers, with stores among them",
-    lambda seen: (
-        seen["l1_hit_rate"] >= 80.0
-        and passes(seen) >= OFTEN
-        and seen["global_store_requests"] >= 0.01 * seen["global_load_requests"] > 0
+    lambda launch: (
+        launch["l1_hit_rate"] >= 80.0
+        and passes(launch) >= OFTEN
+        and launch["global_store_requests"] >= 0.01 * launch["global_load_requests"] > 0
     ),
 )
-SPILLS: Final = Condition("registers are spilled", lambda seen: seen.raw(SPILLING_REQUESTS) > 0)
+SPILLS: Final = Condition("registers are spilled", lambda launch: launch.raw(SPILLING_REQUESTS) > 0)
 NO_SPILLS: Final = Condition(
-    "no register is spilled", lambda seen: seen.raw(SPILLING_REQUESTS) == 0
+    "no register is spilled", lambda launch: launch.raw(SPILLING_REQUESTS) == 0
 )
 
 
 BULK_LOADS: Final = Condition(
     "most of what it loads comes by bulk copies (TMA)",
-    lambda seen: seen.copied > seen["global_load_sectors"],
+    lambda launch: launch.copied > launch["global_load_sectors"],
 )
 
 
-NO_CLUSTERS: Final = Condition("blocks form no clusters", lambda seen: seen["cluster_size"] <= 1)
-WARP_GROUPS: Final = Condition("warp groups multiply (wgmma)", lambda seen: seen["wgmma_pipe"] > 0)
+NO_CLUSTERS: Final = Condition(
+    "blocks form no clusters", lambda launch: launch["cluster_size"] <= 1
+)
+WARP_GROUPS: Final = Condition(
+    "warp groups multiply (wgmma)", lambda launch: launch["wgmma_pipe"] > 0
+)
 
 
-def _multiplies_by_mma_sync(seen: Seen) -> bool:
+def _multiplies_by_mma_sync(launch: LaunchValues) -> bool:
     """Whether it has to, on a GPU with faster instructions."""
-    return bool(seen.pipeline.by_older_instructions.low[seen.row] > 0)
+    return bool(launch.pipeline.by_older_instructions.low[launch.row] > 0)
 
 
 OLDER_ON_HOPPER: Final = Condition(
     "its matrix products are mma.sync, and the GPU has wgmma",
-    lambda seen: seen.launch.compute_capability == (9, 0) and _multiplies_by_mma_sync(seen),
+    lambda launch: launch.compute_capability == (9, 0) and _multiplies_by_mma_sync(launch),
 )
 OLDER_ON_BLACKWELL: Final = Condition(
     "its matrix products are mma.sync, and the GPU has tcgen05",
-    lambda seen: (
-        (seen.launch.compute_capability or (0, 0))[0] in {10, 11} and _multiplies_by_mma_sync(seen)
+    lambda launch: (
+        (launch.compute_capability or (0, 0))[0] in {10, 11} and _multiplies_by_mma_sync(launch)
     ),
 )
 
 
-def uses_fp64(seen: Seen) -> bool:
+def uses_fp64(launch: LaunchValues) -> bool:
     """Return whether the kernel computes in FP64."""
-    return seen.rates("dfma", "dadd", "dmul") > 0
+    return launch.rates("dfma", "dadd", "dmul") > 0
 
 
-def uses_fp32(seen: Seen) -> bool:
+def uses_fp32(launch: LaunchValues) -> bool:
     """Return whether the kernel computes in FP32."""
-    return seen.rates("ffma", "fadd", "fmul") > 0
+    return launch.rates("ffma", "fadd", "fmul") > 0
 
 
 def is_library_kernel(kind: KernelRole) -> Condition:
     """Return the kernel of a library does this."""
     return Condition(
-        f"it is {kind.value}", lambda seen: seen.library is not None and seen.library.kind is kind
+        f"it is {kind.value}",
+        lambda launch: launch.library is not None and launch.library.kind is kind,
     )
 
 
 def since(major: int, minor: int, what: str) -> Condition:
     """Return the GPU is of this compute capability or a newer one."""
 
-    def holds(seen: Seen) -> bool:
-        capability = seen.launch.compute_capability
+    def holds(launch: LaunchValues) -> bool:
+        capability = launch.compute_capability
         return capability is not None and capability >= (major, minor)
 
     return Condition(f"the GPU has {what}", holds)
@@ -149,26 +154,26 @@ def since(major: int, minor: int, what: str) -> Condition:
 WIDER_LOADS: Final = Advice(
     "Load wider: a thread's loads bring {x} different bytes each on average; float4 brings 16.",
     when=NARROW_LOADS,
-    number=lambda seen: seen.width("load"),
+    number=lambda launch: launch.width("load"),
 )
 WIDER_STORES: Final = Advice(
     "Store wider: a thread stores {x} bytes at a time; let it compute neighbours and store them "
     "together (half2, uchar4, float4).",
     when=NARROW_STORES,
-    number=lambda seen: seen.width("store"),
+    number=lambda launch: launch.width("store"),
 )
 INTEGER_DIVISION: Final = Advice(
     "Replace integer division and modulo by shifts, masks or multiplication: the special-function "
     "pipe is {x} % busy without floating-point work, and they use it (bit counts such as __popc do "
     "as well).",
     when=BUSY_XU,
-    number=lambda seen: seen["xu_pipe"],
+    number=lambda launch: launch["xu_pipe"],
 )
 LARGER_BLOCKS: Final = Advice(
     "Use larger blocks, of 128 threads or more: an SM holds {x} blocks at most, and these are of "
     "one warp.",
     when=ONE_WARP_BLOCKS,
-    number=lambda seen: seen["block_limit_blocks"],
+    number=lambda launch: launch["block_limit_blocks"],
 )
 KEEP_WHAT_IS_READ: Final = Advice(
     "Read once what is read {x} times: keep a row in registers or shared memory between passes "
@@ -180,7 +185,7 @@ RESTRICT: Final = Advice(
     "Declare pointers const __restrict__, or copy what is loaded again into registers: {x} % of "
     "the loads hit in L1, and after a store the compiler must load again what it may have changed.",
     when=RELOADS,
-    number=lambda seen: seen["l1_hit_rate"],
+    number=lambda launch: launch["l1_hit_rate"],
 )
 
 FITTING_SHAPE: Final = Advice(
@@ -230,17 +235,17 @@ CALLER: Final = (
 
 
 def advise(
-    fixes: Iterable[Advice], caller: Iterable[Advice], seen: Seen, *, at_limit: bool
+    fixes: Iterable[Advice], caller: Iterable[Advice], launch: LaunchValues, *, at_limit: bool
 ) -> tuple[str, ...]:
     """Return what to do about this launch: by its code, or by the caller where that is a library's.
 
     Another kernel is no way out where a unit does needed work as fast as it can.
     """
-    if seen.library is None:
-        return _texts(fixes, seen)
-    lines = _texts(caller, seen)
-    return lines if lines and at_limit else lines + _texts(CALLER, seen)
+    if launch.library is None:
+        return _texts(fixes, launch)
+    lines = _texts(caller, launch)
+    return lines if lines and at_limit else lines + _texts(CALLER, launch)
 
 
-def _texts(lines: Iterable[Advice], seen: Seen) -> tuple[str, ...]:
-    return tuple(text for line in lines if (text := line.text_for(seen)) is not None)
+def _texts(lines: Iterable[Advice], launch: LaunchValues) -> tuple[str, ...]:
+    return tuple(text for line in lines if (text := line.text_for(launch)) is not None)

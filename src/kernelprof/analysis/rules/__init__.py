@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.advice import Seen
+from kernelprof.analysis.advice import LaunchValues
 from kernelprof.analysis.metrics.catalogue import catalogue, preset
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 
@@ -88,9 +88,9 @@ class RuleContext:
         self.pipeline = TensorPipeline(facts, self.units)
         self.gains = Gains(facts, self.units, self.pipeline)
 
-    def seen(self, row: int) -> Seen:
+    def launch(self, row: int) -> LaunchValues:
         """Return one launch, for the conditions of advice."""
-        return Seen(self.facts, self.units, self.pipeline, row)
+        return LaunchValues(self.facts, self.units, self.pipeline, row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition, Seen, when
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues, when
 from kernelprof.analysis.advice.lines import WARP_GROUPS
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import number
@@ -73,16 +73,16 @@ meet at each tile, 0 and less in others (``passage-search-product-by-product`` a
 
 def detail(context: rules.RuleContext, row: int) -> str | None:
     """Return which part of the pipeline it is, with the share of warps' time that says so."""
-    seen, pipeline = context.seen(row), context.pipeline
-    stalls, fences = pipeline.stalls, seen.stall("membar")
-    late = _late(seen)
+    launch, pipeline = context.launch(row), context.pipeline
+    stalls, fences = pipeline.stalls, launch.stall("membar")
+    late = _late(launch)
     shares = (stalls.around, stalls.stores, stalls.products, pipeline.tensor)
-    around, stores, products, tensor = map(seen.exact, shares)
+    around, stores, products, tensor = map(launch.exact, shares)
     others = [each for each in (NOTABLE, around, stores, products - tensor) if not math.isnan(each)]
     if pipeline.is_fed_by_bulk_copies.sure[row]:
-        part = _copies(2 * _stages(seen), late)
+        part = _copies(2 * _stages(launch), late)
     elif late >= max(others):
-        part = _tiles(_stages(seen), late)
+        part = _tiles(_stages(launch), late)
     elif fences >= NOTABLE:
         part = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
     elif products - tensor >= NOTABLE:
@@ -124,21 +124,21 @@ def _percent(share: float) -> str:
     return f"{number(100 * share)} %"
 
 
-def _late(seen: Seen) -> float:
-    return seen.exact(seen.pipeline.late_copies)
+def _late(launch: LaunchValues) -> float:
+    return launch.exact(launch.pipeline.late_copies)
 
 
-def _stages(seen: Seen) -> float:
-    return seen.exact(seen.pipeline.stages)
+def _stages(launch: LaunchValues) -> float:
+    return launch.exact(launch.pipeline.stages)
 
 
 _LATE = Condition(
     "warps wait for tiles a twentieth of their time, beside a producer",
-    lambda seen: _late(seen) >= NOTABLE,
+    lambda launch: _late(launch) >= NOTABLE,
 )
 _OF_PAIRS = Condition(
     "tiles are the operands of products, and shared memory has room for a pair",
-    lambda seen: _stages(seen) >= 1.0 and seen["tensor_pipe"] >= 100 * TENSOR_WORK,
+    lambda launch: _stages(launch) >= 1.0 and launch["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 RULE = rules.Rule(
     slug="async-pipeline-stalls",
@@ -161,44 +161,44 @@ RULE = rules.Rule(
             "Start copies earlier, into more stages: warps wait for tiles, and shared memory has "
             "room for {x} pairs of them.",
             when=_LATE & _OF_PAIRS,
-            number=lambda seen: round(_stages(seen), 1),
+            number=lambda launch: round(_stages(launch), 1),
         ),
         Advice(
             "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
             when=_LATE,
             unless=_OF_PAIRS,
-            number=lambda seen: 100 * _late(seen),
+            number=lambda launch: 100 * _late(launch),
         ),
         Advice(
             "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "
             "setmaxnreg): each byte that is copied is used more often.",
             when=Condition(
-                "a block has up to two warp groups", lambda seen: seen["block_size"] <= 256
+                "a block has up to two warp groups", lambda launch: launch["block_size"] <= 256
             )
             & WARP_GROUPS,
         ),
         when(
             "warps spend a twentieth of their time at fences",
-            lambda seen: seen.stall("membar") >= NOTABLE,
+            lambda launch: launch.stall("membar") >= NOTABLE,
             "Take fences out of the loop (fence.proxy, acquire and release for a cluster): warps "
             "spend {x} % of their time at them.",
-            number=lambda seen: 100 * seen.stall("membar"),
+            number=lambda launch: 100 * launch.stall("membar"),
         ),
         when(
             "warps wait to store results, and no TMA does it",
-            lambda seen: (
-                seen.stall("lg_throttle", "drain") >= 0.02 and seen["tma_store_sectors"] == 0
+            lambda launch: (
+                launch.stall("lg_throttle", "drain") >= 0.02 and launch["tma_store_sectors"] == 0
             ),
             "Store results by TMA from shared memory, while the next tile is multiplied: warps "
             "wait {x} % of their time to store them.",
-            number=lambda seen: 100 * seen.stall("lg_throttle", "drain"),
+            number=lambda launch: 100 * launch.stall("lg_throttle", "drain"),
         ),
         when(
             "there are two waves or more",
-            lambda seen: seen["waves_per_sm"] >= 2,
+            lambda launch: launch["waves_per_sm"] >= 2,
             "Let blocks stay for several tiles (persistent), in an order that suits L2, so that "
             "the copies of the next one start while results are written: the grid has {x} waves.",
-            number=lambda seen: seen["waves_per_sm"],
+            number=lambda launch: launch["waves_per_sm"],
         ),
         Advice(
             "Make barriers lean: one thread of a warp group arrives, mbarriers in PTX instead of "

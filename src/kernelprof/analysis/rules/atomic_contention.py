@@ -88,10 +88,10 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 _IN_SHARED = Condition(
     "the atomics are in shared memory and next to none in global memory",
-    lambda seen: (
-        seen["shared_atomic_wavefronts_share"] >= 0.3 * seen["shared_wavefronts_share"] > 0
-        and seen["global_atomic_requests"] + seen["global_reduction_requests"]
-        < 0.01 * seen["instructions"]
+    lambda launch: (
+        launch["shared_atomic_wavefronts_share"] >= 0.3 * launch["shared_wavefronts_share"] > 0
+        and launch["global_atomic_requests"] + launch["global_reduction_requests"]
+        < 0.01 * launch["instructions"]
     ),
 )
 
@@ -127,8 +127,8 @@ RULE = rules.Rule(
             "Give each warp its own counters in shared memory, or sort values within the warp "
             "first: {x} % of the work of shared memory is atomics.",
             when=_IN_SHARED,
-            number=lambda seen: (
-                100 * seen["shared_atomic_wavefronts_share"] / seen["shared_wavefronts_share"]
+            number=lambda launch: (
+                100 * launch["shared_atomic_wavefronts_share"] / launch["shared_wavefronts_share"]
             ),
         ),
     ),

@@ -52,20 +52,20 @@ RULE = rules.Rule(
         Advice("Use __syncwarp or smaller groups where only a warp shares data."),
         when(
             "warps wait for memory a tenth of the time as well",
-            lambda seen: seen.stall("long_scoreboard") >= 0.1,
+            lambda launch: launch.stall("long_scoreboard") >= 0.1,
             "Overlap phases: double buffering, cp.async, warp specialization.",
         ),
         when(
             "a block has 256 threads or more",
-            lambda seen: seen["block_size"] >= 256,
+            lambda launch: launch["block_size"] >= 256,
             "Use smaller blocks than {x} threads, so that another block runs while one waits.",
-            number=lambda seen: seen["block_size"],
+            number=lambda launch: launch["block_size"],
         ),
         when(
             "not all threads of a warp take part",
-            lambda seen: seen["threads_per_instruction"] < 29.0,
+            lambda launch: launch["threads_per_instruction"] < 29.0,
             "Let all threads work between two barriers: on average {x} of 32 do.",
-            number=lambda seen: seen["threads_per_instruction"],
+            number=lambda launch: launch["threads_per_instruction"],
         ),
     ),
     wrong_when="Barriers also collect imbalance between warps: if one warp does all the work "

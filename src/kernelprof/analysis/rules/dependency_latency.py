@@ -56,35 +56,35 @@ RULE = rules.Rule(
     fixes=(
         unless(
             "warps wait longer for shared memory or special functions",
-            lambda seen: seen["stall_short_scoreboard"] > seen["stall_wait"],
+            lambda launch: launch["stall_short_scoreboard"] > launch["stall_wait"],
             "Use several independent accumulators.",
         ),
         Advice("Let each thread compute more than one output."),
         Advice(
             "Run more warps: SMs hold {x} % of those that fit.",
             when=LOW_OCCUPANCY,
-            number=lambda seen: seen.occupancy,
+            number=lambda launch: launch.occupancy,
         ),
         when(
             "warps wait for shared memory longer than for arithmetic",
-            lambda seen: (
-                seen["stall_short_scoreboard"] > seen["stall_wait"]
-                and seen["xu_pipe"] < WAITED_FOR
-                and seen.shared_memory > 0
+            lambda launch: (
+                launch["stall_short_scoreboard"] > launch["stall_wait"]
+                and launch["xu_pipe"] < WAITED_FOR
+                and launch.shared_memory > 0
             ),
             "Keep what is passed on in registers (warp shuffles, register tiles): warps wait for "
             "shared memory longer than for arithmetic.",
         ),
         when(
             "warps wait for results of special functions longer than for arithmetic",
-            lambda seen: (
-                seen["stall_short_scoreboard"] > seen["stall_wait"]
-                and seen["xu_pipe"] >= WAITED_FOR
-                and seen.arithmetic[0] > 0
+            lambda launch: (
+                launch["stall_short_scoreboard"] > launch["stall_wait"]
+                and launch["xu_pipe"] >= WAITED_FOR
+                and launch.arithmetic[0] > 0
             ),
             "Take special functions and divisions out of the chain: their pipe is {x} % busy, and "
             "warps wait for its results.",
-            number=lambda seen: seen["xu_pipe"],
+            number=lambda launch: launch["xu_pipe"],
         ),
         INTEGER_DIVISION,
     ),

@@ -40,9 +40,9 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 _WRITES = Condition(
     "it loads nothing, or writes twice as much as it reads",
-    lambda seen: (
-        seen["global_load_requests"] == 0
-        or seen["dram_bytes_written"] >= 2 * seen["dram_bytes_read"]
+    lambda launch: (
+        launch["global_load_requests"] == 0
+        or launch["dram_bytes_written"] >= 2 * launch["dram_bytes_read"]
     ),
 )
 
@@ -67,7 +67,7 @@ RULE = rules.Rule(
         when("the kernel computes in FP64", uses_fp64, "Store float in place of double."),
         unless(
             "a thread loads 1 or 2 bytes at a time, side by side",
-            lambda seen: seen.used("load") >= FULL_SECTORS and seen.width("load") <= 2.2,
+            lambda launch: launch.used("load") >= FULL_SECTORS and launch.width("load") <= 2.2,
             "Use a smaller type: half, bfloat16, int8.",
         ),
         Advice("Read each input once: tile, or keep partial results.", unless=_WRITES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition, Seen, when
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues, when
 from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.model.library_kernel import KernelRole
 
@@ -42,9 +42,9 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 _FP32 = ("ffma", "fadd", "fmul")
 
 
-def _idle_tensor(seen: Seen) -> bool:
+def _idle_tensor(launch: LaunchValues) -> bool:
     # FP16 arithmetic shares counters with the tensor pipe: a few percent are no matrix product.
-    return seen["tensor_pipe"] < 10.0
+    return launch["tensor_pipe"] < 10.0
 
 
 RULE = rules.Rule(
@@ -66,7 +66,9 @@ RULE = rules.Rule(
         Advice("Do less: algebra, precomputation, lower-order approximations."),
         when(
             "multiply-adds are most of it and the tensor cores are idle",
-            lambda seen: seen["ffma_rate"] >= 3 * seen.rates("fadd", "fmul") and _idle_tensor(seen),
+            lambda launch: (
+                launch["ffma_rate"] >= 3 * launch.rates("fadd", "fmul") and _idle_tensor(launch)
+            ),
             "Use tensor cores (TF32, BF16, FP16) where the work is matrix products and the "
             "accuracy allows.",
         ),
@@ -75,16 +77,18 @@ RULE = rules.Rule(
             unless=Condition(
                 "it computes in FP16 already",
                 # Moves of constants count as well: a few thousandths in FP32 code.
-                lambda seen: seen.rates("hfma", "hmul") >= 0.1 * seen.rates(*_FP32) > 0,
+                lambda launch: launch.rates("hfma", "hmul") >= 0.1 * launch.rates(*_FP32) > 0,
             ),
         ),
         when(
             "a tenth of the FP32 instructions are single multiplications, and a tenth single "
             "additions",
-            lambda seen: min(seen["fmul_rate"], seen["fadd_rate"]) >= 0.1 * seen.rates(*_FP32) > 0,
+            lambda launch: (
+                min(launch["fmul_rate"], launch["fadd_rate"]) >= 0.1 * launch.rates(*_FP32) > 0
+            ),
             "Fuse multiply and add into FMA: {x} % of the FP32 instructions are single "
             "multiplications, with additions to take them along.",
-            number=lambda seen: 100 * seen["fmul_rate"] / seen.rates(*_FP32),
+            number=lambda launch: 100 * launch["fmul_rate"] / launch.rates(*_FP32),
         ),
     ),
     caller=(

@@ -27,15 +27,15 @@ RULE = rules.Rule(
         Advice("Use float where the accuracy allows, and double only to accumulate."),
         when(
             "it computes in FP32 as well",
-            lambda seen: uses_fp32(seen) and uses_fp64(seen),
+            lambda launch: uses_fp32(launch) and uses_fp64(launch),
             "Look for double constants and functions (0.5, sqrt) in float expressions: the kernel "
             "computes in both.",
         ),
         when(
             "the GPU has FP64 tensor cores, and most of it are multiply-adds",
-            lambda seen: (
-                seen.launch.compute_capability in {(8, 0), (9, 0), (10, 0)}
-                and seen["dfma_rate"] >= seen.rates("dadd", "dmul")
+            lambda launch: (
+                launch.compute_capability in {(8, 0), (9, 0), (10, 0)}
+                and launch["dfma_rate"] >= launch.rates("dadd", "dmul")
             ),
             "Use the FP64 tensor cores (DMMA) for matrix products.",
         ),

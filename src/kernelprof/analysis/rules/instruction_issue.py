@@ -61,10 +61,10 @@ RULE = rules.Rule(
         WIDER_STORES,
         when(
             "the integer pipe is 40 % busy or more",
-            lambda seen: seen["alu_pipe"] >= 40.0,
+            lambda launch: launch["alu_pipe"] >= 40.0,
             "Hoist address arithmetic and invariant terms out of the loop, and use 32-bit indices: "
             "the integer pipe is {x} % busy.",
-            number=lambda seen: seen["alu_pipe"],
+            number=lambda launch: launch["alu_pipe"],
         ),
         RESTRICT,
         INTEGER_DIVISION,

@@ -31,7 +31,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 _MULTIPLIES = Condition(
     "the multiply half of the FMA pipe is busier than the ALU",
-    lambda seen: seen["fma_heavy_pipe"] > seen["alu_pipe"],
+    lambda launch: launch["fma_heavy_pipe"] > launch["alu_pipe"],
 )
 
 
@@ -57,9 +57,9 @@ RULE = rules.Rule(
         ),
         when(
             "the FMA pipe is half as busy as the ALU at most",
-            lambda seen: seen["fma_pipe"] <= 0.5 * seen["alu_pipe"],
+            lambda launch: launch["fma_pipe"] <= 0.5 * launch["alu_pipe"],
             "Use IMAD for adds and shifts to move work to the FMA pipe, which is {x} % busy.",
-            number=lambda seen: seen["fma_pipe"],
+            number=lambda launch: launch["fma_pipe"],
         ),
         Advice(
             "Multiply less: 32-bit in place of 64-bit arithmetic, shifts and additions in place of "

@@ -70,7 +70,7 @@ RULE = rules.Rule(
     fixes=(
         unless(
             "most loads miss in L1",
-            lambda seen: seen["l1_hit_rate"] < 50.0,
+            lambda launch: launch["l1_hit_rate"] < 50.0,
             "Load a tile into shared memory once and reuse it.",
         ),
         Advice("Keep operands in registers: compute a tile of outputs per thread."),

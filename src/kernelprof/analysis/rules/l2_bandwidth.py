@@ -74,10 +74,10 @@ RULE = rules.Rule(
             "volatile or atomics what does not change).",
             when=Condition(
                 "loads hit in L1 hardly ever, and use twice what device memory delivers",
-                lambda seen: seen["l1_hit_rate"] < 5.0 and passes(seen) >= 2.0,
+                lambda launch: launch["l1_hit_rate"] < 5.0 and passes(launch) >= 2.0,
             ),
             unless=BULK_LOADS,
-            number=lambda seen: seen["l1_hit_rate"],
+            number=lambda launch: launch["l1_hit_rate"],
         ),
         Advice(
             "Use thread block clusters and distributed shared memory.",

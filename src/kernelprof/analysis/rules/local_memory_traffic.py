@@ -55,11 +55,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _ONLY_SPILLS = Condition(
-    "most of the local accesses are spills", lambda seen: seen.raw(SPILLING_SHARE) >= 50.0
+    "most of the local accesses are spills", lambda launch: launch.raw(SPILLING_SHARE) >= 50.0
 )
 _MORE_REGISTERS = Condition(
     "a thread can have more of them",
-    lambda seen: seen["registers_per_thread"] < COMMON.registers_per_thread,
+    lambda launch: launch["registers_per_thread"] < COMMON.registers_per_thread,
 )
 
 
@@ -93,7 +93,7 @@ RULE = rules.Rule(
         Advice(
             "Raise the register budget (__launch_bounds__, -maxrregcount): a thread has {x}.",
             when=SPILLS & _MORE_REGISTERS,
-            number=lambda seen: seen["registers_per_thread"],
+            number=lambda launch: launch["registers_per_thread"],
         ),
     ),
     wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not that "

@@ -67,7 +67,7 @@ def limiter(context: rules.RuleContext, row: int) -> str | None:
 
 
 def _limited_by(resource: str, words: str) -> Condition:
-    return Condition(words, lambda seen: seen.limited_by(resource))
+    return Condition(words, lambda launch: launch.limited_by(resource))
 
 
 RULE = rules.Rule(
@@ -101,28 +101,30 @@ RULE = rules.Rule(
         LARGER_BLOCKS,
         when(
             "a block has 512 threads or more, and an SM holds one or two",
-            lambda seen: (
-                seen["block_size"] >= 512
-                and bool(seen.block_limits)
-                and min(seen.block_limits.values()) <= 2
+            lambda launch: (
+                launch["block_size"] >= 512
+                and bool(launch.block_limits)
+                and min(launch.block_limits.values()) <= 2
             ),
             "Use smaller blocks: of {x} threads too few fit, and they come and go as a whole.",
-            number=lambda seen: seen["block_size"],
+            number=lambda launch: launch["block_size"],
         ),
         unless(
             "it is known which one limits, or as many warps fit as there can be",
-            lambda seen: bool(seen.block_limits) or seen["theoretical_occupancy"] > FULL,
+            lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
             "Cut the resource that limits: registers, shared memory, or the size of blocks.",
         ),
         when(
             "SMs hold far fewer warps than they could, with blocks waiting",
-            lambda seen: (
-                seen["achieved_occupancy"] < 0.6 * seen["theoretical_occupancy"]
-                and seen["waves_per_sm"] >= 4
+            lambda launch: (
+                launch["achieved_occupancy"] < 0.6 * launch["theoretical_occupancy"]
+                and launch["waves_per_sm"] >= 4
             ),
             "Let each block do more: SMs hold {x} % of the warps that they could, since blocks end "
             "sooner than new ones start.",
-            number=lambda seen: 100 * seen["achieved_occupancy"] / seen["theoretical_occupancy"],
+            number=lambda launch: (
+                100 * launch["achieved_occupancy"] / launch["theoretical_occupancy"]
+            ),
         ),
         Advice("Make each warp wait less: more independent loads or arithmetic per thread."),
         RESTRICT,

@@ -67,7 +67,7 @@ RULE = rules.Rule(
         Advice(
             "Raise occupancy: SMs hold {x} % of the warps that fit.",
             when=LOW_OCCUPANCY,
-            number=lambda seen: seen.occupancy,
+            number=lambda launch: launch.occupancy,
         ),
         Advice(
             "Prefetch the next tile while this one is used: cp.async, double buffering.",
@@ -77,7 +77,7 @@ RULE = rules.Rule(
             "Where an address depends on a load before it (lists, trees, indices), change the data "
             "structure: loads use {x} bytes of each sector.",
             when=SCATTERED,
-            number=lambda seen: seen.used("load"),
+            number=lambda launch: launch.used("load"),
         ),
         KEEP_WHAT_IS_READ,
         RESTRICT,

@@ -31,9 +31,9 @@ RULE = rules.Rule(
     fixes=(
         when(
             "it computes in FP32, and the FMA pipe is less than half busy",
-            lambda seen: uses_fp32(seen) and seen["fma_pipe"] < 50.0,
+            lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
             "Compute some of them with polynomials on the FMA pipe: it is {x} % busy.",
-            number=lambda seen: seen["fma_pipe"],
+            number=lambda launch: launch["fma_pipe"],
         ),
         when(
             "it computes in FP32",

@@ -76,7 +76,7 @@ RULE = rules.Rule(
     fixes=(
         when(
             "a twentieth of the instructions or more is floating-point work",
-            lambda seen: seen.arithmetic[0] >= 0.05,
+            lambda launch: launch.arithmetic[0] >= 0.05,
             "Register tiles: compute 4x4 or 8x8 outputs per thread.",
         ),
         Advice(

@@ -53,7 +53,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 SHORT_NS = 20_000.0
 """Duration below which launching is a notable part of a launch: 1.7 us are 9 % of it."""
 
-SHORT = Condition("the launch takes less than 20 us", lambda seen: seen["duration"] < SHORT_NS)
+SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 
 
 RULE = rules.Rule(
@@ -79,31 +79,33 @@ RULE = rules.Rule(
     fixes=(
         unless(
             "the grid fills the GPU",
-            lambda seen: seen["waves_per_sm"] >= ONE_WAVE.value,
+            lambda launch: launch["waves_per_sm"] >= ONE_WAVE.value,
             "Launch more blocks, and let each thread do less.",
         ),
         when(
             "there are fewer blocks than SMs, of 256 threads or more",
-            lambda seen: seen["block_size"] >= 256 and seen["grid_size"] < seen["sm_count"],
+            lambda launch: launch["block_size"] >= 256 and launch["grid_size"] < launch["sm_count"],
             "Launch smaller blocks: the grid has {x}, of 256 threads or more.",
-            number=lambda seen: seen["grid_size"],
+            number=lambda launch: launch["grid_size"],
         ),
         when(
             "a block is less than a warp",
-            lambda seen: seen["block_size"] < 32,
+            lambda launch: launch["block_size"] < 32,
             "Use all 32 threads of a warp: blocks have {x}.",
-            number=lambda seen: seen["block_size"],
+            number=lambda launch: launch["block_size"],
         ),
         when(
             "the grid does not fill the GPU, and the launch takes 20 us or more",
-            lambda seen: seen["waves_per_sm"] < ONE_WAVE.value and seen["duration"] >= SHORT_NS,
+            lambda launch: (
+                launch["waves_per_sm"] < ONE_WAVE.value and launch["duration"] >= SHORT_NS
+            ),
             "Split the reduction dimension over blocks (split-K) and combine.",
         ),
         when(
             "the grid is one to three waves",
-            lambda seen: ONE_WAVE.value < seen["waves_per_sm"] < 3,
+            lambda launch: ONE_WAVE.value < launch["waves_per_sm"] < 3,
             "Choose the grid so that its last wave is full: it has {x} waves.",
-            number=lambda seen: seen["waves_per_sm"],
+            number=lambda launch: launch["waves_per_sm"],
         ),
         Advice(
             "Batch small launches into one, or run them side by side in streams or a CUDA graph.",

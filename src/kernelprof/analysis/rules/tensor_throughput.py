@@ -102,13 +102,13 @@ EXPOSED_STORES = Advice(
     when=WARP_GROUPS
     & Condition(
         "threads store the results, and tensor cores are less busy than in the fastest product",
-        lambda seen: (
-            seen["tma_store_sectors"] == 0
-            and seen["global_store_requests"] > 0
-            and seen.exact(seen.pipeline.while_active) <= BEST.value - IDLE_TO_STORE
+        lambda launch: (
+            launch["tma_store_sectors"] == 0
+            and launch["global_store_requests"] > 0
+            and launch.exact(launch.pipeline.while_active) <= BEST.value - IDLE_TO_STORE
         ),
     ),
-    number=lambda seen: 100 * (1 - seen.exact(seen.pipeline.while_active)),
+    number=lambda launch: 100 * (1 - launch.exact(launch.pipeline.while_active)),
 )
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.", when=since(8, 9, "FP8 tensor cores")

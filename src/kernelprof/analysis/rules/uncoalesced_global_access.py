@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition, Seen
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.analysis.metrics import groups
 from kernelprof.model.library_kernel import KernelRole
@@ -68,7 +68,7 @@ SCATTERED = 16.0
 
 def _only(one: str, other: str, words: str) -> Condition:
     return Condition(
-        words, lambda seen: seen.used(one) <= SCATTERED and seen.used(other) >= IN_ORDER
+        words, lambda launch: launch.used(one) <= SCATTERED and launch.used(other) >= IN_ORDER
     )
 
 
@@ -79,22 +79,22 @@ _CACHED_IN_L2 = 60.0
 """Hit rates from which on caches hold sectors until the rest of their bytes is asked for."""
 _UNUSED = Condition(
     "loads are scattered and the caches hold no more of their sectors",
-    lambda seen: (
-        seen.used("load") <= SCATTERED
-        and seen["l1_hit_rate"] < _CACHED_IN_L1
-        and seen["l2_hit_rate"] < _CACHED_IN_L2
+    lambda launch: (
+        launch.used("load") <= SCATTERED
+        and launch["l1_hit_rate"] < _CACHED_IN_L1
+        and launch["l2_hit_rate"] < _CACHED_IN_L2
     ),
 )
 _ONE_EACH = 0.1
 """Loads and stores differ by less of their number where each value is read and written once."""
 
 
-def _transposes(seen: Seen) -> bool:
-    loads, stores = seen["global_load_requests"], seen["global_store_requests"]
+def _transposes(launch: LaunchValues) -> bool:
+    loads, stores = launch["global_load_requests"], launch["global_store_requests"]
     if not abs(loads - stores) <= _ONE_EACH * stores:
         return False
-    cached = seen["l1_hit_rate"] >= _CACHED_IN_L1 or seen["l2_hit_rate"] >= _CACHED_IN_L2
-    return _STORES.holds(seen) or (_LOADS.holds(seen) and cached)
+    cached = launch["l1_hit_rate"] >= _CACHED_IN_L1 or launch["l2_hit_rate"] >= _CACHED_IN_L2
+    return _STORES.holds(launch) or (_LOADS.holds(launch) and cached)
 
 
 _TRANSPOSES = Condition(
@@ -136,13 +136,13 @@ RULE = rules.Rule(
             "Start with the loads: each request of theirs touches {x} sectors, and stores are in "
             "order.",
             when=_LOADS,
-            number=lambda seen: seen.sectors("load"),
+            number=lambda launch: launch.sectors("load"),
         ),
         Advice(
             "Start with the stores: each request of theirs touches {x} sectors, and loads are in "
             "order.",
             when=_STORES,
-            number=lambda seen: seen.sectors("store"),
+            number=lambda launch: launch.sectors("store"),
         ),
         Advice(
             "Store records as a structure of arrays, or load whole records as float4.",
@@ -156,7 +156,7 @@ RULE = rules.Rule(
             "Read all that a sector brings, or sort the indices of a gather: nothing of it is used "
             "again from a cache (hit rate of L2 {x} %).",
             when=_UNUSED,
-            number=lambda seen: seen["l2_hit_rate"],
+            number=lambda launch: launch["l2_hit_rate"],
         ),
     ),
     caller=(

@@ -68,14 +68,14 @@ RULE = rules.Rule(
         Advice("Let the branch depend on the warp or block, not on the lane."),
         when(
             "12 of 32 threads or more take part, as at branches with two sides",
-            lambda seen: seen["threads_per_instruction"] >= 12.0,
+            lambda launch: launch["threads_per_instruction"] >= 12.0,
             "Replace short branches by arithmetic that all threads do.",
         ),
         when(
             "fewer than 12 threads of a warp take part",
-            lambda seen: seen["threads_per_instruction"] < 12.0,
+            lambda launch: launch["threads_per_instruction"] < 12.0,
             "Give long-running items a whole warp each: {x} of 32 threads work on average.",
-            number=lambda seen: seen["threads_per_instruction"],
+            number=lambda launch: launch["threads_per_instruction"],
         ),
         INTEGER_DIVISION,
     ),

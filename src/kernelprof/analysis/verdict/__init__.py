@@ -190,9 +190,9 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
-    seen = context.seen(row)
-    if seen.library is not None:
-        notes.append(f"a kernel of {seen.library.name}: the advice is for who calls it")
+    launch = context.launch(row)
+    if launch.library is not None:
+        notes.append(f"a kernel of {launch.library.name}: the advice is for who calls it")
     detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
@@ -205,7 +205,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
         also=_candidates(ranking, [] if full or gain is None else ranking.runners_up(row), row),
         evidence=_evidence(context, finding, row),
         why=" ".join(part for part in (rule.detects, detail) if part),
-        advice=advise(rule.fixes, rule.caller, seen, at_limit=full),
+        advice=advise(rule.fixes, rule.caller, launch, at_limit=full),
         findings=findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
