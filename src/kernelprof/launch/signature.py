@@ -135,13 +135,12 @@ def declared_kernels(root: Node) -> list[DeclaredKernel]:
 
 def has_main(source: str) -> bool:
     """Whether the source defines ``main`` outside of namespaces and classes."""
-    for node in syntax.walk(syntax.parse(source)):
-        if node.type != "function_definition":
-            continue
-        name = syntax.child(syntax.function_declarator(node), "declarator")
-        if syntax.text(name) == "main" and not _scopes(node):
-            return True
-    return False
+    functions = (n for n in syntax.walk(syntax.parse(source)) if n.type == "function_definition")
+    return any(
+        syntax.child_text(syntax.function_declarator(node), "declarator") == "main"
+        and not _scopes(node)
+        for node in functions
+    )
 
 
 def includes(source: str) -> tuple[str, ...]:

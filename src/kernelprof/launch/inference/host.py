@@ -319,6 +319,72 @@ class HostValues:
     def _evaluate_all(self, nodes: list[Node], frame: Frame) -> tuple[SizeExpr, ...] | None:
         return _all_known([self.evaluate(each, frame) for each in nodes])
 
+    # Arrays
+
+    def allocated_length(  # noqa: PLR0911
+        self, node: Node | None, frame: Frame, element_bytes: int, depth: int = 0
+    ) -> SizeExpr | None:
+        """Return how many elements are allocated at a pointer argument."""
+        inner = uncast(node)
+        if inner is None or depth > _MOST_POINTERS:
+            return None
+        if inner.type == "binary_expression":  # p + offset
+            if syntax.child_text(inner, "operator") != "+":
+                return None
+            left = syntax.child(inner, "left")
+            whole = self.allocated_length(left, frame, element_bytes, depth + 1)
+            return apply_operator("-", whole, self.evaluate(syntax.child(inner, "right"), frame))
+        if inner.type == "call_expression":
+            return self._vector_length(inner, frame)
+        name = syntax.text(inner)
+        for size in _allocated_bytes(name, frame):
+            length = self.evaluate(size, frame.elsewhere())
+            if length is not None:
+                return amounts.divide(length, amounts.number(element_bytes))
+        if inner.type != "identifier":
+            return None
+        if frame.has_parameter(name) and frame.caller is not None:
+            argument = frame.argument(name)
+            return self.allocated_length(argument, frame.caller, element_bytes, depth + 1)
+        lengths = (
+            self.allocated_length(value, frame, element_bytes, depth + 1)
+            for value in frame.values(name)
+        )
+        return next((each for each in lengths if each is not None), None)
+
+    def _vector_length(self, node: Node, frame: Frame) -> SizeExpr | None:
+        """``v.data()`` of a vector that is constructed with a length."""
+        function = syntax.child(node, "function")
+        while function is not None and function.type in {"field_expression", "call_expression"}:
+            key = "argument" if function.type == "field_expression" else "function"
+            function = syntax.child(function, key)
+        name = syntax.text(function)
+        if not any(each in (frame.declared(name) or "") for each in _VECTORS):
+            return None
+        for value in frame.values(name):
+            passed = syntax.parts(value)
+            if value.type == "argument_list" and passed:
+                return self.evaluate(passed[0], frame.elsewhere())
+        return None
+
+    def random_bound(self, node: Node | None, frame: Frame, depth: int = 0) -> SizeExpr | None:
+        """Return the bound of random numbers in an array: ``rand() % 16`` gives 16."""
+        inner = uncast(node)
+        if inner is None or depth > _MOST_POINTERS:
+            return None
+        name = syntax.text(inner)
+        if inner.type == "identifier" and frame.has_parameter(name) and frame.caller is not None:
+            return self.random_bound(frame.argument(name), frame.caller, depth + 1)
+        origins = {name, *_copied_arrays(name, frame)}
+        for assigned in frame.source.nodes["assignment_expression"]:
+            left, value = syntax.child(assigned, "left"), uncast(syntax.child(assigned, "right"))
+            is_element = left is not None and left.type == "subscript_expression"
+            if not is_element or syntax.child_text(left, "argument") not in origins:
+                continue
+            if syntax.child_text(value, "operator") == "%":
+                return self.evaluate(syntax.child(value, "right"), frame.elsewhere())
+        return None
+
 
 def _all_known(values: list[SizeExpr | None]) -> tuple[SizeExpr, ...] | None:
     evaluated = tuple(each for each in values if each is not None)
@@ -347,62 +413,6 @@ def _array_length(name: str, frame: Frame) -> Node | None:
     return None
 
 
-def allocated_length(  # noqa: PLR0911
-    node: Node | None, frame: Frame, values: HostValues, element_bytes: int, depth: int = 0
-) -> SizeExpr | None:
-    """Return how many elements are allocated at a pointer argument."""
-    inner = uncast(node)
-    if inner is None or depth > _MOST_POINTERS:
-        return None
-    if inner.type == "binary_expression":
-        return _length_after_offset(inner, frame, values, element_bytes, depth)
-    if inner.type == "call_expression":
-        return _vector_length(inner, frame, values)
-    name = syntax.text(inner)
-    for size in _allocated_bytes(name, frame):
-        length = values.evaluate(size, frame.elsewhere())
-        if length is not None:
-            return amounts.divide(length, amounts.number(element_bytes))
-    if inner.type != "identifier":
-        return None
-    if frame.has_parameter(name) and frame.caller is not None:
-        argument = frame.argument(name)
-        return allocated_length(argument, frame.caller, values, element_bytes, depth + 1)
-    lengths = (
-        allocated_length(value, frame, values, element_bytes, depth + 1)
-        for value in frame.values(name)
-    )
-    return next((each for each in lengths if each is not None), None)
-
-
-def _length_after_offset(
-    node: Node, frame: Frame, values: HostValues, element_bytes: int, depth: int
-) -> SizeExpr | None:
-    """``p + offset``: the rest of an array after an offset."""
-    if syntax.child_text(node, "operator") != "+":
-        return None
-    left = syntax.child(node, "left")
-    whole = allocated_length(left, frame, values, element_bytes, depth + 1)
-    offset = values.evaluate(syntax.child(node, "right"), frame)
-    return None if whole is None or offset is None else whole - offset
-
-
-def _vector_length(node: Node, frame: Frame, values: HostValues) -> SizeExpr | None:
-    """``v.data()`` of a vector that is constructed with a length."""
-    function = syntax.child(node, "function")
-    while function is not None and function.type in {"field_expression", "call_expression"}:
-        key = "argument" if function.type == "field_expression" else "function"
-        function = syntax.child(function, key)
-    name = syntax.text(function)
-    if not any(each in (frame.declared(name) or "") for each in _VECTORS):
-        return None
-    for value in frame.values(name):
-        passed = syntax.parts(value)
-        if value.type == "argument_list" and passed:
-            return values.evaluate(passed[0], frame.elsewhere())
-    return None
-
-
 def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
     # Allocations in the function itself come first.
     allocations = []
@@ -420,28 +430,6 @@ def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
         is_local = frame.function is not None and name.isidentifier() and not is_global
         if not (is_foreign and is_local):
             yield size
-
-
-def random_bound(
-    node: Node | None, frame: Frame, values: HostValues, depth: int = 0
-) -> SizeExpr | None:
-    """Return the bound of random numbers in an array: ``rand() % 16`` gives 16."""
-    inner = uncast(node)
-    if inner is None or depth > _MOST_POINTERS:
-        return None
-    name = syntax.text(inner)
-    if inner.type == "identifier" and frame.has_parameter(name) and frame.caller is not None:
-        return random_bound(frame.argument(name), frame.caller, values, depth + 1)
-    origins = {name, *_copied_arrays(name, frame)}
-    for assigned in frame.source.nodes["assignment_expression"]:
-        left, value = syntax.child(assigned, "left"), uncast(syntax.child(assigned, "right"))
-        if left is None or left.type != "subscript_expression":
-            continue
-        if syntax.child_text(left, "argument") not in origins:
-            continue
-        if syntax.child_text(value, "operator") == "%":
-            return values.evaluate(syntax.child(value, "right"), frame.elsewhere())
-    return None
 
 
 def _copied_arrays(name: str, frame: Frame) -> Iterator[str]:
@@ -475,13 +463,12 @@ class HostLaunch:
 
     def allocated_length(self, parameter: str, element_bytes: int) -> SizeExpr | None:
         """Return how many elements the host allocates for an array parameter."""
-        return allocated_length(
-            self.arguments.get(parameter), self.frame, self.values, element_bytes
-        )
+        argument = self.arguments.get(parameter)
+        return self.values.allocated_length(argument, self.frame, element_bytes)
 
     def random_bound(self, parameter: str) -> SizeExpr | None:
         """Return the bound of random numbers that the host writes to an array parameter."""
-        return random_bound(self.arguments.get(parameter), self.frame, self.values)
+        return self.values.random_bound(self.arguments.get(parameter), self.frame)
 
 
 def find_launches(kernel: KernelSignature, source: SourceSymbols) -> list[HostLaunch]:

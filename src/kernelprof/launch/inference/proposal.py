@@ -44,6 +44,7 @@ from kernelprof.launch.inference.symbols import (
     SourceSymbols,
     Types,
     active_nodes,
+    arguments,
     bare,
     find_constants,
     undefined_macros,
@@ -344,9 +345,6 @@ def _inline(values: dict[str, int]) -> str:
     return "{ " + ", ".join(f"{name} = {value}" for name, value in values.items()) + " }"
 
 
-__all__ = ["Guesses", "guess"]
-
-
 def guess(
     kernel: KernelSignature, node: Node, roots: Sequence[Node], name: str | None = None
 ) -> Guesses:
@@ -492,8 +490,7 @@ def _launched_names(root: Node) -> set[str]:
         if any(each.type == "kernel_call_syntax" for each in node.children):
             launched_names.add(_plain(called.partition("<")[0]))
         elif called in LAUNCH_FUNCTIONS:
-            given = syntax.child(node, "arguments")
-            first = next(iter(given.named_children), None) if given is not None else None
+            first = next(iter(arguments(node)), None)
             words = syntax.text(first).replace("(void*)", "").replace("(const void*)", "")
             launched_names.add(_plain(words.strip("&() ").partition("<")[0]))
     return launched_names

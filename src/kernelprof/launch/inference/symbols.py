@@ -161,14 +161,8 @@ class Types:
             count = _count_elements(syntax.child(each, "declarator") if pointer else each)
             if count is None or (element is not None and element.mixed):
                 return None
-            align = None
-            if (
-                element is not None
-                and vector is not None
-                and vector.count in {2, 4}
-                and not pointer
-            ):
-                align = min(16, element.bytes)
+            is_vector = vector is not None and vector.count in {2, 4} and not pointer
+            align = min(16, element.bytes) if element is not None and is_vector else None
             name = syntax.text(innermost(each))
             field_of_line = StructField(name, element, count, pointer, "const" in words, align)
             fields_of_line.append(field_of_line)

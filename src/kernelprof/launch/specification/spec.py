@@ -324,11 +324,7 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """Return the specification with all defaults; reading it gives an equal specification."""
-        document = {
-            key: plain(value)
-            for key, value in msgspec.structs.asdict(self).items()
-            if key != "path" and value is not None
-        }
+        document: dict[str, Any] = plain(msgspec.structs.replace(self, path=None))
         for argument in document["arguments"]:
             if "shape" not in argument:
                 del argument["output"]
