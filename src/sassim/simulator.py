@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.context import Observer
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.launch import KernelLaunch
+    from sassim.interpreter.slices import BackwardSlice
     from sassim.sass.elf import ParameterSlot
     from sassim.sass.program import Program
 
@@ -211,11 +212,16 @@ def run_sanitized(launch: KernelLaunch) -> None:
     run_blocks(launch, ObserverGroup(checks))
 
 
-def run_blocks(launch: KernelLaunch, observer: Observer) -> None:
-    """Run every block of the grid, as many side by side as memory allows."""
+def run_blocks(
+    launch: KernelLaunch, observer: Observer, backward_slice: BackwardSlice | None = None
+) -> None:
+    """Run every block of the grid, as many side by side as memory allows.
+
+    With ``backward_slice`` only what it holds is executed.
+    """
     warps = -(-math.prod(launch.block) // LANES)
     for numbers in launch.batches(max(1, _LANES_AT_ONCE // (warps * LANES))):
-        Interpreter(launch, numbers, observer).run()
+        Interpreter(launch, numbers, observer, backward_slice).run()
 
 
 def _encode(argument: np.generic | float, slot: ParameterSlot) -> bytes:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kernelprof.prediction.probe import ReachedBytes
 
     Sizes = dict[str, int]
+    ReachedCase = tuple[Sizes, ReachedBytes]
 
 _SECONDS: Final = 4.0
 """Of CPU time, for one case."""
@@ -148,7 +149,7 @@ class _Completing:
         self._probe = Probe(proposal.path, self._specify_all())
         self._cases = list(_make_cases(self._guesses))
         self._poisoned: list[str] = []
-        self._reached_cases: list[tuple[Sizes, dict[str, ReachedBytes]]] = []
+        self._reached_cases: list[ReachedCase] = []
         self._tried: dict[str, set[str]] = {}
         """Lengths of arrays that were too short."""
 
@@ -168,7 +169,7 @@ class _Completing:
         for name in self._unknown:
             self._fit_length(self._guesses.arrays[name], reached_cases)
         if self._shared_is_open:
-            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in reached_cases]
+            ends = [(case, reached[DYNAMIC_SHARED]) for case, reached in reached_cases]
             self._guesses.shared_bytes = fit_length(ends, _list_factors(self._guesses))
             self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
@@ -178,7 +179,7 @@ class _Completing:
         if not self._unknown and self._guesses.shared_bytes is not None:
             self._try_whole()
 
-    def _reach_cases(self) -> list[tuple[Sizes, dict[str, ReachedBytes]]]:
+    def _reach_cases(self) -> list[ReachedCase]:
         """What is reached in each case; lengths that turn out too short are unknown from there."""
         while True:
             try:
@@ -197,7 +198,7 @@ class _Completing:
         name = words[words.index("behind") + 1].rstrip(",")
         return name if name in self._guesses.arrays and name not in self._unknown else None
 
-    def _reached(self, case: Sizes) -> dict[str, ReachedBytes]:
+    def _reached(self, case: Sizes) -> ReachedBytes:
         return self._probe.reached(case, self._unknown, {}, seconds=_SECONDS)
 
     # Indices
@@ -218,7 +219,7 @@ class _Completing:
 
     def _reach_openly(
         self, case: Sizes, unknown: Sequence[str], limits: Mapping[str, int]
-    ) -> dict[str, ReachedBytes] | None:
+    ) -> ReachedBytes | None:
         try:
             return self._probe.reached(case, unknown, limits, seconds=_SECONDS)
         except (FaultError, TooLongError):
@@ -259,9 +260,7 @@ class _Completing:
 
     # Lengths
 
-    def _fit_length(
-        self, array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
-    ) -> None:
+    def _fit_length(self, array: GuessedArray, reached_cases: Sequence[ReachedCase]) -> None:
         """The length of an array by what is reached of it in each case."""
         ends = _reached_ends(array, reached_cases)
         if not ends:
@@ -434,17 +433,17 @@ class _Completing:
 
 
 def _reached_ends(
-    array: GuessedArray, reached_cases: Sequence[tuple[Sizes, dict[str, ReachedBytes]]]
+    array: GuessedArray, reached_cases: Sequence[ReachedCase]
 ) -> list[tuple[Sizes, int]]:
     """The elements of an array that are reached in each case, from its first."""
     return [
-        (case, -(-reached[array.name].end // array.element.bytes))
+        (case, -(-reached[array.name] // array.element.bytes))
         for case, reached in reached_cases
         if array.name in reached
     ]
 
 
-def _find_steps(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
+def _find_steps(ends: Sequence[ReachedBytes]) -> dict[str, float]:
     """Bytes by which the end of what is reached of an array grows with each number.
 
     It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
@@ -454,8 +453,8 @@ def _find_steps(ends: Sequence[Mapping[str, ReachedBytes]]) -> dict[str, float]:
     few, many, more = ends
     steps = {}
     for name in few.keys() & many.keys() & more.keys():
-        step = (many[name].end - few[name].end) / (_LIMITS[1] - _LIMITS[0])
-        next_step = (more[name].end - many[name].end) / (_LIMITS[2] - _LIMITS[1])
+        step = (many[name] - few[name]) / (_LIMITS[1] - _LIMITS[0])
+        next_step = (more[name] - many[name]) / (_LIMITS[2] - _LIMITS[1])
         if step > 0 and abs(next_step - step) <= _NEAR * step:
             steps[name] = step
     return steps

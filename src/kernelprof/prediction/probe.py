@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,11 +22,11 @@ from kernelprof.prediction.machine_code import compile_kernel
 from sassim.faults import OutOfBoundsError
 from sassim.interpreter.context import Observer, ObserverGroup
 from sassim.interpreter.interpreter import Interpreter
-from sassim.interpreter.lanes import LANES
 from sassim.interpreter.slices import SliceError
 from sassim.loops.backward_slice import slice_program
 from sassim.occupancy import capability_of, static_shared_bytes
 from sassim.sanitizer.watchdog import Watchdog
+from sassim.simulator import run_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from sassim.interpreter.state import ResidentBlocks
     from sassim.sass.program import BasicBlock
 
+    ReachedBytes = dict[str, int]
+    """By array: bytes from its beginning to behind the last one that was accessed."""
+
 DYNAMIC_SHARED: Final = ""
 """The name of a block's dynamic shared memory among the arrays: none of the kernel's has it."""
 _FIRST_ELEMENTS: Final = 1 << 16
 _MOST_ELEMENTS: Final = 1 << 25
 _GROWS: Final = 16
-_LANES_AT_ONCE: Final = 1 << 16
 _MOST_INSTRUCTIONS: Final = 1 << 19
 
 
@@ -50,20 +52,12 @@ class TooLongError(KernelprofError):
     """A case that takes longer than there is time for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedBytes:
-    """The bytes of an array that were asked for: from the first to behind the last."""
-
-    first: int
-    end: int
-
-
 class _Reaching(Observer):
-    """Notes the first and the last byte of each array that is accessed."""
+    """Notes how far each array is accessed."""
 
     def __init__(self, deadline: float) -> None:
         super().__init__()
-        self.reached: dict[str, ReachedBytes] = {}
+        self.reached: ReachedBytes = {}
         self.shared_end = 0
         """Behind the last byte of shared memory that is accessed."""
         self._deadline = deadline
@@ -79,29 +73,21 @@ class _Reaching(Observer):
 
     def on_access(self, access: Access) -> None:
         """Extend what is reached by what each active lane reads or writes."""
-        c, size = access.context, access.size
-        active = c.active_lanes if access.active is None else access.active
-        if access.space == "shared":
-            at = np.broadcast_to(access.addresses, active.shape)[active]
-            end = int(at.max()) + size if at.size else 0
-            self.shared_end = max(self.shared_end, end)
-        if access.space != "global":
-            return
-        everywhere = np.broadcast_to(access.addresses, active.shape)
-        at = everywhere[active]
+        lanes, size = access.lanes, access.size
+        everywhere = np.broadcast_to(access.addresses, lanes.shape)
+        at = everywhere[lanes]
         if not at.size:
             return
-        # An access whose value nothing depends on is not carried out, and not refused.
-        c.blocks.memory.check(everywhere, active, size)
-        for buffer in self._buffers:
-            inside = at[(at >= buffer.base) & (at < buffer.end)]
-            if inside.size:
-                first = int(inside.min()) - buffer.base
-                end = int(inside.max()) - buffer.base + size
-                previous = self.reached.get(buffer.name, ReachedBytes(first, end))
-                self.reached[buffer.name] = ReachedBytes(
-                    min(previous.first, first), max(previous.end, end)
-                )
+        if access.space == "shared":
+            self.shared_end = max(self.shared_end, int(at.max()) + size)
+        elif access.space == "global":
+            # An access whose value nothing depends on is not carried out, and not refused.
+            access.context.blocks.memory.check(everywhere, lanes, size)
+            for buffer in self._buffers:
+                inside = at[(at >= buffer.base) & (at < buffer.end)]
+                if inside.size:
+                    end = int(inside.max()) - buffer.base + size
+                    self.reached[buffer.name] = max(self.reached.get(buffer.name, 0), end)
 
 
 class Probe:
@@ -134,7 +120,7 @@ class Probe:
         limits: Mapping[str, int],
         *,
         seconds: float,
-    ) -> dict[str, ReachedBytes]:
+    ) -> ReachedBytes:
         """Which bytes of each array are asked for at these sizes.
 
         ``unknown`` arrays grow; ``limits`` are what random whole numbers of arrays stay below,
@@ -160,7 +146,7 @@ class Probe:
         elements: Mapping[str, int],
         limits: Mapping[str, int],
         deadline: float,
-    ) -> dict[str, ReachedBytes]:
+    ) -> ReachedBytes:
         counters = _Reaching(deadline)
         try:
             self._run(self.bound(sizes, elements, limits), counters, brief=True)
@@ -168,7 +154,7 @@ class Probe:
             counters = _Reaching(deadline)
             self._run(self.bound(sizes, elements, limits), counters, brief=False)
         static = self.code.image.resources.shared_bytes  # with what the system reserves
-        counters.reached[DYNAMIC_SHARED] = ReachedBytes(0, max(0, counters.shared_end - static))
+        counters.reached[DYNAMIC_SHARED] = max(0, counters.shared_end - static)
         return counters.reached
 
     def bound(
@@ -201,13 +187,8 @@ class Probe:
 
     def _run(self, bound: BoundLaunch, reaching: _Reaching, *, brief: bool) -> None:
         """Run all blocks, and only what addresses depend on where that is enough."""
-        resolved = bound.resolved
-        warps = -(-math.prod(resolved.block) // LANES)
-        most = max(1, _LANES_AT_ONCE // (warps * LANES))
-        counters = ObserverGroup((reaching, Watchdog(_MOST_INSTRUCTIONS)))
-        needs = slice_program(self.code) if brief else None
-        for numbers in bound.launch.batches(most):
-            Interpreter(bound.launch, numbers, counters, needs).run()
+        observer = ObserverGroup((reaching, Watchdog(_MOST_INSTRUCTIONS)))
+        run_blocks(bound.launch, observer, slice_program(self.code) if brief else None)
 
     def corners(self, seconds: float) -> None:
         """Run the first, the last and a middle block at the real sizes, as they are specified."""
@@ -215,9 +196,9 @@ class Probe:
         blocks = math.prod(bound.resolved.grid)
         numbers = sorted({0, blocks // 2, blocks - 1})
         if bound.resolved.cluster is None:
-            counters = ObserverGroup((_Reaching(time.process_time() + seconds),))
+            observer = _Reaching(time.process_time() + seconds)
             try:
-                Interpreter(bound.launch, numbers, counters, slice_program(self.code)).run()
+                Interpreter(bound.launch, numbers, observer, slice_program(self.code)).run()
             except SliceError:
                 bound.launch.memory.begin_anew()
-                Interpreter(bound.launch, numbers, counters, None).run()
+                Interpreter(bound.launch, numbers, observer).run()
