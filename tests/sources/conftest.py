@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from kernelprof.model.capture import Capture
+
+# On a machine that does other things, too, a first call may take any time.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,7 @@ WORDS = st.sampled_from(
     ]
 )  # fmt: skip
 relaxed = settings(
-    deadline=None,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -60,7 +58,7 @@ def _read(data: bytes) -> Capture | None:
 
 
 @given(st.binary(max_size=400))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_bytes_give_a_capture_or_the_readers_own_error(data: bytes) -> None:
     _read(data)
 
