@@ -14,6 +14,7 @@ import pytest
 from tests.fleet.conftest import ROOT, Measures
 from tests.support.processes import started
 
+from kernelprof.errors import ErrorFacts
 from kernelprof.fleet.executor import LocalExecutor, recorded_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.query import QueryFilters, ask
@@ -264,6 +265,22 @@ def test_what_a_plan_names_twice_is_measured_once(write_plan, store, more) -> No
     assert (found.count(Done.MEASURED), found.count(Done.SAME)) == (2 * sides, sides)
     keys = [name.rpartition("/")[2].partition(".")[0] for name in store.names()]
     assert len(set(keys)) == len(keys) == 2 * sides
+
+
+def test_a_side_that_cannot_be_identified_fails_its_comparison(
+    write_plan, store, monkeypatch
+) -> None:
+    folder = ROOT / "cuda" / "ladder"
+    sides = f'source = "{folder}/01_naive.cu"\nagainst = "{folder}/02_coalesced.cu"\n'
+    plan = read_plan(write_plan(f"[[kernel]]\n{sides}"))
+    with Measures() as gpu:
+        identify = gpu._identity
+        broken = ErrorFacts("it does not compile")
+        monkeypatch.setattr(gpu, "_identity", lambda job: broken if "02_" in job else identify(job))
+        found = run(plan, store, gpu)
+    assert [each.done for each in found.jobs] == [Done.FAILED] * 2
+    assert found.jobs[1].why == "the kernel that it is compared with failed"
+    assert (found.exit_code, store.names()) == (2, [])
 
 
 def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(

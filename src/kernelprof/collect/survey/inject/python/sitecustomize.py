@@ -109,13 +109,13 @@ def _operators(torch):
             ours[0] = False
             disable()
 
-    def enabled(*arguments, **named):
+    def enabled(*arguments, **keywords):
         stand_aside()
-        return enable(*arguments, **named)
+        return enable(*arguments, **keywords)
 
-    def prepared(*arguments, **named):
+    def prepared(*arguments, **keywords):
         stand_aside()
-        return prepare(*arguments, **named)
+        return prepare(*arguments, **keywords)
 
     profiler._enable_profiler = enabled
     profiler._prepare_profiler = prepared
@@ -234,8 +234,8 @@ def _triton(jit):
     """Note where Triton's functions are."""
     made = jit.JITFunction.__init__
 
-    def noted(self, fn, *arguments, **named):
-        made(self, fn, *arguments, **named)
+    def noted(self, fn, *arguments, **keywords):
+        made(self, fn, *arguments, **keywords)
         try:
             code = fn.__code__
             place = os.path.join(os.environ["KERNELPROF_SURVEY_DIR"], "%d.functions" % os.getpid())
