@@ -71,7 +71,7 @@ RULE = rules.Rule(
     fixes=FIXES,
     caller=FIXES,
     wrong_when="Optimized code in which nearly every instruction has a fixed latency of eleven "
-    "cycles or more has not been launch.",
+    "cycles or more has not been seen.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",
