@@ -11,7 +11,7 @@ from tests.comparison.gate.planted import PLANTED, SAME_CODE, changed, of, taken
 from tests.conftest import CAPTURES
 
 from kernelprof.comparison.compare import compare
-from kernelprof.comparison.snapshots import joined, snapshot_of
+from kernelprof.comparison.snapshots import join_runs, make_snapshot
 from kernelprof.comparison.words import headline, notes, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
@@ -116,8 +116,8 @@ def test_a_kernel_that_is_launched_more_often_is_told() -> None:
 
 def test_runs_of_one_side_are_not_more_launches() -> None:
     runs = [taken("tile", each) for each in ("1", "2", "3")]
-    assert joined(runs).kernels[0].launches == 1
-    assert only(joined(runs), runs[0]).notes == ()
+    assert join_runs(runs).kernels[0].launches == 1
+    assert only(join_runs(runs), runs[0]).notes == ()
 
 
 def test_launches_with_another_verdict_than_most_are_told() -> None:
@@ -134,7 +134,7 @@ def test_launches_of_one_configuration_keep_all_their_verdicts() -> None:
     launches = tuple(
         replace(each, kernel="gemm", grid=(1, 1, 1), block=(32, 1, 1)) for each in capture.launches
     )
-    found = snapshot_of(replace(capture, launches=launches))
+    found = make_snapshot(replace(capture, launches=launches))
     (kernel,) = found.kernels
     others = {each.verdict.bottleneck: each.launches for each in kernel.others}
     assert kernel.verdict.bottleneck not in others

@@ -13,7 +13,7 @@ from tests.comparison.gate.planted import CHANGES, ONCE, gated, once, taken
 import kernelprof as kp
 from kernelprof.comparison import pairs
 from kernelprof.comparison.compare import compare
-from kernelprof.comparison.sides import pooled
+from kernelprof.comparison.sides import pool_runs
 from kernelprof.errors import InputError, UsageError
 from kernelprof.interface.changes import side
 from kernelprof.model.comparison import Match
@@ -36,7 +36,7 @@ def named(snapshot: Snapshot, name: str) -> KernelSnapshot:
 
 def test_runs_are_pooled_launch_by_launch() -> None:
     runs = once("before", 1, 5)
-    whole = pooled(runs)
+    whole = pool_runs(runs)
     for kernel in whole.kernels:
         times = [
             each.profiled_ns[0] for run in runs for each in run.kernels if each.key == kernel.key
@@ -44,7 +44,7 @@ def test_runs_are_pooled_launch_by_launch() -> None:
         assert kernel.profiled_ns == tuple(times)
         assert kernel.launches == 1
     assert whole.origin == ", ".join(each.origin for each in runs)
-    assert pooled(runs[:1]) is runs[0]
+    assert pool_runs(runs[:1]) is runs[0]
 
 
 @pytest.mark.slow("hundreds of captures")
@@ -65,9 +65,9 @@ def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
 def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
     runs = once("before", 1, 3)
     less = replace(runs[2], kernels=runs[2].kernels[1:])
-    whole = pooled([*runs[:2], less])
+    whole = pool_runs([*runs[:2], less])
     assert whole.damage == (f"{runs[2].kernels[0].name} is in 2 of 3 runs.",)
-    result = gated(pooled(runs), whole)
+    result = gated(pool_runs(runs), whole)
     assert result.exit_code == 3
     assert result.general[0].code is Code.DAMAGED_CAPTURE
 
@@ -76,20 +76,20 @@ def test_runs_of_two_machines_are_not_taken_together() -> None:
     tile = taken("tile", "1")
     other = replace(taken("tile", "2"), machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
     with pytest.raises(InputError, match="were not measured alike: another GPU"):
-        pooled([tile, other])
+        pool_runs([tile, other])
 
 
 def test_the_verdict_of_runs_is_that_of_most() -> None:
     runs = [taken("tile", run) for run in "123"]
     odd = Verdict(Status.BOTTLENECK, "barrier-stalls", Confidence.LOW)
     first = replace(runs[0], kernels=(replace(runs[0].kernels[0], verdict=odd),))
-    (kernel,) = pooled([first, *runs[1:]]).kernels
+    (kernel,) = pool_runs([first, *runs[1:]]).kernels
     assert kernel.verdict.bottleneck == "shared-memory-throughput"
     assert [(each.verdict.bottleneck, each.launches) for each in kernel.others] == [
         ("barrier-stalls", 1)
     ]
     wrong = replace(runs[1], kernels=(replace(runs[1].kernels[0], passed=False),))
-    assert pooled([runs[0], wrong]).kernels[0].passed is False
+    assert pool_runs([runs[0], wrong]).kernels[0].passed is False
 
 
 def test_only_the_kernels_that_are_asked_for_are_judged() -> None:

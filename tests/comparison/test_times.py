@@ -13,8 +13,8 @@ from kernelprof.comparison.times import (
     COARSE_AT_1_US,
     FEWEST_SAMPLES,
     LEAST_FLOOR,
-    coarse,
-    scatter,
+    scatter_floor,
+    single_launch_floor,
     time_change,
 )
 from kernelprof.model.comparison import TimeOutcome
@@ -113,7 +113,7 @@ def test_few_launches_of_a_millisecond_show_what_is_clear(count, by, outcome) ->
     [(1, 0.25), (4, 0.15), (100, 0.03), (1_000, 0.0095), (1e6, LEAST_FLOOR)],
 )
 def test_the_floor_of_single_launches_follows_their_duration(microseconds, floor) -> None:
-    assert coarse(microseconds * 1e3) == pytest.approx(floor, rel=0.01)
+    assert single_launch_floor(microseconds * 1e3) == pytest.approx(floor, rel=0.01)
     found = time_change(kernel([microseconds * 1e3]), kernel([2 * microseconds * 1e3]), None)
     assert found.outcome is TimeOutcome.SLOWER
 
@@ -215,9 +215,9 @@ def test_times_of_two_machines_are_not_compared() -> None:
 
 def test_one_slow_launch_does_not_make_a_kernel_noisy_and_two_groups_do() -> None:
     calm = [1e6] * 19
-    assert scatter([*calm, 3e6]) < 0.11
-    assert scatter([*calm, 1.0e6]) == 0.0
-    assert scatter([1e6] * 17 + [1.01e6] * 3) > 0.006
+    assert scatter_floor([*calm, 3e6]) < 0.11
+    assert scatter_floor([*calm, 1.0e6]) == 0.0
+    assert scatter_floor([1e6] * 17 + [1.01e6] * 3) > 0.006
 
 
 def test_calibration_counts_for_the_times_that_it_was_made_with() -> None:

@@ -15,7 +15,7 @@ import kernelprof
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
-from kernelprof.comparison.snapshots import snapshot_of
+from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.capture import Origin
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.estimates import estimate, gpu_models
@@ -113,7 +113,7 @@ def test_no_time_of_a_prediction_is_compared(
     pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
 ) -> None:
     _, predicted, _ = pair
-    (kernel,) = snapshot_of(predicted, prediction=predicted.prediction).kernels
+    (kernel,) = make_snapshot(predicted, prediction=predicted.prediction).kernels
     assert kernel.total_ns is None
     assert kernel.times_ns == ()
     assert not {"duration", "issue_slots", "l1_throughput"} & kernel.metrics.keys()

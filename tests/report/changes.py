@@ -13,7 +13,7 @@ from tests.support.captures import source_of
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy
-from kernelprof.comparison.snapshots import snapshot_of
+from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.comparison import (
     ComparedCounter,
     Comparison,
@@ -55,7 +55,7 @@ def taken(label: str, run: str) -> Snapshot:
     """The snapshot of a run, with the text of its source."""
     place = CHANGES / label / run
     capture, manifest = read_capture(place), read_manifest(place)
-    return snapshot_of(capture, manifest, text=source_of(place).decode())
+    return make_snapshot(capture, manifest, text=source_of(place).decode())
 
 
 @cache

@@ -41,7 +41,7 @@ def compare(
     """What happened between two snapshots; ``renamed`` are old and new names of kernels."""
     differences, apart = machine_changes(before.machine, after.machine)
     pairs = match_kernels(before.kernels, after.kernels, renamed)
-    alike = _alike_but_for_the_name(pairs)
+    alike = _suggest_renames(pairs)
     kernels = []
     for kind, old, new in pairs:
         if old is None or new is None:
@@ -52,25 +52,25 @@ def compare(
                 KernelComparison(kind, old, new, time, notes=alike.get(id(old or new), ()))
             )
         else:
-            diff = source_diff(_text(old, before), _text(new, after))
+            diff = source_diff(_source_text(old, before), _source_text(new, after))
             is_confirmed = (old.name, new.name) in renamed
-            comparison = _kernel(kind, old, new, apart, is_confirmed=is_confirmed)
+            comparison = _compare_kernel(kind, old, new, apart, is_confirmed=is_confirmed)
             kernels.append(replace(comparison, diff=diff))
-    kernels.sort(key=_weight, reverse=True)
+    kernels.sort(key=_total_time_ns, reverse=True)
     notes = [] if apart is None else [f"times are not compared: {apart}"]
     for when, side in (("before", before), ("after", after)):
         notes += [f"{when}: {sentence}" for sentence in side.warnings]
     return Comparison(before, after, tuple(kernels), differences, apart is None, tuple(notes))
 
 
-def _alike_but_for_the_name(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
+def _suggest_renames(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
     # What looks renamed: one that vanished and one that appeared, launched alike, doing the same.
     # Notes for either, by the identity of the kernel; none where several fit
     gone = [old for kind, old, _ in pairs if kind is Match.VANISHED and old is not None]
     come = [new for kind, _, new in pairs if kind is Match.APPEARED and new is not None]
     if len(gone) * len(come) > MOST_COMPARED:
         return {}
-    fits = [(old, new) for old in gone for new in come if _does_the_same(old, new)]
+    fits = [(old, new) for old in gone for new in come if _has_same_counters(old, new)]
     notes: dict[int, tuple[str, ...]] = {}
     for old, new in fits:
         if sum(old is a or new is b for a, b in fits) == 1:
@@ -81,14 +81,14 @@ def _alike_but_for_the_name(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]
     return notes
 
 
-def _does_the_same(old: KernelSnapshot, new: KernelSnapshot) -> bool:
+def _has_same_counters(old: KernelSnapshot, new: KernelSnapshot) -> bool:
     shared = [name for name in COUNTERS if name in old.metrics and name in new.metrics]
     if (old.grid, old.block) != (new.grid, new.block) or "instructions" not in shared:
         return False
     return all(old.metrics[name] == new.metrics[name] for name in shared)
 
 
-def _kernel(
+def _compare_kernel(
     kind: Match,
     before: KernelSnapshot,
     after: KernelSnapshot,
@@ -102,7 +102,7 @@ def _kernel(
         counters, lacking = (), ()  # nothing was counted
     inputs = input_changes(before, after)
     notes = [launches_text(before, after), other_verdicts_text(before, after)]
-    if _not_checked(after):
+    if _is_unchecked(after):
         notes.append(f'nothing checks the result: it has reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
         why = "as --rename says" if is_confirmed else "by its name"
@@ -111,7 +111,7 @@ def _kernel(
         match=kind,
         before=before,
         after=after,
-        time=_time(before, after, apart or other),
+        time=_compare_times(before, after, apart or other),
         verdict_changed=before.verdict.answer != after.verdict.answer,
         counters=counters,
         lacking=lacking,
@@ -125,21 +125,21 @@ def _kernel(
     )
 
 
-def _not_checked(kernel: KernelSnapshot) -> bool:
+def _is_unchecked(kernel: KernelSnapshot) -> bool:
     if kernel.predicted is None or not kernel.predicted.blocks_run or kernel.inputs is None:
         return False
     return (kernel.specification or {}).get("reference") == NO_REFERENCE
 
 
-def _time(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
+def _compare_times(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
     if before.predicted is None or after.predicted is None:
         return time_change(before, after, apart)
     return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "predictions have no time")
 
 
-def _text(kernel: KernelSnapshot, side: Snapshot) -> str | None:
+def _source_text(kernel: KernelSnapshot, side: Snapshot) -> str | None:
     return None if kernel.inputs is None else side.sources.get(kernel.inputs.source_sha256)
 
 
-def _weight(kernel: KernelComparison) -> float:
+def _total_time_ns(kernel: KernelComparison) -> float:
     return max(side.total_ns or 0.0 for side in (kernel.before, kernel.after) if side is not None)

@@ -65,27 +65,31 @@ LANES: Final = 32
 _MOST_SHOWN: Final = 3
 
 
-def lanes_did(before: KernelSnapshot, after: KernelSnapshot) -> bool | None:
+def did_more_lanes_idle(before: KernelSnapshot, after: KernelSnapshot) -> bool | None:
     """Whether more lanes idle than before, or fewer; ``None`` where neither is known."""
-    old, new = _idle(before), _idle(after)
+    old, new = _idle_range(before), _idle_range(after)
     if old is None or new is None or (new[0] <= old[1] and old[0] <= new[1]):
         return None
-    return new[0] > old[1] if abs(more_idle(before, after)) >= LEAST else None
+    return new[0] > old[1] if abs(idle_lane_growth(before, after)) >= LEAST else None
 
 
-def idle_lanes(kernel: KernelSnapshot) -> float:
+def count_idle_lanes(kernel: KernelSnapshot) -> float:
     """The lanes that idle in all instructions of a kernel; nothing where that is not known."""
     executed, threads = (kernel.metrics.get(name) for name in ("instructions", THREADS))
     return 0.0 if executed is None or threads is None else executed * (LANES - threads)
 
 
-def more_idle(before: KernelSnapshot, after: KernelSnapshot) -> float:
+def idle_lane_growth(before: KernelSnapshot, after: KernelSnapshot) -> float:
     """How many lanes more idle, as a part of all lanes that the instructions had before."""
     executed = before.metrics.get("instructions") or 0.0
-    return (idle_lanes(after) - idle_lanes(before)) / (LANES * executed) if executed else 0.0
+    return (
+        (count_idle_lanes(after) - count_idle_lanes(before)) / (LANES * executed)
+        if executed
+        else 0.0
+    )
 
 
-def total_work(kernel: KernelSnapshot) -> float:
+def sum_work(kernel: KernelSnapshot) -> float:
     """All work of a kernel."""
     return sum(kernel.metrics.get(name, 0.0) for name in WORK_COUNTERS)
 
@@ -105,12 +109,12 @@ def sorted_by_cost(
 def _cost(change: CounterChange, before: KernelSnapshot, after: KernelSnapshot) -> float:
     # How much a change is, as a part of all work of before. Of what fits on an SM the factor by
     # which it changed: as much longer latencies may take
-    total = total_work(before)
+    total = sum_work(before)
     if change.metric in {RESIDENT_BLOCKS, RESIDENT_THREADS}:
         fewer, more = sorted((change.before, change.after))
         return more / fewer - 1 if fewer else float(more > 0)
     if change.metric == THREADS:
-        added = (idle_lanes(after) - idle_lanes(before)) / LANES
+        added = (count_idle_lanes(after) - count_idle_lanes(before)) / LANES
     else:
         is_work = change.metric in WORK_COUNTERS or change.metric in _PART_OF
         added = change.after - change.before if is_work else 0.0
@@ -131,18 +135,11 @@ def relative_change(change: CounterChange) -> float:
     return abs(change.after / change.before - 1) if change.before else math.inf
 
 
-def _idle(kernel: KernelSnapshot) -> tuple[float, float] | None:
-    executed, threads = (_ends(kernel, name) for name in ("instructions", THREADS))
+def _idle_range(kernel: KernelSnapshot) -> tuple[float, float] | None:
+    executed, threads = (_value_range(kernel, name) for name in ("instructions", THREADS))
     if executed is None or threads is None:
         return None
     return executed[0] * (LANES - threads[1]), executed[1] * (LANES - threads[0])
-
-
-def _ends(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
-    if name in kernel.spread:
-        return kernel.spread[name]
-    metric = kernel.metrics.get(name)
-    return None if metric is None else (metric, metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +215,18 @@ def counter_changes(
     for counter in (*_DERIVED, *_COUNTERS):
         if counter.name == RESIDENT_THREADS and before.block == after.block:
             continue  # the blocks say it
-        old, new = _range(before, counter.name), _range(after, counter.name)
+        old, new = _value_range(before, counter.name), _value_range(after, counter.name)
         if old is None or new is None:
             if (old is None) != (new is None):
                 lacking.append(counter.name)
             continue
-        room = _varies(counter.name, before)
+        room = _calibrated_variation(counter.name, before)
         if old[0] <= new[1] * (1 + room) and new[0] <= old[1] * (1 + room):
             # A predicted range is what is not known of one value, and not several values.
-            if before.predicted is None and (worst := _partly(counter, old, new, room)):
+            if before.predicted is None and (worst := _partial_change(counter, old, new, room)):
                 changed.append(worst)
             continue
-        changed.append(_change(counter, before, after))
+        changed.append(_make_change(counter, before, after))
     changed.sort(key=lambda each: each.worse is not True)
     if _both_predicted(before, after):
         changed = sorted_by_cost(changed, before, after)
@@ -248,14 +245,14 @@ def value(kernel: KernelSnapshot, name: str) -> float | None:
         ideal = metrics.get("shared_wavefronts_ideal")
         return None if all_of_them is None or ideal is None else all_of_them - ideal
     if name == RESIDENT_BLOCKS:
-        return _resident(kernel)
+        return _count_resident_blocks(kernel)
     if name == RESIDENT_THREADS:
-        blocks = _resident(kernel)
+        blocks = _count_resident_blocks(kernel)
         return None if blocks is None or not kernel.block else blocks * math.prod(kernel.block)
     return metrics.get(name)
 
 
-def _resident(kernel: KernelSnapshot) -> float | None:
+def _count_resident_blocks(kernel: KernelSnapshot) -> float | None:
     limits = [kernel.metrics[limit] for limit in _LIMITS if limit in kernel.metrics]
     if kernel.predicted is None:
         return min(limits) if len(limits) == len(_LIMITS) else None
@@ -269,7 +266,7 @@ def unit_of(name: str) -> str:
     return DERIVED.get(name) or catalogue()[name].unit
 
 
-def _partly(
+def _partial_change(
     counter: Counter, old: tuple[float, float], new: tuple[float, float], room: float
 ) -> ComparedCounter | None:
     # The change of those launches that do more than any did before, where others do not
@@ -285,32 +282,35 @@ def _partly(
     )
 
 
-def _varies(name: str, before: KernelSnapshot) -> float:
+def _calibrated_variation(name: str, before: KernelSnapshot) -> float:
     return 0.0 if before.noise is None else before.noise.varying.get(name, 0.0)
 
 
-def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
+def _value_range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
     if name in kernel.spread:
         return kernel.spread[name]
     if name == BANK_CONFLICTS:
-        both = _range(kernel, "shared_wavefronts"), _range(kernel, "shared_wavefronts_ideal")
-        if both[0] is None or both[1] is None:
+        whole = _value_range(kernel, "shared_wavefronts")
+        ideal = _value_range(kernel, "shared_wavefronts_ideal")
+        if whole is None or ideal is None:
             return None
-        return max(both[0][0] - both[1][1], 0.0), max(both[0][1] - both[1][0], 0.0)
+        return max(whole[0] - ideal[1], 0.0), max(whole[1] - ideal[0], 0.0)
     metric = value(kernel, name)
     return None if metric is None else (metric, metric)
 
 
-def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> ComparedCounter:
+def _make_change(
+    counter: Counter, before: KernelSnapshot, after: KernelSnapshot
+) -> ComparedCounter:
     old, new = (value(side, counter.name) for side in (before, after))
-    assert old is not None  # _range has seen both
+    assert old is not None  # _value_range has seen both
     assert new is not None
     worse = None if counter.more_costs is None else (new > old) == counter.more_costs
     if counter.name == RESIDENT_BLOCKS and before.block and after.block != before.block:
         worse = None  # larger blocks are fewer: their threads are what counts
     if counter.name == THREADS and _both_predicted(before, after):
         # An average also falls where instructions of whole warps went away.
-        worse = worse if lanes_did(before, after) is worse else None
+        worse = worse if did_more_lanes_idle(before, after) is worse else None
     return ComparedCounter(
         metric=counter.name,
         label=counter.label,
@@ -318,13 +318,13 @@ def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> 
         before=old,
         after=new,
         worse=worse,
-        before_each=_each(counter, before),
-        after_each=_each(counter, after),
+        before_each=_per_request(counter, before),
+        after_each=_per_request(counter, after),
         each="request" if counter.per else None,
     )
 
 
-def _each(counter: Counter, kernel: KernelSnapshot) -> float | None:
+def _per_request(counter: Counter, kernel: KernelSnapshot) -> float | None:
     if counter.per is None:
         return None
     count, per = value(kernel, counter.name), value(kernel, counter.per)
@@ -339,13 +339,13 @@ def metric_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[Metri
         if new is None or name in COUNTERS or name in _LEFT_OUT:
             continue
         unit = catalogue()[name].unit if name in catalogue() else ""
-        if _relative(old, new) > NOISE and (unit != "%" or abs(new - old) >= LEAST_POINTS):
-            changes.append(MetricChange(name, unit, old, new, _explains(name, before, after)))
-    changes.sort(key=lambda each: (-(each.explains or 0.0), -_relative(each.before, each.after)))
+        if _log_ratio(old, new) > NOISE and (unit != "%" or abs(new - old) >= LEAST_POINTS):
+            changes.append(MetricChange(name, unit, old, new, _explained_part(name, before, after)))
+    changes.sort(key=lambda each: (-(each.explains or 0.0), -_log_ratio(each.before, each.after)))
     return tuple(changes)
 
 
-def _relative(old: float, new: float) -> float:
+def _log_ratio(old: float, new: float) -> float:
     if old == new:
         return 0.0
     if old <= 0 or new <= 0:
@@ -353,7 +353,7 @@ def _relative(old: float, new: float) -> float:
     return abs(math.log(new / old))
 
 
-def _explains(name: str, before: KernelSnapshot, after: KernelSnapshot) -> float | None:
+def _explained_part(name: str, before: KernelSnapshot, after: KernelSnapshot) -> float | None:
     old, new = before.metrics.get("duration"), after.metrics.get("duration")
     if name not in _UNITS or old is None or new is None:
         return None

@@ -51,7 +51,7 @@ _SHOWN: Final = {"driver": "driver", "cuda": "CUDA"}
 
 def input_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[InputChange, ...]:
     """All that differs. Without a manifest on both sides only the launch is known."""
-    return (*_launch(before, after), *_built(before.inputs, after.inputs))
+    return (*_launch_changes(before, after), *_build_changes(before.inputs, after.inputs))
 
 
 def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
@@ -59,11 +59,11 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
     Sizes of launch specifications decide; without those, numbers of threads.
     """
-    old, new = _sizes(before), _sizes(after)
+    old, new = _problem_sizes(before), _problem_sizes(after)
     if old is not None and new is not None:
         if old == new:
-            return _declared(before, after)
-        return f"other sizes: {_differ(old, new)}"
+            return _explain_declared_work(before, after)
+        return f"other sizes: {_format_differences(old, new)}"
     threads = [
         math.prod((*side.grid, *side.block)) if side.grid and side.block else None
         for side in (before, after)
@@ -78,7 +78,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     )
 
 
-def _declared(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
+def _explain_declared_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     for name, label in (("flops", "FLOPs"), ("min_bytes", "fewest bytes")):
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
@@ -123,38 +123,38 @@ def kinds_of_change(changes: tuple[InputChange, ...], *, same_code: bool) -> tup
     return tuple(kinds)
 
 
-def _launch(before: KernelSnapshot, after: KernelSnapshot) -> Iterator[InputChange]:
+def _launch_changes(before: KernelSnapshot, after: KernelSnapshot) -> Iterator[InputChange]:
     for name in ("grid", "block"):
         old, new = getattr(before, name), getattr(after, name)
         if old and new and old != new:
             yield InputChange("launch", name, *("x".join(map(str, each)) for each in (old, new)))
 
 
-def _built(before: Inputs | None, after: Inputs | None) -> Iterator[InputChange]:
+def _build_changes(before: Inputs | None, after: Inputs | None) -> Iterator[InputChange]:
     if before is None or after is None:
         return
     if before.source_sha256 != after.source_sha256:
         yield InputChange("source", "source", before.path, after.path)
-    yield from _differing("source", "included ", before.includes, after.includes)
-    yield from _differing(
+    yield from _key_changes("source", "included ", before.includes, after.includes)
+    yield from _key_changes(
         "compiler", "", *({"compiler": each.compiler} for each in (before, after))
     )
     old, new = (each.specification or {} for each in (before, after))
     for option, kind in _PARTS.items():
         sides = [each.get(option) for each in (old, new)]
         if all(isinstance(each, dict) for each in sides):
-            yield from _differing(kind, f"{option}.", *sides)
+            yield from _key_changes(kind, f"{option}.", *sides)
         else:
-            yield from _differing(kind, "", *({option: each} for each in sides))
+            yield from _key_changes(kind, "", *({option: each} for each in sides))
     compiled = [each.get("compile") or {} for each in (old, new)]
-    yield from _differing("defines", "", *(each.get("defines") for each in compiled))
+    yield from _key_changes("defines", "", *(each.get("defines") for each in compiled))
     for option in ("flags", "standard"):
-        yield from _differing("flags", "", *({option: each.get(option)} for each in compiled))
+        yield from _key_changes("flags", "", *({option: each.get(option)} for each in compiled))
     shared = [(each.get("launch") or {}).get("shared_bytes") for each in (old, new)]
-    yield from _differing("shared memory", "dynamic ", *({"shared memory": n} for n in shared))
+    yield from _key_changes("shared memory", "dynamic ", *({"shared memory": n} for n in shared))
 
 
-def _differing(
+def _key_changes(
     kind: str,
     prefix: str,
     old: Mapping[str, Any] | None,
@@ -163,21 +163,21 @@ def _differing(
     old, new = old or {}, new or {}
     for name in dict.fromkeys((*old, *new)):
         if old.get(name) != new.get(name):
-            sides = (_short(each.get(name)) for each in (old, new))
+            sides = (_shorten(each.get(name)) for each in (old, new))
             yield InputChange(kind, f"{prefix}{name}", *sides)
 
 
-def _sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
+def _problem_sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
     specification = kernel.specification
     return None if specification is None else dict(specification.get("sizes") or {})
 
 
-def _differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _format_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)

@@ -147,21 +147,21 @@ def match(
     for was, now in renamed:
         left = [at for at, kernel in old.items() if kernel.name == was]
         right = [at for at, kernel in new.items() if kernel.name == now]
-        take(Match.RENAMED, _nearest(old, new, left, right))
-    for left, right in _alike(old, new, lambda kernel: kernel.key):
-        take(Match.SAME, _in_order(left, right))
-    for left, right in _alike(old, new, lambda kernel: kernel.name):
-        take(Match.LAUNCH, _nearest(old, new, left, right))
-    for left, right in _alike(old, new, lambda kernel: function_name(kernel.name)):
-        apart = _unlike({old[i].name for i in left}, {new[j].name for j in right})
+        take(Match.RENAMED, _score_by_threads(old, new, left, right))
+    for left, right in _group_by_key(old, new, lambda kernel: kernel.key):
+        take(Match.SAME, _score_in_order(left, right))
+    for left, right in _group_by_key(old, new, lambda kernel: kernel.name):
+        take(Match.LAUNCH, _score_by_threads(old, new, left, right))
+    for left, right in _group_by_key(old, new, lambda kernel: function_name(kernel.name)):
+        apart = _name_distances({old[i].name for i in left}, {new[j].name for j in right})
         scored = [(apart[old[i].name, new[j].name], i, j) for i in left for j in right if apart]
         # Too many instantiations to look at are paired in their order.
-        take(Match.RENAMED, scored or _in_order(left, right))
+        take(Match.RENAMED, scored or _score_in_order(left, right))
     names: list[dict[str, list[int]]] = [defaultdict(list), defaultdict(list)]
     for side, kernels in zip(names, (old, new), strict=True):
         for at, kernel in kernels.items():
             side[function_name(kernel.name)].append(at)
-    close = [each for each in _unlike(*names).items() if each[1] <= 1 - SIMILAR]
+    close = [each for each in _name_distances(*names).items() if each[1] <= 1 - SIMILAR]
     take(
         Match.RENAMED,
         [(by, i, j) for (a, b), by in close for i in names[0][a] for j in names[1][b]],
@@ -173,7 +173,7 @@ def match(
     return pairs + [(Match.VANISHED, each, None) for each in old.values()]
 
 
-def _alike(
+def _group_by_key(
     old: Mapping[int, KernelSnapshot],
     new: Mapping[int, KernelSnapshot],
     key: Callable[[KernelSnapshot], Hashable],
@@ -185,22 +185,25 @@ def _alike(
     return [group for group in groups.values() if all(group)]
 
 
-def _nearest(
+def _score_by_threads(
     old: Mapping[int, KernelSnapshot],
     new: Mapping[int, KernelSnapshot],
     left: Iterable[int],
     right: Collection[int],
 ) -> list[Scored]:
     return [
-        (_threads_apart(old[i], new[j]), i, j) for i in left for j in right if i in old and j in new
+        (_thread_distance(old[i], new[j]), i, j)
+        for i in left
+        for j in right
+        if i in old and j in new
     ]
 
 
-def _in_order(old: Sequence[int], new: Sequence[int]) -> list[Scored]:
+def _score_in_order(old: Sequence[int], new: Sequence[int]) -> list[Scored]:
     return [(0.0, i, j) for i, j in zip(old, new, strict=False)]
 
 
-def _unlike(old: Collection[str], new: Collection[str]) -> dict[tuple[str, str], float]:
+def _name_distances(old: Collection[str], new: Collection[str]) -> dict[tuple[str, str], float]:
     if len(old) * len(new) > MOST_COMPARED:
         return {}
     distances = {}
@@ -213,6 +216,6 @@ def _unlike(old: Collection[str], new: Collection[str]) -> dict[tuple[str, str],
     return distances
 
 
-def _threads_apart(a: KernelSnapshot, b: KernelSnapshot) -> float:
+def _thread_distance(a: KernelSnapshot, b: KernelSnapshot) -> float:
     threads = [math.prod((*(each.grid or (1,)), *(each.block or (1,)))) for each in (a, b)]
     return abs(math.log(max(threads[0], 1) / max(threads[1], 1)))

@@ -10,11 +10,11 @@ from kernelprof import files
 from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
 from kernelprof.comparison.inputs import machine_changes, same_code
 from kernelprof.comparison.snapshots import (
-    inputs_of,
-    joined,
+    join_runs,
+    make_inputs,
+    make_snapshot,
     merge_sides,
-    snapshot_of,
-    snapshot_of_json,
+    read_diagnosis,
 )
 from kernelprof.errors import InputError, UsageError
 from kernelprof.launch.source import MAX_BYTES
@@ -41,7 +41,7 @@ _NOT_RUN: Final = Verdict(
 _MOST_NAMED: Final = 3
 
 
-def snapshot_of_code(
+def make_code_snapshot(
     name: str, grid: Extent, block: Extent, facts: PredictionFacts
 ) -> KernelSnapshot:
     """A kernel that was compiled and not run: it has machine code and no counts."""
@@ -51,7 +51,7 @@ def snapshot_of_code(
         block=block,
         launches=1,
         verdict=_NOT_RUN,
-        inputs=inputs_of(facts.source),
+        inputs=make_inputs(facts.source),
         predicted=facts.counts,
     )
 
@@ -158,7 +158,7 @@ def are_sources(before: str, after: str) -> bool:
     return all(cuda)
 
 
-def pooled(runs: Sequence[Snapshot]) -> Snapshot:
+def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
     """Runs of the same code as one side. Raises :class:`InputError` if measured differently."""
     first, *others = runs
     for each in others:
@@ -178,7 +178,7 @@ def pooled(runs: Sequence[Snapshot]) -> Snapshot:
                     where=each.origin,
                     hint=f"name runs of the code that {first.origin} is of",
                 )
-    return joined(runs)
+    return join_runs(runs)
 
 
 def measure(
@@ -208,11 +208,11 @@ def measure(
             recorded |= result.recorded
             measured(source, result)
             text = files.read_bytes(source, MAX_BYTES).decode("utf-8", "replace")
-            side.append(snapshot_of(result.capture, result.manifest, text=text))
-    return joined(runs[0]), joined(runs[1])
+            side.append(make_snapshot(result.capture, result.manifest, text=text))
+    return join_runs(runs[0]), join_runs(runs[1])
 
 
-def snapshot_of_json_file(path: Path) -> Snapshot:
+def read_json_snapshot(path: Path) -> Snapshot:
     """A baseline, or a diagnosis that was written as JSON."""
     text = read_text(path)
     try:
@@ -225,4 +225,4 @@ def snapshot_of_json_file(path: Path) -> Snapshot:
         ) from error
     if values.get("kind") == KIND:
         return from_text(text, str(path)).snapshot(str(path))
-    return snapshot_of_json(values, str(path))
+    return read_diagnosis(values, str(path))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _OF_VERDICT: Final = ("status", "bottleneck", "confidence", "gain")
 
 
-def snapshot_of(
+def make_snapshot(
     capture: Capture,
     manifest: Manifest | None = None,
     prediction: PredictionFacts | None = None,
@@ -63,11 +63,11 @@ def snapshot_of(
         target=target(capture),
         surveyed=manifest is not None and manifest.survey is not None,
         created=None if manifest is None else manifest.created,
-        machine=MeasurementSetup() if prediction else _machine_of(facts, manifest),
+        machine=MeasurementSetup() if prediction else _read_setup(facts, manifest),
         kernels=tuple(
-            _with_prediction(_kernel(facts, entries), prediction)
+            _with_prediction(_snapshot_kernel(facts, entries), prediction)
             if prediction
-            else _with_manifest(_kernel(facts, entries), manifest, len(groups))
+            else _with_manifest(_snapshot_kernel(facts, entries), manifest, len(groups))
             for entries in groups.values()
         ),
         sources={} if text is None or source is None else {source.sha256: text},
@@ -88,7 +88,7 @@ def merge_sides(sides: Sequence[Snapshot], kernels: Iterable[KernelSnapshot]) ->
     )
 
 
-def joined(runs: Sequence[Snapshot]) -> Snapshot:
+def join_runs(runs: Sequence[Snapshot]) -> Snapshot:
     """Join runs of the same code: all launches, counters of the first with their ranges.
 
     A kernel that some runs lack is damage.
@@ -109,7 +109,7 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
         for first, *others in groups.values()
         if any(each.launches != first.launches for each in others)
     ]
-    whole = merge_sides(runs, map(_joined, groups.values()))
+    whole = merge_sides(runs, map(_join_kernel, groups.values()))
     targets = {run.target for run in runs}
     return replace(
         whole,
@@ -119,10 +119,10 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
     )
 
 
-def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
+def _join_kernel(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
     events = tuple(each for run in runs for each in run.events_ns)
     profiled = tuple(each for run in runs for each in run.profiled_ns)
-    first, others = _verdicts(runs)
+    first, others = _rank_verdicts(runs)
     passed = {run.passed for run in runs}
     observed = {}
     for name in COUNTERS:
@@ -142,7 +142,7 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
     )
 
 
-def _verdicts(
+def _rank_verdicts(
     runs: Sequence[KernelSnapshot],
 ) -> tuple[KernelSnapshot, tuple[OtherVerdict, ...]]:
     verdicts: dict[tuple[object, ...], list[OtherVerdict]] = {}
@@ -164,15 +164,15 @@ def _median(times: Sequence[float], otherwise: float | None = None) -> float | N
     return float(np.median(times)) if times else otherwise
 
 
-def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
+def read_diagnosis(document: dict[str, Any], origin: str) -> Snapshot:
     """Return the snapshot of ``diagnose --format json``: medians, counters of the evidence."""
     try:
         kernels = document["kernels"]
         environment = MeasurementSetup(
-            gpu=_only(each.get("device") for each in kernels),
-            compute_capability=_only(each.get("compute_capability") for each in kernels),
+            gpu=_join_distinct(each.get("device") for each in kernels),
+            compute_capability=_join_distinct(each.get("compute_capability") for each in kernels),
         )
-        return Snapshot(origin, None, environment, tuple(map(_kernel_of_json, kernels)))
+        return Snapshot(origin, None, environment, tuple(map(_read_kernel, kernels)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
@@ -216,7 +216,7 @@ def _with_candidates(values: Any) -> Any:
     return tables
 
 
-def _kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
+def _snapshot_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
     # What the launches of a kernel have, without how they were made
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
@@ -264,8 +264,8 @@ def _with_manifest(
         median_ns=_median(events, snapshot.median_ns),
         flops=timing.flops if timing else None,
         min_bytes=timing.min_bytes if timing else None,
-        passed=_passed(manifest.correctness),
-        inputs=None if manifest.source is None else inputs_of(manifest.source),
+        passed=_has_passed(manifest.correctness),
+        inputs=None if manifest.source is None else make_inputs(manifest.source),
     )
 
 
@@ -291,13 +291,13 @@ def _with_prediction(snapshot: KernelSnapshot, prediction: PredictionFacts) -> K
         spread=observed,
         profiled_ns=(),
         median_ns=None,
-        passed=_passed(prediction.correctness),
-        inputs=inputs_of(prediction.source),
+        passed=_has_passed(prediction.correctness),
+        inputs=make_inputs(prediction.source),
         predicted=prediction.counts,
     )
 
 
-def inputs_of(source: SourceFacts) -> Inputs:
+def make_inputs(source: SourceFacts) -> Inputs:
     """What a kernel was built and launched from."""
     return Inputs(
         path=source.path,
@@ -309,7 +309,7 @@ def inputs_of(source: SourceFacts) -> Inputs:
     )
 
 
-def _passed(check: CorrectnessFacts | None) -> bool | None:
+def _has_passed(check: CorrectnessFacts | None) -> bool | None:
     # Whether a check was passed, by its own numbers as well
     if check is None or not check.passed:
         return None if check is None else False
@@ -317,15 +317,17 @@ def _passed(check: CorrectnessFacts | None) -> bool | None:
     return error is None or allowed is None or error <= allowed
 
 
-def _machine_of(facts: Facts, manifest: Manifest | None) -> MeasurementSetup:
+def _read_setup(facts: Facts, manifest: Manifest | None) -> MeasurementSetup:
     launches = facts.capture.launches
     capabilities = {each.compute_capability for each in launches}
     environment = MeasurementSetup(
-        gpu=_gpu(facts.capture),
-        compute_capability=_only(each and ".".join(map(str, each)) for each in capabilities),
+        gpu=_name_gpu(facts.capture),
+        compute_capability=_join_distinct(
+            each and ".".join(map(str, each)) for each in capabilities
+        ),
         clock_control=facts.capture.clock_control,
-        sm_hz=_clock(facts, LONG_ENOUGH_NS),
-        rough_sm_hz=_clock(facts, 0.0),
+        sm_hz=_average_clock(facts, LONG_ENOUGH_NS),
+        rough_sm_hz=_average_clock(facts, 0.0),
     )
     if manifest is None:
         return environment
@@ -340,7 +342,7 @@ def _machine_of(facts: Facts, manifest: Manifest | None) -> MeasurementSetup:
     )
 
 
-def _clock(facts: Facts, least_ns: float) -> float | None:
+def _average_clock(facts: Facts, least_ns: float) -> float | None:
     clock, duration = facts.values("sm_clock"), facts.values("duration")
     usable = ~np.isnan(clock) & (duration > 0) & (duration >= least_ns)
     if not usable.any():
@@ -348,18 +350,18 @@ def _clock(facts: Facts, least_ns: float) -> float | None:
     return float(np.average(clock[usable], weights=duration[usable]))
 
 
-def _gpu(capture: Capture) -> str | None:
+def _name_gpu(capture: Capture) -> str | None:
     names = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
-    return _only(each for each in names if each is not None and not each.isdigit())
+    return _join_distinct(each for each in names if each is not None and not each.isdigit())
 
 
-def _only(values: Iterable[str | None]) -> str | None:
+def _join_distinct(values: Iterable[str | None]) -> str | None:
     # The value that all have; several are named together
     distinct = sorted({each for each in values if each is not None})
     return ", ".join(distinct) or None
 
 
-def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
+def _read_kernel(kernel: dict[str, Any]) -> KernelSnapshot:
     verdict, duration = kernel["verdict"], kernel["duration_ns"]
     values = {
         **{name: kernel[name] for name in ("name", "grid", "block", "launches")},
@@ -368,12 +370,12 @@ def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
             "gain": verdict["estimated_gain"],
         },
         "median_ns": duration and duration["median"],
-        "metrics": {e["metric"]: e["value"] for e in verdict["evidence"] if _is_the_metric(e)},
+        "metrics": {e["metric"]: e["value"] for e in verdict["evidence"] if _is_metric_itself(e)},
     }
     return from_values(KernelSnapshot, values)
 
 
-def _is_the_metric(evidence: dict[str, Any]) -> bool:
+def _is_metric_itself(evidence: dict[str, Any]) -> bool:
     metric = catalogue().get(evidence["metric"])
     as_it_is = (
         metric is not None and metric.unit == evidence["unit"] and not evidence.get("formula")

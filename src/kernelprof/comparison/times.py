@@ -84,7 +84,7 @@ class Floor(NamedTuple):
     source: str
 
 
-def clear(floor: float, calibrated: Noise | None = None) -> float:
+def clear_difference(floor: float, calibrated: Noise | None = None) -> float:
     """From which difference on single launches show one for sure, by the calibration if any."""
     return CLEAR * floor if calibrated else max(CLEAR * floor, CLEAR_AT_LEAST)
 
@@ -95,26 +95,26 @@ def calibration(kernel: KernelSnapshot | None, measured_by: str | None) -> Noise
     return noise if noise is not None and noise.how == measured_by else None
 
 
-def coarse(*medians_ns: float) -> float:
+def single_launch_floor(*medians_ns: float) -> float:
     """How far single launches of the same code may lie apart, by duration; a fraction."""
     fraction = COARSE_AT_1_US / math.sqrt(min(medians_ns) / 1e3)
     return min(max(LEAST_FLOOR, fraction), MOST_COARSE)
 
 
-def scatter(times: Sequence[float]) -> float:
+def scatter_floor(times: Sequence[float]) -> float:
     """Return how far medians of the same code may differ, by one capture's launches; a fraction."""
     values = np.asarray(times, dtype=np.float64)
     median = float(np.median(values))
-    return float(SPREADS * clipped(values).std() / median) if median else 0.0
+    return float(SPREADS * clip_outliers(values).std() / median) if median else 0.0
 
 
-def clipped(times: FloatArray, axis: int = -1) -> FloatArray:
+def clip_outliers(times: FloatArray, axis: int = -1) -> FloatArray:
     """Times with those beyond the percentiles :data:`CLIPPED` brought to them."""
     low, high = np.percentile(times, CLIPPED, axis=axis, keepdims=True)
     return times.clip(low, high)
 
 
-def floor_of(
+def find_noise_floor(
     how: str,
     before: KernelSnapshot,
     old: Sequence[float],
@@ -127,12 +127,15 @@ def floor_of(
         source = f"calibration over {noise.captures} captures"
         return Floor(max(factor * noise.floor, LEAST_CALIBRATED), source)
     least, why = LEAST_FLOOR, "the least that is concluded from two captures"
-    few, apart = min(len(old), len(new)), coarse(float(np.median(old)), float(np.median(new)))
+    few, apart = (
+        min(len(old), len(new)),
+        single_launch_floor(float(np.median(old)), float(np.median(new))),
+    )
     if few < FEWEST_SAMPLES:
         least, why = apart, "what single launches as long as these differ by"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
         least, why = smaller, f"what {few} launches as long as these differ by"
-    calm, wild = sorted((scatter(old), scatter(new)))
+    calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
     scattered = min(wild, MOST_UNLIKE * max(calm, least))
     if few < FEWEST_SAMPLES:
         # Two launches that lie far apart say little of how far others do.
@@ -180,10 +183,10 @@ def time_change(
     if not_comparable:
         return TimeChange(TimeOutcome.NOT_COMPARABLE, reason=not_comparable)
     for side in (before, after):
-        if doubt := _doubt(side):
+        if doubt := _find_implausible_time(side):
             return TimeChange(TimeOutcome.NOT_MEASURED, side.measured_by, reason=doubt)
     changes = {
-        how: _measured(how, before, old, new)
+        how: _compare_medians(how, before, old, new)
         for how, old, new in (
             (EVENTS, before.events_ns, after.events_ns),
             (PROFILER, before.profiled_ns, after.profiled_ns),
@@ -191,7 +194,7 @@ def time_change(
         if old and new
     }
     if len(changes) == 2:
-        return _agreed(changes[EVENTS], changes[PROFILER])
+        return _reconcile_clocks(changes[EVENTS], changes[PROFILER])
     for change in changes.values():
         return change
     if not (before.median_ns and after.median_ns):
@@ -205,7 +208,7 @@ def time_change(
     )
 
 
-def _doubt(side: KernelSnapshot) -> str | None:
+def _find_implausible_time(side: KernelSnapshot) -> str | None:
     # Why the times of a side cannot be those of its launches; `None` where they can
     for each in (*side.events_ns, *side.profiled_ns):
         if not SHORTEST_NS <= each <= LONGEST_NS:
@@ -222,7 +225,7 @@ def _doubt(side: KernelSnapshot) -> str | None:
     )
 
 
-def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
+def _reconcile_clocks(events: TimeChange, profiled: TimeChange) -> TimeChange:
     # The change by events, if what the profiler saw of it can be the same change
     assert events.ratio is not None  # both were measured
     assert profiled.ratio is not None
@@ -240,10 +243,10 @@ def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
     return structs.replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 
-def _measured(
+def _compare_medians(
     how: str, side: KernelSnapshot, old: Sequence[float], new: Sequence[float]
 ) -> TimeChange:
-    floor = floor_of(how, side, old, new)
+    floor = find_noise_floor(how, side, old, new)
     before, after = float(np.median(old)), float(np.median(new))
     change = TimeChange(
         TimeOutcome.SAME,
@@ -257,8 +260,10 @@ def _measured(
     )
     if change.samples.fewer < FEWEST_SAMPLES:
         together = float(np.mean(new)) / float(np.mean(old))
-        return _judge_few(change, together, floor.size, clear(floor.size, calibration(side, how)))
-    p, (low, high) = _probability(old, new), _interval(old, new, np.median)
+        return _judge_few(
+            change, together, floor.size, clear_difference(floor.size, calibration(side, how))
+        )
+    p, (low, high) = _mann_whitney_p(old, new), _bootstrap_interval(old, new, np.median)
     change = structs.replace(change, ratio_low=low, ratio_high=high, p=p)
     if abs(after / before - 1) > floor.size:
         decided = p < ALPHA and not low <= 1 <= high
@@ -296,12 +301,12 @@ def _judge_all_launches(
 ) -> TimeChange:
     # The change of the median, unless all launches together, or the slow ones, say otherwise. The
     # median stands still where not quite half of the launches got slower
-    before, after = (float(_mean(np.asarray(times))) for times in (old, new))
+    before, after = (float(_clipped_mean(np.asarray(times))) for times in (old, new))
     ratio = after / before
     together = TimeOutcome.SAME
     low = high = ratio
     if max(ratio, 1 / ratio) - 1 > floor:
-        low, high = _interval(old, new, _mean)
+        low, high = _bootstrap_interval(old, new, _clipped_mean)
         beyond = low > 1 + floor or high < 1 / (1 + floor)
         together = _direction(ratio, decided=beyond)
     if together in _DIFFERENT and change.outcome in {TimeOutcome.SAME, TimeOutcome.UNDECIDED}:
@@ -351,12 +356,12 @@ def _judge_slowest(
     return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 
-def _mean(times: FloatArray, axis: int = -1) -> Any:
+def _clipped_mean(times: FloatArray, axis: int = -1) -> Any:
     # The mean of times without their extremes, one slow launch of twenty
-    return clipped(times, axis).mean(axis=axis)
+    return clip_outliers(times, axis).mean(axis=axis)
 
 
-def _probability(old: Sequence[float], new: Sequence[float]) -> float:
+def _mann_whitney_p(old: Sequence[float], new: Sequence[float]) -> float:
     # Two-sided Mann-Whitney U: it assumes no distribution, and only the order counts
     from scipy import stats
 
@@ -366,7 +371,7 @@ def _probability(old: Sequence[float], new: Sequence[float]) -> float:
     return float(stats.mannwhitneyu(old, new, alternative="two-sided", method=permuted).pvalue)
 
 
-def _interval(
+def _bootstrap_interval(
     old: Sequence[float], new: Sequence[float], statistic: Statistic
 ) -> tuple[float, float]:
     # The percentile bootstrap interval of the ratio of a statistic, with a fixed seed

@@ -64,7 +64,7 @@ def identify_job(job: Job, device: GpuDevice) -> Identity:
 
 def _identify_capture(job: Job) -> Identity:
     # A capture is diagnosed again by another kernelprof, which may judge otherwise
-    from kernelprof.comparison.history.store import maker
+    from kernelprof.comparison.history.store import code_version
     from kernelprof.sources.capture_directory import MANIFEST
 
     path = Path(job.path)
@@ -74,7 +74,7 @@ def _identify_capture(job: Job) -> Identity:
         raise InputError(
             f"the capture cannot be read: {error.strerror or error}", where=job.path
         ) from error
-    return Identity(code, CAPTURE, _digest([code, maker()]))
+    return Identity(code, CAPTURE, _digest([code, code_version()]))
 
 
 def _code_of_program(job: Job) -> tuple[str, str, Any]:

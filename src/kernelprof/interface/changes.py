@@ -67,7 +67,7 @@ def side(targets: Side) -> Snapshot:
     Several, and all captures of a folder, are runs of the same code, which are taken together.
     """
     from kernelprof.comparison import sides
-    from kernelprof.comparison.snapshots import snapshot_of
+    from kernelprof.comparison.snapshots import make_snapshot
     from kernelprof.sources.ncu.folder import is_folder
 
     given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
@@ -77,14 +77,14 @@ def side(targets: Side) -> Snapshot:
     for each in given:
         if isinstance(each, Capture):
             text = each.contents.source_text
-            runs.append(snapshot_of(each, each.manifest, each.prediction, text))
+            runs.append(make_snapshot(each, each.manifest, each.prediction, text))
         elif is_folder(os.fspath(each)):
             runs += each_capture([os.fspath(each)], side, strict=True)
         elif Path(each).suffix.lower() == ".json":
-            runs.append(sides.snapshot_of_json_file(Path(each)))
+            runs.append(sides.read_json_snapshot(Path(each)))
         else:
             runs.append(side(read(each)))
-    return sides.pooled(runs)
+    return sides.pool_runs(runs)
 
 
 def gate(

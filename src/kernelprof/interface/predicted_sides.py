@@ -175,11 +175,11 @@ class SourcePredictor:
             return compiled(target, launch, arch, self.progress)
 
     def _run(self, code: CompiledSource) -> Snapshot:
-        from kernelprof.comparison.snapshots import snapshot_of
+        from kernelprof.comparison.snapshots import make_snapshot
 
         with explaining_inferred(code.overrides, code.source):
             capture = predicted(code, self.progress)
-        snapshot = snapshot_of(
+        snapshot = make_snapshot(
             capture, prediction=capture.prediction, text=capture.contents.source_text
         )
         return replace(snapshot, origin=str(code.source))
@@ -253,14 +253,14 @@ def refuse_without_source(
 
 
 def _without_counts(code: CompiledSource) -> Snapshot:
-    from kernelprof.comparison.sides import snapshot_of_code
+    from kernelprof.comparison.sides import make_code_snapshot
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
     from kernelprof.model.snapshot import Snapshot
     from kernelprof.prediction.facts import summarize_code
 
     facts, at = summarize_code(code), code.spec.resolve()
-    kernel = snapshot_of_code(code.spec.kernel, at.grid, at.block, facts)
+    kernel = make_code_snapshot(code.spec.kernel, at.grid, at.block, facts)
     text = read_source(code.source)
     return Snapshot(
         str(code.source),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy
-from kernelprof.comparison.sides import pooled
-from kernelprof.comparison.snapshots import snapshot_of
+from kernelprof.comparison.sides import pool_runs
+from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import is_capture, read_manifest
@@ -73,7 +73,7 @@ def of(path: Path) -> Snapshot:
     """The snapshot of any capture."""
     capture = read_capture(path)
     manifest = read_manifest(path) if is_capture(path) else None
-    return snapshot_of(capture, manifest)
+    return make_snapshot(capture, manifest)
 
 
 def changed(snapshot: Snapshot, **values: object) -> Snapshot:
@@ -90,7 +90,7 @@ def once(side: str, launches: int, count: int | None = None) -> list[Snapshot]:
 def drawn(runs: list[Snapshot], count: int, dice: random.Random) -> tuple[Snapshot, Snapshot]:
     """Two sides of so many runs each, no run in both, taken together as the gate does."""
     found = dice.sample(runs, 2 * count)
-    return pooled(found[:count]), pooled(found[count:])
+    return pool_runs(found[:count]), pool_runs(found[count:])
 
 
 def few(label: str, run: str, count: int) -> Snapshot:

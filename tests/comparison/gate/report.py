@@ -24,7 +24,7 @@ from tests.comparison.gate.planted import (
     taken,
 )
 
-from kernelprof.comparison.sides import pooled
+from kernelprof.comparison.sides import pool_runs
 from kernelprof.model.gate import Outcome
 from kernelprof.model.kernel_name import function_name
 
@@ -155,7 +155,7 @@ def _ways() -> dict[str, tuple[list[Sides], list[Sides]]]:
     before, after = once("before", 1), once("after", 1)
     for count in (3, 5):
         changed = [
-            (pooled(dice.sample(before, count)), pooled(dice.sample(after, count)))
+            (pool_runs(dice.sample(before, count)), pool_runs(dice.sample(after, count)))
             for _ in range(TRIALS)
         ]
         ways[f"{count} runs together"] = (

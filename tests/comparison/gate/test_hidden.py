@@ -13,8 +13,8 @@ from tests.support.few import few
 
 import kernelprof as kp
 from kernelprof.comparison import pairs
-from kernelprof.comparison.sides import pooled
-from kernelprof.comparison.snapshots import joined
+from kernelprof.comparison.sides import pool_runs
+from kernelprof.comparison.snapshots import join_runs
 from kernelprof.errors import InputError
 from kernelprof.model.gate import Code, GateResult, Outcome
 
@@ -57,9 +57,9 @@ def test_some_launches_that_are_slower_do_not_pass(times: tuple[float, ...]) -> 
 def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
     good, bad = taken("chain", "2"), [taken("chain-strides", run) for run in "12345"]
     with pytest.raises(InputError, match="was built or launched from something else"):
-        pooled([good, *bad])
+        pool_runs([good, *bad])
     bare = [changed(each, inputs=None, passed=None) for each in (taken("chain", "1"), good, *bad)]
-    result = gated(bare[0], joined(bare[1:]))
+    result = gated(bare[0], join_runs(bare[1:]))
     assert result.exit_code == 3
     (found,) = [
         each
@@ -72,14 +72,14 @@ def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
 def test_the_baseline_s_own_capture_among_the_candidates_excuses_nothing() -> None:
     before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
     chains = [
-        pairs.select_kernels(side, ["fma_chain"]) for side in (before, pooled([before, after]))
+        pairs.select_kernels(side, ["fma_chain"]) for side in (before, pool_runs([before, after]))
     ]
     assert gated(*chains).exit_code == 3
 
 
 def test_runs_with_unlike_launches_are_damage() -> None:
     one, other = once("before", 1, 1)[0], once("before", 5, 1)[0]
-    assert any("launched 1 times in one run" in each for each in joined([one, other]).damage)
+    assert any("launched 1 times in one run" in each for each in join_runs([one, other]).damage)
 
 
 def test_a_damaged_capture_in_a_folder_is_not_left_out(tmp_path: Path) -> None:

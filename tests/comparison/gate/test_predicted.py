@@ -24,8 +24,8 @@ from kernelprof.comparison.sides import (
     architectures,
     check_alike,
     find_stored_counts,
+    make_code_snapshot,
     merge_predictions,
-    snapshot_of_code,
 )
 from kernelprof.comparison.words import gate_line, why
 from kernelprof.errors import InputError
@@ -239,7 +239,7 @@ def test_what_is_the_same_code_counts_what_the_baseline_says() -> None:
     known = PredictionFacts(
         predicted(CHANGED, code="a"), SourceFacts("k.cu", "f" * 64, SPECIFICATION)
     )
-    bare = snapshot_of_code("scale", (16, 1, 1), (256, 1, 1), known)
+    bare = make_code_snapshot("scale", (16, 1, 1), (256, 1, 1), known)
     found = find_stored_counts(side(before()), bare)
     assert found is not None
     assert found.metrics == COUNTS
@@ -247,7 +247,7 @@ def test_what_is_the_same_code_counts_what_the_baseline_says() -> None:
     other = replace(known, counts=predicted(CHANGED, code="c"))
     assert (
         find_stored_counts(
-            side(before()), snapshot_of_code("scale", (16, 1, 1), (256, 1, 1), other)
+            side(before()), make_code_snapshot("scale", (16, 1, 1), (256, 1, 1), other)
         )
         is None
     )

@@ -13,7 +13,7 @@ from tests.comparison.history.conftest import GIT, REASON, git
 from tests.launch.conftest import stand_in
 
 from kernelprof.comparison.gate.baseline import make_baseline, to_text
-from kernelprof.comparison.history.moments import committed
+from kernelprof.comparison.history.moments import read_commits
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_versions_are_read_and_renames_followed(repository: Path) -> None:
-    found = committed(repository / FILE, None)
+    found = read_commits(repository / FILE, None)
     assert [(each.date, each.commit and each.commit.subject) for each in found.moments] == [
         ("2026-09-01T08:00:00Z", "Add the warp tile"),
         ("2026-09-05T10:00:00Z", "Measure again"),
@@ -53,26 +53,26 @@ def test_all_versions_are_read_and_renames_followed(repository: Path) -> None:
 
 
 def test_only_the_newest_are_read(repository: Path) -> None:
-    found = committed(repository / FILE, 1)
+    found = read_commits(repository / FILE, 1)
     assert [each.commit and each.commit.subject for each in found.moments] == [
         "=Spill <b>less</b> | @all"
     ]
     assert found.notes == ("only the newest commit is read; --limit reads more",)
-    assert "newest 3 commits" in committed(repository / FILE, 3).notes[0]
+    assert "newest 3 commits" in read_commits(repository / FILE, 3).notes[0]
 
 
 def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monkeypatch) -> None:
     monkeypatch.setattr("kernelprof.comparison.history.moments.MOST_BYTES", 20_000)
     with pytest.raises(InputError, match="its versions have more than 20,000 bytes") as caught:
-        committed(repository / FILE, None)
+        read_commits(repository / FILE, None)
     assert caught.value.hint == "--limit reads fewer of them"
-    assert len(committed(repository / FILE, 1).moments) == 1
+    assert len(read_commits(repository / FILE, 1).moments) == 1
 
 
 def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth", "1", repository.as_uri(), str(clone))
-    found = committed(clone / FILE, 200)
+    found = read_commits(clone / FILE, 200)
     assert len(found.moments) == 1
     assert found.notes == (
         "the clone is shallow: older commits are not in it (git fetch --unshallow)",
@@ -96,7 +96,7 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
     git(tmp_path, "merge", "--quiet", "--no-commit", "-s", "ours", "other")
     git(tmp_path, "commit", "--message", "merged", date="2026-09-04T00:00:00Z")
     write("coalesced", "2026-09-05T00:00:00Z", "last")
-    found = committed(file, None)
+    found = read_commits(file, None)
     subjects = [each.commit.subject for each in found.moments if each.commit is not None]
     assert subjects == ["first", "theirs", "ours", "last"]
     assert found.moments[-1].kernels[0].name == "sgemm_coalesced"
@@ -105,20 +105,20 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
 def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path) -> None:
     file = tmp_path / "baseline.json"
     with pytest.raises(InputError, match="not in a git repository"):
-        committed(file, None)
+        read_commits(file, None)
     with pytest.raises(InputError, match="no such folder"):
-        committed(tmp_path / "no" / "b.json", None)
+        read_commits(tmp_path / "no" / "b.json", None)
     git(tmp_path, "init", "--quiet")
     with pytest.raises(InputError, match="no committed version"):
-        committed(file, None)
+        read_commits(file, None)
     with pytest.raises(InputError, match="no committed version"):
-        committed(repository / "*.json", None)
+        read_commits(repository / "*.json", None)
 
 
 def test_without_git_it_says_so(repository, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingToolError, match="git is not here") as caught:
-        committed(repository / FILE, None)
+        read_commits(repository / FILE, None)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
 
 
@@ -128,7 +128,7 @@ def test_a_git_that_lies_in_the_repository_is_not_run(repository, tmp_path, monk
     stand_in((clone / FILE).with_name("git"), f"touch {tmp_path}/ran", "exit 1")
     monkeypatch.chdir(clone)
     monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
-    assert committed(clone / FILE, 1).moments
+    assert read_commits(clone / FILE, 1).moments
     assert not (tmp_path / "ran").exists()
 
 

@@ -13,8 +13,8 @@ from tests.comparison.history.conftest import fill
 
 from kernelprof.comparison.gate.baseline import make_baseline, to_text
 from kernelprof.comparison.history import moments as module
-from kernelprof.comparison.history.moments import DEPTH, find, read_folder, utc
-from kernelprof.comparison.history.store import HistoryCache, cache_path, state_of
+from kernelprof.comparison.history.moments import DEPTH, find, read_folder, to_utc
+from kernelprof.comparison.history.store import HistoryCache, cache_path, hash_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,13 +95,13 @@ def test_what_is_known_is_not_diagnosed_again(tmp_path, monkeypatch) -> None:
     with HistoryCache(place) as store:
         first = read_folder(folder, store).moments
     read: list[str] = []
-    real = module.of_capture
+    real = module.make_capture_moment
 
     def counted(path: Path, origin: str):
         read.append(origin)
         return real(path, origin)
 
-    monkeypatch.setattr(module, "of_capture", counted)
+    monkeypatch.setattr(module, "make_capture_moment", counted)
     with HistoryCache(place) as store:
         assert read_folder(folder, store).moments == first
     assert read == []
@@ -177,7 +177,7 @@ def test_a_date_that_is_none_is_damage(tmp_path: Path) -> None:
     ],
 )
 def test_dates_are_utc(text: str, date: str) -> None:
-    assert utc(text) == date
+    assert to_utc(text) == date
 
 
 def test_a_folder_s_file_is_found_again_by_any_name(tmp_path, monkeypatch) -> None:
@@ -193,7 +193,7 @@ def test_a_folder_s_file_is_found_again_by_any_name(tmp_path, monkeypatch) -> No
 def test_a_state_is_of_content_and_time(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
     file.write_text("{}", "utf-8")
-    first = state_of(file)
-    assert state_of(file) == first
+    first = hash_state(file)
+    assert hash_state(file) == first
     file.write_text("[]", "utf-8")
-    assert state_of(file) != first
+    assert hash_state(file) != first

@@ -10,8 +10,8 @@ from tests.comparison.gate.planted import taken
 
 import kernelprof
 from kernelprof.comparison.history import store as module
-from kernelprof.comparison.history.rows import time_changed
-from kernelprof.comparison.history.store import HistoryCache, maker
+from kernelprof.comparison.history.rows import cached_time_change
+from kernelprof.comparison.history.store import HistoryCache, code_version
 from kernelprof.comparison.times import time_change
 from kernelprof.model.comparison import TimeChange, TimeOutcome
 from kernelprof.model.snapshot import Noise
@@ -54,13 +54,13 @@ def test_without_a_place_nothing_stays(tmp_path: Path) -> None:
 
 def test_another_version_or_other_rules_judge_again(place, monkeypatch) -> None:
     assert kept(place)
-    monkeypatch.setattr(module, "maker", lambda: "0.0.1 of somebody")
+    monkeypatch.setattr(module, "code_version", lambda: "0.0.1 of somebody")
     with HistoryCache(place) as store:
         assert not look(store)
 
 
 def test_who_judges_is_told_by_version_and_rules() -> None:
-    version, digest = maker().split(" ")
+    version, digest = code_version().split(" ")
     assert version == kernelprof.__version__
     assert len(digest) == 64
 
@@ -75,7 +75,7 @@ def test_a_broken_file_is_made_again(place: Path, content: bytes) -> None:
 @pytest.mark.parametrize("entry", [None, [], ["state"], ["state", {}], ["state", {"kind": 1}]])
 def test_a_record_that_cannot_be_read_is_made_again(place: Path, entry: object) -> None:
     place.parent.mkdir()
-    values = {"maker": maker(), "kinds": {"Noise": {"a": entry}}}
+    values = {"maker": code_version(), "kinds": {"Noise": {"a": entry}}}
     place.write_text(json.dumps(values), "utf-8")
     with HistoryCache(place) as store:
         assert not look(store)
@@ -133,15 +133,15 @@ def test_a_change_is_worked_out_once(place: Path, monkeypatch: pytest.MonkeyPatc
     expected = time_change(before, after, None)
     assert expected.outcome is TimeOutcome.SLOWER
     with HistoryCache(place) as store:
-        assert time_changed(before, after, None, store) == expected
+        assert cached_time_change(before, after, None, store) == expected
 
     def refuse(*_: object) -> TimeChange:
         raise AssertionError
 
     monkeypatch.setattr("kernelprof.comparison.history.rows.time_change", refuse)
     with HistoryCache(place) as store:
-        assert time_changed(before, after, None, store) == expected
-        apart = time_changed(before, after, "another GPU", store)
+        assert cached_time_change(before, after, None, store) == expected
+        apart = cached_time_change(before, after, "another GPU", store)
         assert (apart.outcome, apart.reason) == (TimeOutcome.NOT_COMPARABLE, "another GPU")
         with pytest.raises(AssertionError):
-            time_changed(after, before, None, store)
+            cached_time_change(after, before, None, store)

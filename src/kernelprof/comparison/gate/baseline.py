@@ -81,11 +81,11 @@ def to_text(baseline: Baseline) -> str:
         if kernel["predicted"] is not None:
             _set_aside(kernel["predicted"], lines)
         kernel["metrics"] = {
-            name: value if name in COUNTERS else _rounded(value)
+            name: value if name in COUNTERS else _round_value(value)
             for name, value in sorted(kernel["metrics"].items())
         }
         for name in ("events_ns", "profiled_ns"):
-            kernel[name] = [_rounded(each) for each in kernel[name]]
+            kernel[name] = [_round_value(each) for each in kernel[name]]
     head = {key: values.pop(key) for key in ("schema_version", "kind")}
     text = json.dumps({**head, **values}, indent=1, ensure_ascii=False, allow_nan=False)
     text = _NUMBERS.sub(lambda match: f"[{', '.join(match[1].split())}]".replace(",,", ","), text)
@@ -131,7 +131,7 @@ def from_text(text: str, where: str) -> Baseline:
             )
         baseline = from_values(Baseline, values)
         for kernel in baseline.kernels:
-            _check(kernel)
+            _check_kernel(kernel)
     except RecordError as error:
         raise InputError(
             f"the baseline cannot be read: {error}",
@@ -141,7 +141,7 @@ def from_text(text: str, where: str) -> Baseline:
     return baseline
 
 
-def _check(kernel: KernelSnapshot) -> None:
+def _check_kernel(kernel: KernelSnapshot) -> None:
     check_shape(kernel.specification)
     decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
@@ -151,7 +151,7 @@ def _check(kernel: KernelSnapshot) -> None:
         raise RecordError(f"{kernel.name!r} is not a kernel to hold anything against")
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     # Enough digits for any comparison, and not the noise of the last ones
     rounded = float(f"{value:.{_DIGITS}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
@@ -171,9 +171,9 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
     rules = policy or Policy()
     kernels = tuple(each for each in snapshot.kernels if not rules.ignores(each.name))
     snapshot = replace(snapshot, kernels=kernels)
-    _refuse(snapshot, rules)
-    if undecided := _undecided(kernels, rules):
-        share = _share(undecided, kernels)
+    _refuse_unusable(snapshot, rules)
+    if undecided := _find_undecided(kernels, rules):
+        share = _time_share(undecided, kernels)
         if share is None or share > MOST_UNDECIDED:
             much = "" if share is None else f", {100 * share:.0f} % of the time"
             raise InputError(
@@ -188,11 +188,11 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
         kernelprof=__version__,
         origin=snapshot.origin,
         machine=snapshot.machine,
-        kernels=_sorted(snapshot.kernels),
+        kernels=_sort_kernels(snapshot.kernels),
     )
 
 
-def _undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[KernelSnapshot]:
+def _find_undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[KernelSnapshot]:
     if policy.inconclusive is Outcome.PASS:
         return []
     return [
@@ -205,7 +205,7 @@ def _undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[Kernel
     ]
 
 
-def _share(some: Sequence[KernelSnapshot], kernels: Sequence[KernelSnapshot]) -> float | None:
+def _time_share(some: Sequence[KernelSnapshot], kernels: Sequence[KernelSnapshot]) -> float | None:
     times = [each.total_ns for each in kernels]
     if any(each is None for each in times):
         return None
@@ -229,7 +229,7 @@ def update(
 
 def add_kernels(baseline: Baseline, kernels: Sequence[KernelSnapshot]) -> Baseline:
     """A baseline with kernels that the candidate says nothing of, as they were."""
-    return replace(baseline, kernels=_sorted([*baseline.kernels, *kernels]))
+    return replace(baseline, kernels=_sort_kernels([*baseline.kernels, *kernels]))
 
 
 def _keep_times(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
@@ -265,7 +265,7 @@ def accept(
     ]
     replacements = tuple(new for _, _, new in pairs if new is not None)
     if replacements:
-        _refuse(replace(candidate, kernels=replacements), Policy())
+        _refuse_unusable(replace(candidate, kernels=replacements), Policy())
     apart = machine_changes(baseline.machine, candidate.machine)[1]
     left = [each for each in baseline.kernels if all(each is not old for _, old, _ in pairs)]
     if apart is not None and left:
@@ -295,12 +295,12 @@ def accept(
         baseline,
         created=consent.when,
         machine=baseline.machine if left else candidate.machine,
-        kernels=_sorted([*left, *fresh]),
+        kernels=_sort_kernels([*left, *fresh]),
         accepted=(*baseline.accepted, *records),
     )
 
 
-def _refuse(snapshot: Snapshot, policy: Policy) -> None:
+def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
     if not snapshot.kernels:
         raise InputError("there is no kernel to record", where=snapshot.origin)
     if snapshot.damage and policy.damaged is not Outcome.PASS:
@@ -325,7 +325,7 @@ def _refuse(snapshot: Snapshot, policy: Policy) -> None:
             )
 
 
-def _sorted(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ...]:
+def _sort_kernels(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ...]:
     return tuple(sorted(kernels, key=lambda each: (each.name, each.grid or (), each.block or ())))
 
 
@@ -347,7 +347,7 @@ def calibrate(baseline: Baseline, repeats: Sequence[Snapshot]) -> tuple[Baseline
     kernels, without = [], []
     for kernel in baseline.kernels:
         runs = [replace(kernel, noise=None), *_find_repeats(kernel, repeats)]
-        noise = _noise(runs) if len(runs) >= FEWEST_CAPTURES else None
+        noise = _measure_noise(runs) if len(runs) >= FEWEST_CAPTURES else None
         if noise is None:
             without.append(kernel.name)
         kernels.append(replace(kernel, noise=noise or kernel.noise))
@@ -374,7 +374,7 @@ def _find_repeats(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[K
     return repeated
 
 
-def _noise(runs: Sequence[KernelSnapshot]) -> Noise | None:
+def _measure_noise(runs: Sequence[KernelSnapshot]) -> Noise | None:
     varying: dict[str, float] = {}
     for one, other in combinations(runs, 2):
         for change in counter_changes(one, other)[0]:

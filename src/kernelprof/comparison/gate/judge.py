@@ -17,7 +17,7 @@ from kernelprof.comparison.counters import COUNTERS, relative_change, unit_of, v
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.sides import architectures
-from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, calibration, clear
+from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, calibration, clear_difference
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
@@ -63,9 +63,9 @@ def judge(
     comparison: Comparison, policy: Policy, earlier: Iterable[GateFinding] = ()
 ) -> GateResult:
     """Judge every kernel and all together; the worst outcome counts, also of earlier findings."""
-    kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
-    general = [*_damage_findings(comparison, policy), *_total_time(comparison, policy)]
-    general += [*_few_launches(comparison), *earlier]
+    kernels = [_judge_kernel(each, policy, comparison) for each in comparison.kernels]
+    general = [*_damage_findings(comparison, policy), *_total_time_findings(comparison, policy)]
+    general += [*_few_launch_findings(comparison), *earlier]
     if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
         general.append(GateFinding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
@@ -75,21 +75,23 @@ def judge(
     if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION
     passes = policy.inconclusive is Outcome.PASS
-    return GateResult(comparison, outcome, _sorted(kernels), _sorted(general), passes)
+    return GateResult(
+        comparison, outcome, _sort_by_severity(kernels), _sort_by_severity(general), passes
+    )
 
 
-def _sorted(results: Iterable[Judged]) -> tuple[Judged, ...]:
+def _sort_by_severity(results: Iterable[Judged]) -> tuple[Judged, ...]:
     return tuple(sorted(results, key=lambda each: each.outcome.severity, reverse=True))
 
 
-def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
+def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
         findings = [GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
     else:
         means = policy.inconclusive_of(kernel.name)
         findings = [
             structs.replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
-            for each in _findings(kernel, policy)
+            for each in _kernel_findings(kernel, policy)
         ]
     if any(each.kind == "compute capability" for each in comparison.machine):
         # Code for another architecture is other code: its counters and verdicts prove nothing
@@ -97,10 +99,10 @@ def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) ->
             if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
                 text = f"{each.text}; on another architecture, for which other code was made"
                 findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
-    return KernelResult(kernel, worst_outcome(findings), _sorted(findings))
+    return KernelResult(kernel, worst_outcome(findings), _sort_by_severity(findings))
 
 
-def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]:
+def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]:
     before, after = kernel.before, kernel.after
     if after is None:
         text = "; ".join(("the baseline has this kernel and the candidate has not", *kernel.notes))
@@ -111,7 +113,7 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]
         yield predicted.wrong_result(before, after)
         if after.predicted is not None:
             return
-    yield from _budgets(after, limits)
+    yield from _budget_findings(after, limits)
     if before is None:
         text = "the candidate has this kernel, and the baseline has not"
         if after.total_ns is not None:
@@ -122,9 +124,9 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]
     if kernel.same_code:
         yield GateFinding(Code.SAME_CODE, Outcome.PASS, f"the same machine code for {after.arch}")
         return
-    yield from _check(before, after, limits)
+    yield from _check_findings(before, after, limits)
     if kernel.match is Match.RENAMED:
-        outcome = Outcome.PASS if _confirmed(kernel, before, after) else policy.renamed
+        outcome = Outcome.PASS if _is_confirmed_rename(kernel, before, after) else policy.renamed
         by = "as --rename says" if kernel.confirmed else "by its name"
         yield GateFinding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
     if kernel.other_work:
@@ -145,20 +147,22 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]
     if before.events_ns and after.inputs is not None and not after.events_ns:
         text = "the baseline was timed by CUDA events, and the candidate is not any more"
         yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
-    yield from _time(kernel.time, limits)
-    yield from _counters(kernel, limits)
-    yield from _verdict(kernel, before, after, limits)
+    yield from _time_findings(kernel.time, limits)
+    yield from _counter_findings(kernel, limits)
+    yield from _verdict_findings(kernel, before, after, limits)
 
 
-def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
+def _check_findings(
+    before: KernelSnapshot, after: KernelSnapshot, limits: Limits
+) -> Iterator[GateFinding]:
     if before.passed is True and after.passed is None and after.specification is None:
         text = "the baseline's result was checked, and nothing says that the candidate's was"
         yield GateFinding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
-    elif weaker := _weaker_check(before, after):
+    elif weaker := _explain_weaker_check(before, after):
         yield GateFinding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
 
 
-def _time(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
+def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     text = time_text(time)
     few = 0 < time.samples.fewer < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
@@ -167,7 +171,9 @@ def _time(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     elif time.outcome is TimeOutcome.FASTER:
         yield GateFinding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
-        most = time.ratio_high or (time.ratio or math.inf) * (1 + clear(time.noise_floor or 0.0))
+        most = time.ratio_high or (time.ratio or math.inf) * (
+            1 + clear_difference(time.noise_floor or 0.0)
+        )
         # Of several launches a reason says that the interval of the median is not believed.
         allowed = most - 1 <= limits.max_slowdown and (few or not time.reason)
         outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
@@ -180,7 +186,7 @@ def _time(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
         yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
 
-def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]:
+def _counter_findings(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]:
     for change in kernel.counters:
         if change.worse is None:
             continue
@@ -198,7 +204,7 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[GateFinding]
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
 
 
-def _verdict(
+def _verdict_findings(
     kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
 ) -> Iterator[GateFinding]:
     old, new = before.verdict, after.verdict
@@ -217,7 +223,7 @@ def _verdict(
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
     paid_off = kernel.time.outcome is TimeOutcome.FASTER
     allowed = unchanged or paid_off or limits.new_bottleneck is Outcome.PASS
-    yield from _other_launches(before, after, allowed=allowed)
+    yield from _other_launch_findings(before, after, allowed=allowed)
     if new.status is Status.AT_LIMIT:
         if kernel.verdict_changed:
             yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
@@ -242,7 +248,7 @@ def _verdict(
     yield GateFinding(code, outcome, text)
 
 
-def _other_launches(
+def _other_launch_findings(
     before: KernelSnapshot, after: KernelSnapshot, *, allowed: bool
 ) -> Iterator[GateFinding]:
     bottlenecks = {each.verdict.bottleneck for each in before.others}
@@ -260,7 +266,9 @@ def _other_launches(
             yield GateFinding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
 
 
-def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot) -> bool:
+def _is_confirmed_rename(
+    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot
+) -> bool:
     # Whether something beside a similar name says that it is the same kernel. The same function
     # with other template arguments, the same problem by the launch specifications, or the same
     # launch with the same exact counters
@@ -280,9 +288,9 @@ def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
     return specification["reference"], specification.get("sizes")
 
 
-def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
+def _budget_findings(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
     for name, budget in limits.budget.items():
-        measured = _budgeted(kernel, name)
+        measured = _budgeted_value(kernel, name)
         unit = "sector/request" if name in PER_REQUEST else unit_of(name)
         most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in budget.sides)
         if measured is None:
@@ -293,7 +301,7 @@ def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFinding]:
             yield GateFinding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
 
 
-def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
+def _budgeted_value(kernel: KernelSnapshot, name: str) -> float | None:
     if name not in PER_REQUEST:
         return value(kernel, name)
     count, per = (value(kernel, each) for each in PER_REQUEST[name])
@@ -319,26 +327,26 @@ def _nothing_compared(comparison: Comparison) -> GateFinding:
     return GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, text)
 
 
-def _few_launches(comparison: Comparison) -> Iterator[GateFinding]:
+def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
     few = [each for each in comparison.kernels if 0 < each.time.samples.fewer < FEWEST_SAMPLES]
     if not few:
         return
     floors = [each.time.noise_floor or 0.0 for each in few]
     sure = [
-        clear(floor, calibration(each.before, each.time.measured_by))
+        clear_difference(floor, calibration(each.before, each.time.measured_by))
         for floor, each in zip(floors, few, strict=True)
     ]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
-        f"those from {_span(sure)} on show for sure. Five runs of each side, taken "
-        f"together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate BEFORE "
-        "runs"
+        f"{FEWEST_SAMPLES} launches on a side: differences below {_format_range(floors)} do not "
+        f"show, and those from {_format_range(sure)} on show for sure. Five runs of each side, "
+        f"taken together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate "
+        "BEFORE runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
 
-def _span(fractions: Sequence[float]) -> str:
+def _format_range(fractions: Sequence[float]) -> str:
     low, high = (
         f"{100 * each:.0f}" if each >= 0.1 else f"{100 * each:.2g}"
         for each in (min(fractions), max(fractions))
@@ -346,7 +354,7 @@ def _span(fractions: Sequence[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def _total_time(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]:
+def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]:
     # Whether new kernels take more than what vanished and what the others gained. Work that moves
     # into a kernel that nobody compares is no gain. Kernels that the policy leaves out count
     # neither as new nor as gone, and predicted ones have no time
@@ -360,24 +368,24 @@ def _total_time(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]
         return
     subject = f"{count(len(new), 'new kernel')} {'takes' if len(new) == 1 else 'take'}"
     profiled = all(side.profiled_ns for side in (*old, *now))
-    before, after, added = (_total(each, profiled=profiled) for each in (old, now, new))
+    before, after, added = (_sum_times(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
         text = f"{subject} nobody knows how long: not all kernels have a time"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
     vanished = [each.before for each in kernels if each.before and each.after is None]
-    gone = _total(vanished, profiled=profiled) or 0.0
+    gone = _sum_times(vanished, profiled=profiled) or 0.0
     text = (
         f"{subject} {quantity(added, 'ns')}, and what vanished took {quantity(gone, 'ns')}; all "
         f"kernels together: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
         f"({100 * (after / before - 1):+.2g} %)"
     )
-    costs = after > before + sum(_room(each, policy) for each in kernels)
+    costs = after > before + sum(_allowed_slowdown_ns(each, policy) for each in kernels)
     worst = policy.appeared or Outcome.INCONCLUSIVE
     yield GateFinding(Code.APPEARED, worst if costs else Outcome.PASS, text)
 
 
-def _room(kernel: KernelComparison, policy: Policy) -> float:
+def _allowed_slowdown_ns(kernel: KernelComparison, policy: Policy) -> float:
     # By how much a kernel may get slower in all, by the policy and by what can be told; ns
     if kernel.before is None or kernel.after is None:
         return 0.0
@@ -387,7 +395,7 @@ def _room(kernel: KernelComparison, policy: Policy) -> float:
     return allowed * (kernel.before.total_ns or 0.0)
 
 
-def _total(kernels: Iterable[KernelSnapshot], *, profiled: bool) -> float | None:
+def _sum_times(kernels: Iterable[KernelSnapshot], *, profiled: bool) -> float | None:
     times = [each.total_by(PROFILER) if profiled else each.total_ns for each in kernels]
     return None if None in times else sum(filter(None, times))
 
@@ -395,7 +403,7 @@ def _total(kernels: Iterable[KernelSnapshot], *, profiled: bool) -> float | None
 _CONSTANT: Final = frozenset({"zeros"})
 
 
-def _weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
+def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     # What is weaker in the candidate's check than in the baseline's; `None` where nothing is. A
     # check is what the launch specification says: the reference, how far a result may be off, at
     # which sizes, how many outputs there are, and how many inputs that differ from place to place

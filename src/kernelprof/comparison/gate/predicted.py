@@ -23,10 +23,10 @@ from kernelprof.comparison.counters import (
     LEAST,
     THREADS,
     WORK_COUNTERS,
-    idle_lanes,
-    more_idle,
+    count_idle_lanes,
+    idle_lane_growth,
     relative_change,
-    total_work,
+    sum_work,
 )
 from kernelprof.comparison.words import counter_text, verdict_text
 from kernelprof.model.diagnosis import Status
@@ -208,8 +208,8 @@ def findings(
     for change in kernel.counters:
         metric, text, increase = change.metric, counter_text(change), relative_change(change)
         if metric == THREADS:
-            increase = abs(more_idle(before, after))
-            sides = " to ".join(number(idle_lanes(each)) for each in (before, after))
+            increase = abs(idle_lane_growth(before, after))
+            sides = " to ".join(number(count_idle_lanes(each)) for each in (before, after))
             text += f"; idle lanes of warps: {sides}"
         if increase < LEAST or change.worse is None:
             continue
@@ -269,4 +269,4 @@ def _is_trade(kernel: KernelComparison, before: KernelSnapshot) -> bool:
     # Whether at least as much work went away as was added, and enough to be worth it
     by = [each.after - each.before for each in kernel.counters if each.metric in WORK_COUNTERS]
     added, saved = sum(each for each in by if each > 0), -sum(each for each in by if each < 0)
-    return saved > LEAST_SAVED * total_work(before) and saved >= added
+    return saved > LEAST_SAVED * sum_work(before) and saved >= added

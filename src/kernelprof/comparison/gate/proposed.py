@@ -50,25 +50,25 @@ def policy_changes(old: Policy, new: Policy) -> tuple[ProposedChange, ...]:
         *(ProposedChange(f"ignore loses {name!r}", looser=False) for name in lost),
     ]
     general = _changed_keys(_general_keys(old), _general_keys(new))
-    return (*general, *ignored, *_overridden(old, new))
+    return (*general, *ignored, *_override_changes(old, new))
 
 
 def _general_keys(policy: Policy) -> dict[str, object]:
     by_parts = {"limits", "ignore", "overrides"}
     whole = [each.name for each in fields(Policy) if each.name not in by_parts]
-    return {**_limits(policy), **{name: getattr(policy, name) for name in whole}}
+    return {**_flatten_limits(policy), **{name: getattr(policy, name) for name in whole}}
 
 
-def _overridden(old: Policy, new: Policy) -> Iterator[ProposedChange]:
+def _override_changes(old: Policy, new: Policy) -> Iterator[ProposedChange]:
     # The tables of single kernels, by pattern: the first of one pattern with the first of it
-    before, after = _numbered(old.overrides), _numbered(new.overrides)
+    before, after = _number_entries(old.overrides), _number_entries(new.overrides)
     for key in dict.fromkeys((*before, *after)):
-        tables = _flat(before.get(key, {})), _flat(after.get(key, {}))
+        tables = _flatten_tables(before.get(key, {})), _flatten_tables(after.get(key, {}))
         keys = dict.fromkeys((*tables[0], *tables[1]))
         # A table that lacks a key leaves what is said of all kernels.
-        general = [_limits(policy) for policy in (old, new)]
+        general = [_flatten_limits(policy) for policy in (old, new)]
         sides = [
-            {name: table.get(name, limits.get(name, _absent(name))) for name in keys}
+            {name: table.get(name, limits.get(name, _value_if_absent(name))) for name in keys}
             for table, limits in zip(tables, general, strict=True)
         ]
         yield from _changed_keys(sides[0], sides[1], f"[[kernel]] {key[0]!r}, ")
@@ -77,7 +77,7 @@ def _overridden(old: Policy, new: Policy) -> Iterator[ProposedChange]:
         yield ProposedChange("the order of the tables [[kernel]], of which the last counts")
 
 
-def _numbered(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:
+def _number_entries(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:
     # By key and number: a second one of the same key must not hide the first
     seen: Counter[T] = Counter()
     numbered = {}
@@ -87,11 +87,13 @@ def _numbered(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:
     return numbered
 
 
-def _limits(policy: Policy) -> dict[str, object]:
-    return _flat({each.name: getattr(policy.limits, each.name) for each in fields(Limits)})
+def _flatten_limits(policy: Policy) -> dict[str, object]:
+    return _flatten_tables(
+        {each.name: getattr(policy.limits, each.name) for each in fields(Limits)}
+    )
 
 
-def _flat(values: Mapping[str, Any]) -> dict[str, object]:
+def _flatten_tables(values: Mapping[str, Any]) -> dict[str, object]:
     tables: dict[str, object] = {}
     for name, value in values.items():
         if isinstance(value, dict):
@@ -101,7 +103,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, object]:
     return tables
 
 
-def _absent(key: str) -> object:
+def _value_if_absent(key: str) -> object:
     # What counts where a table lacks a key: no increase at all, and no budget
     return 0.0 if key.startswith(_MOST) else None
 
@@ -110,9 +112,9 @@ def _changed_keys(
     before: Mapping[str, object], after: Mapping[str, object], where: str = ""
 ) -> Iterator[ProposedChange]:
     for name in dict.fromkeys((*before, *after)):
-        old, new = before.get(name, _absent(name)), after.get(name, _absent(name))
+        old, new = before.get(name, _value_if_absent(name)), after.get(name, _value_if_absent(name))
         if old != new:
-            text = f"{where}{name} {_shown(name, old)} to {_shown(name, new)}"
+            text = f"{where}{name} {_format_value(name, old)} to {_format_value(name, new)}"
             yield ProposedChange(text, _is_looser(name, old, new))
 
 
@@ -130,7 +132,7 @@ def _is_looser(name: str, old: object, new: object) -> bool:
     return True
 
 
-def _shown(name: str, value: object) -> str:
+def _format_value(name: str, value: object) -> str:
     if isinstance(value, Outcome):
         return f'"{_WORDS[value]}"'
     if isinstance(value, Budget):
@@ -203,8 +205,8 @@ def policy_findings(
     if isinstance(proposed, Policy):
         changes = policy_changes(trusted, proposed)
     else:
-        changes = (_unreadable(proposed),)
-    return _findings(Code.POLICY_CHANGED, changes, accepted=accepted)
+        changes = (_describe_unreadable(proposed),)
+    return _make_findings(Code.POLICY_CHANGED, changes, accepted=accepted)
 
 
 def baseline_findings(
@@ -213,22 +215,22 @@ def baseline_findings(
     """A finding for each kernel that would be held against something else."""
     changes: Iterable[ProposedChange]
     if not isinstance(proposed, Snapshot):
-        changes = (_unreadable(proposed),)
+        changes = (_describe_unreadable(proposed),)
     elif not trusted.kernels:
         text = f"it is the first one, of {count(len(proposed.kernels), 'kernel')}"
         changes = (ProposedChange(text),)
     else:
-        changes = _baseline(trusted, proposed)
-    return _findings(Code.BASELINE_CHANGED, changes, accepted=accepted)
+        changes = _baseline_changes(trusted, proposed)
+    return _make_findings(Code.BASELINE_CHANGED, changes, accepted=accepted)
 
 
-def _unreadable(proposed: Missing | KernelprofError) -> ProposedChange:
+def _describe_unreadable(proposed: Missing | KernelprofError) -> ProposedChange:
     if isinstance(proposed, Missing):
         return ProposedChange("the file would be gone")
     return ProposedChange(f"the file cannot be read: {proposed.what}")
 
 
-def _findings(
+def _make_findings(
     code: Code, changes: Iterable[ProposedChange], *, accepted: bool
 ) -> tuple[GateFinding, ...]:
     ordered = sorted(changes, key=lambda each: not each.looser)
@@ -240,9 +242,11 @@ def _findings(
     return tuple(GateFinding(code, outcome, f"{head}: {text}") for text in texts)
 
 
-def _baseline(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
-    names = _labels(old, new)
-    before, after = (_numbered((each.key, each) for each in side.kernels) for side in (old, new))
+def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
+    names = _label_kernels(old, new)
+    before, after = (
+        _number_entries((each.key, each) for each in side.kernels) for side in (old, new)
+    )
     fresh = [each for each in new.accepted if each not in old.accepted]
     reported_names: set[str] = set()
     for key in dict.fromkeys((*before, *after)):
@@ -251,48 +255,52 @@ def _baseline(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
             continue
         name = key[0][0]
         reported_names.add(name)
-        parts = tuple(_kernel(one, other))
-        consents = (_consent(each) for each in fresh if each.kernel == name)
+        parts = tuple(_kernel_changes(one, other))
+        consents = (_format_consent(each) for each in fresh if each.kernel == name)
         text = f"{names[key[0]]}: {'; '.join(each.text for each in parts)}{''.join(consents)}"
         yield ProposedChange(text, any(each.looser for each in parts))
-    yield from _machine_of(old.machine, new.machine)
+    yield from _machine_changes(old.machine, new.machine)
     for each in fresh:
         if each.kernel not in reported_names:
-            yield ProposedChange(f"{_short(each.kernel)}: as it was{_consent(each)}", looser=False)
+            yield ProposedChange(
+                f"{_shorten(each.kernel)}: as it was{_format_consent(each)}", looser=False
+            )
     for each in old.accepted:
         if each not in new.accepted:
-            who = _short(each.who)
-            text = f"{_short(each.kernel)}: the record of what {who} accepted is gone"
+            who = _shorten(each.who)
+            text = f"{_shorten(each.kernel)}: the record of what {who} accepted is gone"
             yield ProposedChange(text)
 
 
-def _labels(old: Snapshot, new: Snapshot) -> dict[Key, str]:
+def _label_kernels(old: Snapshot, new: Snapshot) -> dict[Key, str]:
     kernels = list({each.key: each for side in (old, new) for each in side.kernels}.values())
     labelled = zip(kernels, labels(kernels), strict=True)
-    return {each.key: _short(" ".join(filter(None, label))) for each, label in labelled}
+    return {each.key: _shorten(" ".join(filter(None, label))) for each, label in labelled}
 
 
-def _short(text: str, width: int = _NAME_WIDTH) -> str:
+def _shorten(text: str, width: int = _NAME_WIDTH) -> str:
     line = printable(text)
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _consent(record: Acceptance) -> str:
+def _format_consent(record: Acceptance) -> str:
     # What the change itself says of it: whoever wrote the file wrote that too
-    reason = _short(record.reason, _REASON_WIDTH)
-    return f"; recorded as accepted by {_short(record.who)}: {reason}"
+    reason = _shorten(record.reason, _REASON_WIDTH)
+    return f"; recorded as accepted by {_shorten(record.who)}: {reason}"
 
 
-def _kernel(old: KernelSnapshot | None, new: KernelSnapshot | None) -> Iterator[ProposedChange]:
+def _kernel_changes(
+    old: KernelSnapshot | None, new: KernelSnapshot | None
+) -> Iterator[ProposedChange]:
     if old is None or new is None:
         yield ProposedChange("new" if old is None else "gone", looser=new is None)
         return
-    yield from _time(old, new)
-    yield from _noise(old, new)
-    yield from _counters(old, new)
+    yield from _time_changes(old, new)
+    yield from _noise_changes(old, new)
+    yield from _counter_changes(old, new)
     if old.verdict != new.verdict:
         sides = [
-            _short(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
+            _shorten(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
         ]
         what = f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "other gain or runners-up"
         yield ProposedChange(f"verdict {what}")
@@ -310,7 +318,7 @@ def _kernel(old: KernelSnapshot | None, new: KernelSnapshot | None) -> Iterator[
         yield ProposedChange(f"other {', '.join(others)}")
 
 
-def _time(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
+def _time_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
     was, now = old.median_ns, new.median_ns
     if was != now:
         sides = ["no time" if each is None else quantity(each, "ns") for each in (was, now)]
@@ -321,7 +329,7 @@ def _time(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
         yield ProposedChange("other times of single launches")
 
 
-def _noise(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
+def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
     if old.noise == new.noise:
         return
     sides = [
@@ -333,7 +341,7 @@ def _noise(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 
-def _counters(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
+def _counter_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
     # Exact counters decide; other metrics only explain
     before, after = old.metrics, new.metrics
     names = [
@@ -349,18 +357,18 @@ def _counters(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChan
         yield ProposedChange(count(others, "other metric"), looser=False)
 
 
-def _machine_of(old: MeasurementSetup, new: MeasurementSetup) -> Iterator[ProposedChange]:
+def _machine_changes(old: MeasurementSetup, new: MeasurementSetup) -> Iterator[ProposedChange]:
     for name in MeasurementSetup.__struct_fields__:
         before, after = (getattr(side, name) for side in (old, new))
         if before != after:
             label, unit = _MACHINE.get(name, (name.replace("_", " "), ""))
-            sides = (_fact(before, unit), _fact(after, unit))
+            sides = (_format_fact(before, unit), _format_fact(after, unit))
             # Clocks scatter from run to run: what does not show in three digits decides nothing.
             if sides[0] != sides[1]:
                 yield ProposedChange(f"{label} {sides[0]} to {sides[1]}")
 
 
-def _fact(value: object, unit: str) -> str:
+def _format_fact(value: object, unit: str) -> str:
     if isinstance(value, int | float):
         return quantity(value, unit)
-    return "not known" if value is None else _short(str(value))
+    return "not known" if value is None else _shorten(str(value))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof import files
 from kernelprof.comparison.gate.baseline import from_text
-from kernelprof.comparison.history.store import state_of
+from kernelprof.comparison.history.store import hash_state
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.model.history import Commit, Moment, MomentKind
 from kernelprof.model.names import first_few
@@ -79,7 +79,7 @@ def find(folder: Path) -> FolderContents:
         deeper = len(here.relative_to(folder).parts) < DEPTH
         paths = [here / name for name in sorted(names)]
         files = {each.name: each for each in paths if _is_plain(each)}
-        if MANIFEST in files and (_RAW in files or _holds(files[MANIFEST], _OURS)):
+        if MANIFEST in files and (_RAW in files or _contains(files[MANIFEST], _OURS)):
             contents.captures.append(here)
             folders.clear()
             continue
@@ -89,9 +89,9 @@ def find(folder: Path) -> FolderContents:
                 continue
             if may_be_capture(name):
                 contents.exports.append(file)
-            elif name.lower().endswith(".json") and _holds(file, _BASELINE):
+            elif name.lower().endswith(".json") and _contains(file, _BASELINE):
                 contents.baselines.append(file)
-            elif name.lower().endswith(".json") and _holds(file, _OURS):
+            elif name.lower().endswith(".json") and _contains(file, _OURS):
                 contents.undated.append(file)
     return contents
 
@@ -103,7 +103,7 @@ def _is_plain(file: Path) -> bool:
         return False
 
 
-def _holds(file: Path, word: bytes) -> bool:
+def _contains(file: Path, word: bytes) -> bool:
     # Whether a file names us: other programs write `manifest.json` and `.json` as well
     try:
         return word in files.read_bytes(file, files.LARGEST_JSON)
@@ -147,8 +147,8 @@ def read_folder(
         of_all = "" if origin in exports else f" {number:,} of {len(paths):,}:"
         progress(f"reading{of_all} {origin}")
         try:
-            read = partial(_read, path, origin)
-            moments.append(store.get_or_make(Moment, origin, state_of(path), read))
+            read = partial(_read_moment, path, origin)
+            moments.append(store.get_or_make(Moment, origin, hash_state(path), read))
         except Unreadable as error:
             if origin in exports and not isinstance(error, MissingToolError):
                 left_out.append(path)
@@ -168,29 +168,29 @@ def read_folder(
     return Moments(tuple(moments), tuple(unread), notes, remark)
 
 
-def _read(path: Path, origin: str) -> Moment:
+def _read_moment(path: Path, origin: str) -> Moment:
     if path.is_dir() or may_be_capture(path.name):
-        return of_capture(path, origin)
-    return of_baseline(files.read_text(path, files.LARGEST_JSON), origin)
+        return make_capture_moment(path, origin)
+    return make_baseline_moment(files.read_text(path, files.LARGEST_JSON), origin)
 
 
-def of_capture(path: Path, origin: str) -> Moment:
+def make_capture_moment(path: Path, origin: str) -> Moment:
     """Diagnose a capture directory, or an export at the date of its file.
 
     Raises one of :data:`Unreadable`.
     """
-    from kernelprof.comparison.snapshots import snapshot_of
+    from kernelprof.comparison.snapshots import make_snapshot
     from kernelprof.sources import read_capture
     from kernelprof.sources.capture_directory import read_manifest, read_stored
 
     if path.is_dir():
         manifest = read_manifest(path)
-        date, capture = utc(manifest.created, origin), read_stored(path)
+        date, capture = to_utc(manifest.created, origin), read_stored(path)
     else:
         manifest = None
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        date, capture = utc(changed.isoformat(), origin), read_capture(path)
-    snapshot = snapshot_of(capture, manifest)
+        date, capture = to_utc(changed.isoformat(), origin), read_capture(path)
+    snapshot = make_snapshot(capture, manifest)
     return Moment(
         date=date,
         origin=origin,
@@ -200,13 +200,13 @@ def of_capture(path: Path, origin: str) -> Moment:
     )
 
 
-def of_baseline(
+def make_baseline_moment(
     text: str, origin: str, *, date: str | None = None, commit: Commit | None = None
 ) -> Moment:
     """A baseline, at its own date unless another one is given. Raises :class:`InputError`."""
     baseline = from_text(text, origin)
     return Moment(
-        date=utc(baseline.created if date is None else date, origin),
+        date=to_utc(baseline.created if date is None else date, origin),
         origin=origin,
         kind=MomentKind.BASELINE,
         machine=baseline.machine,
@@ -216,7 +216,7 @@ def of_baseline(
     )
 
 
-def utc(text: str, where: str | None = None) -> str:
+def to_utc(text: str, where: str | None = None) -> str:
     """A date of ISO 8601 as ``YYYY-MM-DDTHH:MM:SSZ``; without a zone it is UTC."""
     try:
         date = datetime.fromisoformat(text)
@@ -231,7 +231,7 @@ def utc(text: str, where: str | None = None) -> str:
 # The committed versions of one baseline file, read with git
 
 
-def committed(file: Path, limit: int | None) -> Moments:
+def read_commits(file: Path, limit: int | None) -> Moments:
     """Read the newest versions of a baseline file, at most ``limit``; renames are followed.
 
     Raises :class:`InputError` without a version, :class:`MissingToolError` without ``git``.
@@ -241,7 +241,7 @@ def committed(file: Path, limit: int | None) -> Moments:
         raise InputError(
             "there is no such folder", where=str(folder), hint="name a file in a git repository"
         )
-    versions = _versions(folder, file, None if limit is None else limit + 1)
+    versions = _list_versions(folder, file, None if limit is None else limit + 1)
     if not versions:
         raise InputError(
             "no committed version of the file is known to git",
@@ -253,15 +253,17 @@ def committed(file: Path, limit: int | None) -> Moments:
     if len(shown) < len(versions):
         read = "commit is" if len(shown) == 1 else f"{len(shown)} commits are"
         notes.append(f"only the newest {read} read; --limit reads more")
-    elif _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
+    elif _run_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
         notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
     moments, unread = [], []
-    for (commit, short, date, path), text in zip(shown, _texts(folder, shown), strict=True):
+    for (commit, short, date, path), text in zip(shown, _read_texts(folder, shown), strict=True):
         if text is None:
             continue  # the commit that removed it
         origin = f"{short}:{path}"
         try:
-            moments.append(of_baseline(text.decode("utf-8"), origin, date=date, commit=commit))
+            moments.append(
+                make_baseline_moment(text.decode("utf-8"), origin, date=date, commit=commit)
+            )
         except Unreadable as error:
             unread.append((origin, str(error)))
     moments.reverse()  # where dates are equal the order of git stays
@@ -269,9 +271,9 @@ def committed(file: Path, limit: int | None) -> Moments:
     return Moments(tuple(ordered), tuple(unread), tuple(notes))
 
 
-def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
+def _list_versions(folder: Path, file: Path, most: int | None) -> list[Version]:
     try:
-        prefix = _git(folder, "rev-parse", "--show-prefix")
+        prefix = _run_git(folder, "rev-parse", "--show-prefix")
     except InputError as error:
         raise InputError(
             f"this is not in a git repository that can be read ({error})",
@@ -280,7 +282,7 @@ def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         ) from error
     limit = () if most is None else (f"--max-count={most}",)
     log = ("--literal-pathspecs", "log", *_OPTIONS, *limit, "--", file.name)
-    tokens = iter(_git(folder, *log, may_fail=True).split(b"\0"))
+    tokens = iter(_run_git(folder, *log, may_fail=True).split(b"\0"))
     versions: list[Version] = []
     path = prefix.decode("utf-8", "surrogateescape").removesuffix("\n") + file.name
     for token in tokens:
@@ -294,12 +296,12 @@ def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
     return versions
 
 
-def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
+def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     # The file in each version, read by one process; `None` where it is not in it
     names = [f"{each.commit.sha}:{each.path}" for each in versions]
     requested = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in requested).encode("utf-8", "surrogateescape")
-    sizes = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
+    sizes = _run_git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
     blobs = [line.split()[1] for line in sizes.splitlines() if line.startswith(b"blob ")]
     if sum(map(int, blobs)) > MOST_BYTES:
         raise InputError(
@@ -307,7 +309,7 @@ def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
             where=str(folder),
             hint="--limit reads fewer of them",
         )
-    answer, at = _git(folder, "cat-file", "--batch", given=given), 0
+    answer, at = _run_git(folder, "cat-file", "--batch", given=given), 0
     for name in names:
         if "\n" in name:
             yield None
@@ -323,7 +325,7 @@ def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
         at += size + 1
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool = False) -> bytes:
     git = which("git")
     if git is None:
         raise MissingToolError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
-from kernelprof.comparison.history.moments import committed, read_folder, utc
+from kernelprof.comparison.history.moments import read_commits, read_folder, to_utc
 from kernelprof.comparison.history.store import HistoryCache, cache_path
 from kernelprof.comparison.inputs import machine_changes, other_work
 from kernelprof.comparison.times import CLIPPED, time_change
@@ -57,7 +57,7 @@ def wanted(kernel: str | None, since: str | None, limit: int) -> RowSelection:
     """Which rows are asked for: by an expression for names, a date, and how many (0: all)."""
     pattern = None if kernel is None else name_pattern(kernel)
     try:
-        date = None if since is None else utc(since)
+        date = None if since is None else to_utc(since)
     except InputError as error:
         raise UsageError(f"--since: {error}", hint="write it as 2026-11-21") from error
     return RowSelection(pattern, date, limit or None)
@@ -77,7 +77,7 @@ def history(
             hint="name a baseline file, or leave --git out",
         )
     with HistoryCache(cache_path(path.expanduser()) if cached else None) as store:
-        looked = committed(path, rows.limit) if git else read_folder(path, store, progress)
+        looked = read_commits(path, rows.limit) if git else read_folder(path, store, progress)
         for name, why in looked.unread[:_MOST_WARNINGS]:
             warn(f"{name} is left out: {why}")
         if len(looked.unread) > _MOST_WARNINGS:
@@ -85,7 +85,7 @@ def history(
         if looked.remark:
             note(looked.remark)
         if not looked.moments:
-            raise _nothing(path, len(looked.unread), git=git)
+            raise _explain_empty(path, len(looked.unread), git=git)
         origin = HistoryOrigin.GIT if git else HistoryOrigin.FOLDER
         result = build_history(str(path), origin, looked.moments, rows, store, notes=looked.notes)
     if not result.kernels:
@@ -93,7 +93,7 @@ def history(
     return result
 
 
-def _nothing(path: Path, unread: int, *, git: bool) -> InputError:
+def _explain_empty(path: Path, unread: int, *, git: bool) -> InputError:
     if git:
         return InputError(
             f"none of the {unread} committed versions is a baseline",
@@ -121,14 +121,14 @@ def build_history(
 ) -> History:
     """Build the history of moments, the oldest first, without repeated versions of a baseline."""
     kernels = []
-    for name, detail, measured in _series(moments, wanted.kernels):
-        fresh = _without_repeats(measured) if measured[0][0].commit is not None else measured
+    for name, detail, measured in _split_series(moments, wanted.kernels):
+        fresh = _drop_repeats(measured) if measured[0][0].commit is not None else measured
         first = sum(moment.date < (wanted.since or "") for moment, _ in fresh)
         first = max(first, len(fresh) - (wanted.limit or len(fresh)))
-        rows = tuple(_row(fresh, at, store) for at in range(first, len(fresh)))
+        rows = tuple(_make_row(fresh, at, store) for at in range(first, len(fresh)))
         if rows:
             kernels.append(KernelHistory(name, detail, rows, older=first))
-    kernels.sort(key=_weight, reverse=True)
+    kernels.sort(key=_newest_time_ns, reverse=True)
     return History(
         origin=origin,
         source=source,
@@ -139,7 +139,7 @@ def build_history(
     )
 
 
-def _series(
+def _split_series(
     moments: Sequence[Moment], pattern: re.Pattern[str] | None
 ) -> Iterable[tuple[str, str, list[Measurement]]]:
     # The measurements of each kernel: of one name, one size, and one launch if it has several.
@@ -147,21 +147,23 @@ def _series(
     # capture has both
     every = ((moment, kernel) for moment in moments for kernel in moment.kernels)
     wanted = (each for each in every if pattern is None or pattern.search(each[1].name))
-    names = _grouped(wanted, lambda kernel: kernel.name)
+    names = _group_by(wanted, lambda kernel: kernel.name)
     for name, measured in names.items():
-        by_size = _grouped(measured, _sizes)
+        by_size = _group_by(measured, _format_sizes)
         if len(by_size.keys() - {""}) < 2:
             # Where there is only one size, those without one have it as well.
             by_size = {"": measured}
         for size in sorted(by_size, key=lambda size: (not size, size)):
             same = by_size[size]
             together = Counter(id(moment) for moment, _ in same)
-            by_launch = _grouped(same, _launch) if max(together.values()) > 1 else {"": same}
+            by_launch = (
+                _group_by(same, _format_launch) if max(together.values()) > 1 else {"": same}
+            )
             for launch, rows in by_launch.items():
                 yield name, ", ".join(filter(None, (size, launch))), rows
 
 
-def _grouped(
+def _group_by(
     measured: Iterable[Measurement], key: Callable[[KernelSnapshot], str]
 ) -> dict[str, list[Measurement]]:
     groups: dict[str, list[Measurement]] = {}
@@ -170,14 +172,14 @@ def _grouped(
     return groups
 
 
-def _sizes(kernel: KernelSnapshot) -> str:
+def _format_sizes(kernel: KernelSnapshot) -> str:
     sizes = (kernel.specification or {}).get("sizes")
     if not isinstance(sizes, dict) or not sizes:
         return ""
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in sizes.items())
 
 
-def _launch(kernel: KernelSnapshot) -> str:
+def _format_launch(kernel: KernelSnapshot) -> str:
     parts = [
         f"{word} {dimensions(value)}"
         for word, value in (("grid", kernel.grid), ("block", kernel.block))
@@ -186,23 +188,23 @@ def _launch(kernel: KernelSnapshot) -> str:
     return ", ".join(parts) or "launch unknown"
 
 
-def _without_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
+def _drop_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
     # Only what was measured or accepted anew; calibration measures no kernel anew
     distinct: list[Measurement] = []
     last: object = None
     for moment, kernel in measured:
-        state = replace(kernel, noise=None), len(_accepted(moment, kernel))
+        state = replace(kernel, noise=None), len(_find_acceptances(moment, kernel))
         if state != last:
             distinct.append((moment, kernel))
         last = state
     return distinct
 
 
-def _row(measured: Sequence[Measurement], at: int, store: HistoryCache) -> HistoryRow:
+def _make_row(measured: Sequence[Measurement], at: int, store: HistoryCache) -> HistoryRow:
     moment, kernel = measured[at]
     times = kernel.times_ns
     low, high = map(float, np.percentile(times, CLIPPED)) if len(times) > 1 else (None, None)
-    row = HistoryRow(moment, kernel, low, high, _accepted(moment, kernel))
+    row = HistoryRow(moment, kernel, low, high, _find_acceptances(moment, kernel))
     gpu = moment.machine.gpu
     before = next((i for i in range(at - 1, -1, -1) if measured[i][0].machine.gpu == gpu), None)
     if before is None:
@@ -214,14 +216,14 @@ def _row(measured: Sequence[Measurement], at: int, store: HistoryCache) -> Histo
         row,
         against=against,
         next_to=before == at - 1,
-        time=time_changed(old, kernel, apart or other_work(old, kernel), store),
+        time=cached_time_change(old, kernel, apart or other_work(old, kernel), store),
         verdict_changed=old.verdict.answer != kernel.verdict.answer,
         counters=tuple(narrowed(CounterChange, each) for each in counters),
         lacking=lacking,
     )
 
 
-def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
+def _find_acceptances(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
     # What was accepted of just this measurement, by its name and its time
     return tuple(
         each
@@ -230,12 +232,12 @@ def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
     )
 
 
-def _weight(kernel: KernelHistory) -> float:
+def _newest_time_ns(kernel: KernelHistory) -> float:
     newest = kernel.rows[-1].kernel
     return (newest.median_ns or 0.0) * newest.launches
 
 
-def time_changed(
+def cached_time_change(
     before: KernelSnapshot, after: KernelSnapshot, not_comparable: str | None, store: HistoryCache
 ) -> TimeChange:
     """As :func:`kernelprof.comparison.times.time_change`, which takes milliseconds each time."""

@@ -44,7 +44,7 @@ class HistoryCache:
         with contextlib.suppress(OSError, ValueError, LookupError):
             values = {} if path is None else read_object(files.read_text(path, _LARGEST))
             # A new version, or a rule that was changed in a checkout, judges again.
-            self._kinds = values["kinds"] if values.get("maker") == maker() else {}
+            self._kinds = values["kinds"] if values.get("maker") == code_version() else {}
 
     def __enter__(self) -> HistoryCache:
         """Read already."""
@@ -58,7 +58,9 @@ class HistoryCache:
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps({"maker": maker(), "kinds": kinds}), encoding="utf-8")
+            draft.write_text(
+                json.dumps({"maker": code_version(), "kinds": kinds}), encoding="utf-8"
+            )
             draft.replace(self.path)
 
     def get_or_make(
@@ -94,7 +96,7 @@ def cache_path(subject: Path) -> Path:
 
 
 @cache
-def maker() -> str:
+def code_version() -> str:
     """Who judges: our version, and a hash of our code and of the presets."""
     package = Path(__file__).parents[2]
     presets = data_folder("metric_presets")
@@ -104,7 +106,7 @@ def maker() -> str:
     return f"{__version__} {digest.hexdigest()}"
 
 
-def state_of(file: Path) -> str:
+def hash_state(file: Path) -> str:
     """Hash a file, or a capture directory by its manifest and the times of its files."""
     is_capture = file.is_dir()
     digest = hashlib.sha256(files.sha256(file / MANIFEST if is_capture else file).encode())
