@@ -45,7 +45,6 @@ DOCUMENT = Document(
         Note("one"),
         Note(Span("two `x`"), warning=True),
         Bullets(("use `__syncthreads()`", "- b")),
-        Bullets(("a", "b"), ordered=True),
         FactList((Fact("Counters", ("worse", "better")), Fact("A longer label", ("z",)))),
         Table(
             (Column("kernel", yielding=True), Column("time", number=True), Column("remarks")),
@@ -70,9 +69,6 @@ warning: two `x`
 
 - use `__syncthreads()`
 - - b
-
-1. a
-2. b
 
 Counters       - worse
                - better
@@ -110,9 +106,6 @@ More.
 
 - use `__syncthreads()`
 - &#45; b
-
-1. a
-2. b
 
 **Counters:**
 

@@ -63,10 +63,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """Items of a list, of which an ``ordered`` one is numbered."""
+    """Items of a list."""
 
     items: tuple[Text, ...]
-    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,6 @@ def plot(
     x: Axis,
     y: Axis | None = None,
     names: Sequence[str] = (),
-    grid: bool = True,
 ) -> Markup:
     """Marks above an axis, with the numbers of another one or with names at its side."""
     parts: list[Markup] = []
@@ -148,8 +147,7 @@ def plot(
         parts.append(line(0, at, 1, at, "grid"))
     for number, value in enumerate(x.ticks):
         at = x.at(value)
-        if grid:
-            parts.append(line(at, 0, at, height, "grid"))
+        parts.append(line(at, 0, at, height, "grid"))
         look = "tick" if number % 2 == 0 else "tick spare"
         parts.append(text(at, height + 17, x.text(value), look, anchor=inward(at)))
     parts.append(line(0, height, 1, height, "base"))

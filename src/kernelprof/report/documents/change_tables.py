@@ -175,9 +175,9 @@ def findings(result: KernelResult, most: int | None) -> Bullets:
     return Bullets(tuple(lines))
 
 
-def counters_table(changes: Sequence[ComparedCounter], label: str = "Exact counters") -> Table:
+def counters_table(changes: Sequence[ComparedCounter]) -> Table:
     """Exact counters that changed, by request where they are read that way."""
-    return Table(_COUNTERS, tuple(map(_counter, changes)), label=label)
+    return Table(_COUNTERS, tuple(map(_counter, changes)), label="Exact counters")
 
 
 def _counter(change: ComparedCounter) -> tuple[Cell, ...]:
@@ -197,13 +197,13 @@ def _counter(change: ComparedCounter) -> tuple[Cell, ...]:
     )
 
 
-def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") -> Table:
+def inputs_table(changes: Sequence[InputChange]) -> Table:
     """What differs in what the kernels were built, launched and measured with."""
     rows = []
     for each in changes:
         sides = (Span(clip(text), code=True) if text else "" for text in (each.before, each.after))
         rows.append((Cell(Span(clip(each.what))), *map(Cell, sides)))
-    return Table(_INPUTS, tuple(rows), label=label)
+    return Table(_INPUTS, tuple(rows), label="Changed inputs")
 
 
 def metrics_table(

@@ -131,7 +131,9 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         if advice := kernels[most].verdict.advice:
             sentences.append(f"First: {without_homes(advice[0])}")
     if at_limit:
-        sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
+        who = f"{count(at_limit, 'kernel')} {'is' if at_limit == 1 else 'are'}"
+        who = "All of them are" if at_limit == len(kernels) else who
+        sentences.append(f"{who} at the limit of the GPU.")
     if undecided:
         time = sum(share_of(e) or 0.0 for e in kernels if e.verdict.status is Status.INCONCLUSIVE)
         share_text = f", which take {share(time)} of {of_time}," if time > 0 else ""
@@ -140,9 +142,3 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         # What takes most of the time comes first.
         sentences.insert(0 if time > 0.5 else len(sentences), text)
     return " ".join(sentences)
-
-
-def _are(some: int, whole: int) -> str:
-    if some == whole:
-        return "All of them are"
-    return f"{count(some, 'kernel')} {'is' if some == 1 else 'are'}"

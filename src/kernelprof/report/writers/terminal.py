@@ -118,7 +118,7 @@ class _TerminalPage:
                 before = self.blocks(block.blocks, before, level + 1)
                 continue
             if dense and isinstance(block, Bullets):
-                self._indented(_listing(block.items, ordered=block.ordered))
+                self._indented(_listing(block.items))
                 before = block
                 continue
             if not dense and not _belong_together(before, block):
@@ -135,7 +135,7 @@ class _TerminalPage:
                 label = Span("warning: " if warning else "note: ", Tone.PLAIN)
                 self.print(_rich((label, *text_items(text)), base="yellow" if warning else ""))
             case Bullets():
-                self.print(_listing(block.items, ordered=block.ordered))
+                self.print(_listing(block.items))
             case FactList(items):
                 self._facts(items)
             case Table():
@@ -307,12 +307,12 @@ def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
     return rich_text
 
 
-def _listing(items: Sequence[Text], *, ordered: bool = False) -> RichTable:
+def _listing(items: Sequence[Text]) -> RichTable:
     grid = _grid(1)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for number, item in enumerate(items, 1):
-        grid.add_row(_rich(f"{number}." if ordered else "-"), _rich(item))
+    for item in items:
+        grid.add_row(_rich("-"), _rich(item))
     return grid
 
 
