@@ -109,4 +109,4 @@ def test_on_what_it_rests_is_said() -> None:
     assert prediction.basis(facts().counts) == (
         "predicted from machine code for sm_90, not measured: 16 of 16 blocks run"
     )
-    assert prediction.in_a_sentence(facts().counts).startswith("Predicted from machine code")
+    assert prediction.describe_basis(facts().counts).startswith("Predicted from machine code")

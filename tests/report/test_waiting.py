@@ -16,7 +16,7 @@ from tests.support.captures import PAIRS
 import kernelprof as kp
 from kernelprof.model.sampled import from_bytes
 from kernelprof.model.waiting import BlamedLine
-from kernelprof.report.documents.waiting import a_request, section, sentence, where
+from kernelprof.report.documents.waiting import describe_request, section, sentence, where
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_without_lines_the_instruction_is_named() -> None:
     ],
 )
 def test_what_a_request_takes(counts: dict[str, float], text: str) -> None:
-    assert a_request(structs.replace(PLACE, **counts)) == text
+    assert describe_request(structs.replace(PLACE, **counts)) == text
 
 
 def test_text_and_markdown_name_the_line(diagnosis: kp.Diagnosis) -> None:

@@ -394,7 +394,7 @@ def document(
     kernels = diagnosis.kernels
     blocks: list[Block] = [*_warnings(diagnosis)]
     if attachments.prediction is not None:
-        blocks.append(Note(prediction.in_a_sentence(attachments.prediction.counts)))
+        blocks.append(Note(prediction.describe_basis(attachments.prediction.counts)))
     if diagnosis.survey is not None:
         blocks.append(survey.section(diagnosis.survey, explain=True))
     blocks += _kernels(capture, diagnosis, attachments)

@@ -55,15 +55,15 @@ class NeedlessTraffic(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class AccessTraffic:
     """An access with what it means for the kernel.
 
-    ``a_request`` and ``ideal`` are sectors, or wavefronts of shared memory, for each request;
+    ``per_request`` and ``ideal`` are sectors, or wavefronts of shared memory, for each request;
     ``ideal`` is ``None`` where adjacent addresses are no measure.
     """
 
     access: PredictedAccess
-    a_request: float
+    per_request: float
     ideal: float | None
     bottleneck: str
     waste: NeedlessTraffic
@@ -72,10 +72,10 @@ class Moved:
     def text(self) -> str:
         """What a request takes: ``32 sectors``."""
         unit = "wavefront" if self.access.space == SHARED else "sector"
-        return f"{number(self.a_request)} {unit}{'' if self.a_request == 1 else 's'}"
+        return f"{number(self.per_request)} {unit}{'' if self.per_request == 1 else 's'}"
 
 
-def accesses(prediction: PredictionFacts | None) -> list[Moved]:
+def accesses(prediction: PredictionFacts | None) -> list[AccessTraffic]:
     """The accesses that move sectors or wavefronts, those with most that is needless first."""
     if prediction is None:
         return []
@@ -85,13 +85,13 @@ def accesses(prediction: PredictionFacts | None) -> list[Moved]:
     totals: dict[bool, float] = defaultdict(float)
     for each in global_accesses:
         totals[each.space == SHARED] += each.moved.value if each.moved else 0.0
-    result = [_moved(each, totals) for each in global_accesses if each.requests.value]
+    result = [_measure_traffic(each, totals) for each in global_accesses if each.requests.value]
     return sorted(
         result, key=lambda each: (list(NeedlessTraffic).index(each.waste), -_needless(each.access))
     )
 
 
-def _moved(each: PredictedAccess, totals: dict[bool, float]) -> Moved:
+def _measure_traffic(each: PredictedAccess, totals: dict[bool, float]) -> AccessTraffic:
     bottleneck, notable = _RULES[each.space]
     moved = each.moved.value if each.moved else 0.0
     whole = totals[each.space == SHARED]
@@ -101,7 +101,7 @@ def _moved(each: PredictedAccess, totals: dict[bool, float]) -> Moved:
     elif (each.needless or 0.0) >= notable.value:
         waste = NeedlessTraffic.OF_THE_LINE
     ideal = None if each.ideal is None else each.ideal.value / each.requests.value
-    return Moved(each, moved / each.requests.value, ideal, bottleneck, waste)
+    return AccessTraffic(each, moved / each.requests.value, ideal, bottleneck, waste)
 
 
 def _needless(each: PredictedAccess) -> float:
@@ -144,7 +144,7 @@ def basis(prediction: Predicted) -> str:
     return f"predicted from machine code for {prediction.arch}, not measured: {ran}"
 
 
-def in_a_sentence(prediction: Predicted) -> str:
+def describe_basis(prediction: Predicted) -> str:
     """The same by itself."""
     text = basis(prediction)
     return f"{text[:1].upper()}{text[1:]}."
@@ -174,7 +174,7 @@ def section(prediction: PredictionFacts, text: str | None, anchor: str = "") -> 
 
 def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
     """What stands beside the lines of the source, in their order: what a request takes there."""
-    at: dict[int, list[Moved]] = defaultdict(list)
+    at: dict[int, list[AccessTraffic]] = defaultdict(list)
     for each in accesses(prediction):
         if each.access.file == prediction.counts.file and each.access.line:
             at[each.access.line].append(each)
@@ -189,13 +189,13 @@ def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
     )
 
 
-def _with_ideal(each: Moved) -> str:
+def _with_ideal(each: AccessTraffic) -> str:
     """``32 sectors (4)``: what a request takes, and the ideal where that is less."""
     ideal = _ideal(each)
-    return f"{each.text} ({ideal})" if ideal not in {"", number(each.a_request)} else each.text
+    return f"{each.text} ({ideal})" if ideal not in {"", number(each.per_request)} else each.text
 
 
-def _ideal(each: Moved) -> str:
+def _ideal(each: AccessTraffic) -> str:
     """What a request takes at best; empty where that is not known."""
     if each.access.space == LOCAL:
         return "none"
@@ -203,7 +203,7 @@ def _ideal(each: Moved) -> str:
 
 
 def table(
-    prediction: PredictionFacts, rows: Sequence[Moved], text: str | None, anchor: str = ""
+    prediction: PredictionFacts, rows: Sequence[AccessTraffic], text: str | None, anchor: str = ""
 ) -> Table:
     """Accesses in rows; ``text`` is that of the source, whose lines are shown."""
     own = prediction.counts.file
@@ -211,7 +211,7 @@ def table(
     return Table(_COLUMNS, tuple(_row(each, own, lines, anchor) for each in rows), label=_LABEL)
 
 
-def _row(each: Moved, own: str, lines: Sequence[str], anchor: str) -> tuple[Cell, ...]:
+def _row(each: AccessTraffic, own: str, lines: Sequence[str], anchor: str) -> tuple[Cell, ...]:
     access, tone = each.access, _TONES.get(each.waste, Tone.PLAIN)
     here = access.file == own
     has_line = here and 1 <= access.line <= len(lines)
@@ -224,7 +224,7 @@ def _row(each: Moved, own: str, lines: Sequence[str], anchor: str) -> tuple[Cell
         Cell(Span(code, code=True)),
         Cell(f"{access.space} {access.kind} {access.bytes_a_thread} B"),
         Cell(number(access.requests.value), sort=access.requests.value),
-        Cell(Span(each.text, tone), sort=each.a_request),
+        Cell(Span(each.text, tone), sort=each.per_request),
         Cell(ideal, sort=each.ideal or 0.0),
         Cell(Span(share(access.needless) if access.needless else "0 %", tone), access.needless),
     )

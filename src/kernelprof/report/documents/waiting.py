@@ -71,7 +71,7 @@ def _relation(each: BlamedLine) -> str:
     return f"are behind the {each.kind}" if each.of == _IDLE else "are"
 
 
-def a_request(each: BlamedLine) -> str:
+def describe_request(each: BlamedLine) -> str:
     """What an access takes, ``32 sectors a request, 4 at best``; empty where that is not known."""
     amount, unit = each.sectors, "sectors"
     if amount is None:
@@ -132,7 +132,7 @@ def _row(each: BlamedLine) -> tuple[Cell, ...]:
         Cell(each.kind),
         Cell(Span(where(each), code=each.line is None)),
         Cell(Span(_source(each), code=True)),
-        Cell(a_request(each)),
+        Cell(describe_request(each)),
     )
 
 
@@ -144,6 +144,6 @@ def _paragraph(each: BlamedLine) -> Paragraph:
     text: list[Span | str] = [sentence(each)]
     if source := _source(each):
         text += [": ", Span(source, code=True)]
-    if request := a_request(each):
+    if request := describe_request(each):
         text.append(f" ({request})")
     return Paragraph(tuple(text), Tone.STRONG)

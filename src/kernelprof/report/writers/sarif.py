@@ -36,7 +36,7 @@ from kernelprof.model.numbers import comparison, count, number, share
 from kernelprof.report.documents import prediction, source, waiting
 from kernelprof.report.documents import rule as rule_page
 from kernelprof.report.documents import verdict as words
-from kernelprof.report.documents.prediction import LOCAL, NeedlessTraffic, accesses, in_a_sentence
+from kernelprof.report.documents.prediction import LOCAL, NeedlessTraffic, accesses, describe_basis
 from kernelprof.report.writers import Writer
 from kernelprof.sources.capture_directory import MANIFEST
 from kernelprof.version import __version__
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult
     from kernelprof.model.prediction import Predicted, PredictionFacts
     from kernelprof.model.waiting import SourceLocation
-    from kernelprof.report.documents.prediction import Moved
+    from kernelprof.report.documents.prediction import AccessTraffic
     from kernelprof.sources.source import Contents
 
 Json = dict[str, Any]
@@ -299,7 +299,7 @@ class _Places:
         if contents is not None and contents.lines is not None and facts is not None:
             self._hot = line_shares(contents.lines, facts.path)
         prediction = contents.prediction.counts if contents and contents.prediction else None
-        self.basis = "" if prediction is None else f" {in_a_sentence(prediction)}"
+        self.basis = "" if prediction is None else f" {describe_basis(prediction)}"
         self._capture = diagnosis.origin.split(_MERGED)[0]
         if manifest is not None and self._capture == str(contents and contents.folder):
             self._capture += f"/{MANIFEST}"
@@ -411,7 +411,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
 
 def _access_result(
     facts: PredictionFacts,
-    moved: Moved,
+    moved: AccessTraffic,
     rules: Mapping[str, int],
     times_seen: Counter[tuple[str, ...]],
 ) -> Json:
@@ -434,7 +434,7 @@ def _access_result(
     )
 
 
-def _access_message(predicted: Predicted, moved: Moved) -> str:
+def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     """``32 sectors a request, where adjacent addresses need 4 (88 % needless)``."""
     access = moved.access
     what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes a thread"
