@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Unpack
 
 from kernelprof.errors import UsageError
 from kernelprof.interface.captures import each_capture, read
-from kernelprof.interface.requests import ComparisonOptions, GateOptions, is_source
+from kernelprof.interface.requests import (
+    ComparisonOptions,
+    GateOptions,
+    is_source,
+    launch_overrides,
+)
 from kernelprof.results import Capture, PathLike, Side, as_result
 
 if TYPE_CHECKING:
@@ -41,11 +46,10 @@ def compare(
     from kernelprof.comparison import pairs, sides
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison_results import Comparison
-    from kernelprof.launch.specification.overrides import parse_overrides
 
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
     both = len(paths) == 2 and sides.are_sources(*paths)
-    wanted = parse_overrides(options.get("size"), options.get("define"), None, has_source=both)
+    wanted = launch_overrides(options, has_source=both)
     if both:
         from kernelprof.report.measurement import summary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack, overload
 
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
-from kernelprof.interface.requests import is_source
+from kernelprof.interface.requests import is_source, launch_overrides
 from kernelprof.results import Capture, Diagnosis, as_result
 
 if TYPE_CHECKING:
@@ -60,17 +60,9 @@ def predict(
     'kernelprof[predict]'``) and for what only a GPU can run; :class:`UsageError` for an unknown
     architecture; and what a launch raises for a kernel that is wrong.
     """
-    from kernelprof.launch.specification.overrides import parse_overrides
-
     _refuse_other_than_source(target)
     architecture_names = architectures(arch)
-    changes = parse_overrides(
-        options.get("size"),
-        options.get("define"),
-        None,
-        has_source=True,
-        against=options.get("against"),
-    )
+    changes = launch_overrides(options, has_source=True)
     kernel, progress = options.get("kernel"), options.get("progress")
     captures = _predict(target, architecture_names, changes, kernel, progress)
     return captures[0] if arch is None or isinstance(arch, str) else captures

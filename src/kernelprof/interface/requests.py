@@ -179,17 +179,12 @@ def profile_request(
     )
 
 
-def launch_overrides(options: MeasurementOptions, *, has_source: bool) -> LaunchOverrides:
+def launch_overrides(options: Mapping[str, object], *, has_source: bool) -> LaunchOverrides:
     """Return the changes of a launch; they are refused where there is no source to build."""
     from kernelprof.launch.specification.overrides import parse_overrides
 
-    return parse_overrides(
-        options.get("size"),
-        options.get("define"),
-        options.get("sanitize"),
-        has_source=has_source,
-        against=options.get("against"),
-    )
+    given: dict[str, Any] = {name: options.get(name) for name in LAUNCH_OPTIONS}
+    return parse_overrides(**given, has_source=has_source)
 
 
 def _words(text: str | None, what: str) -> tuple[str, ...]:
