@@ -134,7 +134,7 @@ def _to_odd(values: Array) -> Array:
 def _saturated(values: Array, type_name: str) -> Array:
     if not type_name.startswith("float8"):
         return values
-    largest = decode(np.array([_LARGEST[type_name]], np.uint8), type_name)[0]
+    largest = float(decode(np.array([_LARGEST[type_name]], np.uint8), type_name)[0])
     return np.clip(values, -largest, largest)
 
 
