@@ -453,8 +453,8 @@ def cards(
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         is_of = own is not None or (manifest is None and len(kernels) == 1)
-        known = attachments if is_of else CaptureAttachments()
-        blocks += filter(None, (_source(kernel, known, own, place, machine),))
+        described = attachments if is_of else CaptureAttachments()
+        blocks += filter(None, (_source(kernel, described, own, place, machine),))
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
         pill = Span(_pill(kernel.verdict), tone)

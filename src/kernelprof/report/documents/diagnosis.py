@@ -160,8 +160,8 @@ def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
     if facts := prediction.facts_of(diagnosis):
-        found = (prediction.section(*facts),) if explain else prediction.brief(*facts)
-        yield from filter(None, found)
+        blocks = (prediction.section(*facts),) if explain else prediction.brief(*facts)
+        yield from filter(None, blocks)
 
 
 def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:

@@ -363,8 +363,8 @@ def _least(climb: Climb) -> str:
     size = quantity(timing.min_bytes, "byte")
     text = f"At least {size} have to move: A and B read once, C written once."
     if timing.flops:
-        work, intensity = round(timing.flops * 1e-9, 1), timing.flops / timing.min_bytes
-        text += f" For {number(work)} GFLOP that would be {number(intensity)} FLOP per byte."
+        operations, intensity = round(timing.flops * 1e-9, 1), timing.flops / timing.min_bytes
+        text += f" For {number(operations)} GFLOP that would be {number(intensity)} FLOP per byte."
     return text
 
 
