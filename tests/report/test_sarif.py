@@ -25,12 +25,11 @@ from tests.report.changes import (
 )
 from tests.support.captures import source_of
 
-from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.gate.policy import Policy
 from kernelprof.launch.signature import kernels as kernels_of
 from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.names import short_name
-from kernelprof.report.writers.sarif import FINGERPRINT
+from kernelprof.report.writers.sarif import FINGERPRINT, RULES
 from kernelprof.report.writers.sarif import write_gate as render_sarif
 
 SCHEMA = json.loads(

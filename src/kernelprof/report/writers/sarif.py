@@ -20,16 +20,18 @@ import re
 from collections import Counter, defaultdict
 from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+import msgspec
+
 from kernelprof.analysis.rules import registry
-from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.words import labels as labels_of_changes
 from kernelprof.errors import ExitCode
 from kernelprof.model.capture import line_shares
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.gate import PROPOSED, Outcome, worst_outcome
+from kernelprof.model.gate import PROPOSED, Code, Outcome, worst_outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import labels, middle, printable, short_name
 from kernelprof.model.numbers import comparison, count, number, share
@@ -46,13 +48,27 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.rules import Rule
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult
+    from kernelprof.model.gate import GateFinding, GateResult, KernelResult
     from kernelprof.model.prediction import Predicted, PredictionFacts
     from kernelprof.model.waiting import SourceLocation
     from kernelprof.report.documents.prediction import AccessTraffic
     from kernelprof.sources.source import Contents
 
 Json = dict[str, Any]
+
+
+class GateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A code that can decide; ``outcome`` is what it means unless the policy says otherwise."""
+
+    title: str
+    meaning: str
+    advice: str
+    outcome: Outcome
+
+
+_GATE_CODES: Final = Path(__file__).parents[2] / "data" / "gate_codes.toml"
+RULES: Final = msgspec.toml.decode(_GATE_CODES.read_bytes(), type=dict[Code, GateRule])
+"""The codes of the gate that can make an outcome other than ``pass``; the others only inform."""
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
