@@ -138,7 +138,8 @@ def test_guessing_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
     """What runs small cases does; it is left out where it is not installed."""
     code = (
         "import sys; from pathlib import Path;"
-        "from kernelprof.launch.inference.proposal import draft;"
-        f"assert not draft(Path({str(copy_cu)!r})).unfilled; assert 'numpy' not in sys.modules"
+        "from kernelprof.launch.inference.proposal import propose;"
+        f"assert not propose(Path({str(copy_cu)!r})).draft().unfilled;"
+        "assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)

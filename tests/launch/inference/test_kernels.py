@@ -13,7 +13,7 @@ from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import number, read, size
 from kernelprof.launch.inference.evidence import Guesses
 from kernelprof.launch.inference.extents import halve_check_size
-from kernelprof.launch.inference.proposal import draft
+from kernelprof.launch.inference.proposal import propose
 from kernelprof.launch.specification.reader import load_spec
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -268,7 +268,7 @@ def test_of_equal_check_sizes_the_first_is_halved() -> None:
 def test_every_guess_says_why(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(HOST)
-    lines = draft(path).text.splitlines()
+    lines = propose(path).draft().text.splitlines()
     said = [line for line in lines if line.startswith(("// block", "// grid", "// shape", "// w"))]
     assert len(said) == 5
     assert all("  # " in line for line in said)
@@ -325,22 +325,22 @@ def test_lines_are_those_of_the_file_with_the_specification(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(f"{LAUNCHED}void go(float* d) {{\n{LAUNCH}\n}}\n")
     for _ in range(2):
-        path.write_text(draft(path, force=True).text)
+        path.write_text(propose(path, force=True).draft().text)
         text = path.read_text()
         assert places(text) == [text.splitlines().index(LAUNCH) + 1] * 4
     longer = text.replace("// reference", "// # one more line\n// reference")
     assert longer != text
     path.write_text(f"// Above.\n{longer}")
-    text = draft(path, force=True).text
+    text = propose(path, force=True).draft().text
     assert places(text) == [text.splitlines().index(LAUNCH) + 1] * 4
 
 
 def test_a_launch_above_the_specification_stays_where_it_is(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(LAUNCHED)
-    specified = draft(path).text
+    specified = propose(path).draft().text
     path.write_text(f"void go(float* d) {{\n{LAUNCH}\n}}\n{specified}")
-    text = draft(path, force=True).text
+    text = propose(path, force=True).draft().text
     assert set(places(text)) == {2}
 
 
@@ -349,7 +349,7 @@ def test_lines_of_an_included_file_are_its_own(tmp_path) -> None:
     (tmp_path / "go.cuh").write_text(f"void go(float* d) {{\n{LAUNCH}\n}}\n")
     path.write_text(f'#include "go.cuh"\n{LAUNCHED}')
     assert "// block = [192]  # line 2 of a file that it includes launches it so\n" in (
-        draft(path).text
+        propose(path).draft().text
     )
 
 
@@ -385,7 +385,7 @@ def made(tmp_path):
     def run(source):
         path = tmp_path / "kernel.cu"
         path.write_text(source)
-        found = draft(path)
+        found = propose(path).draft()
         path.write_text(found.text)
         return found, path
 

@@ -226,11 +226,6 @@ def _included(path: Path) -> list[Node]:
     return [syntax.parse(read_source(file)) for file in included_files.values()]
 
 
-def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> SpecificationDraft:
-    """The source with a specification in it; one that is there is replaced only by ``force``."""
-    return propose(path, kernel=kernel, force=force).draft()
-
-
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     why = guesses.why
     lines = [
