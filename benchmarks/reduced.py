@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import NOT_IN_REPORTS
-from kernelprof.analysis.verdict.ranking import judge
+from kernelprof.analysis.verdict.ranking import rank_bottlenecks
 from kernelprof.collect.recorded import FOLDERS
 from kernelprof.model.diagnosis import Status
 from kernelprof.sources import read_capture
@@ -56,7 +56,7 @@ def basic(capture: Capture) -> Capture:
 
 def as_report(capture: Capture) -> Capture:
     """Without what ``--set full`` leaves out."""
-    gone = {name for each in NOT_IN_REPORTS for name in catalogue()[each].all_ncu_names()}
+    gone = {name for each in NOT_IN_REPORTS for name in load_metrics()[each].all_ncu_names()}
     return replace(capture, columns={k: v for k, v in capture.columns.items() if k not in gone})
 
 
@@ -65,7 +65,7 @@ SETS: Final = {"basic": basic, "report": as_report}
 
 def named(capture: Capture) -> list[str | None]:
     """The bottleneck of every launch, ``None`` where it is inconclusive."""
-    judged = judge(capture)
+    judged = rank_bottlenecks(capture)
     return [
         None if judged.status(row) is Status.INCONCLUSIVE else judged.rule(row).slug
         for row in range(len(capture))

@@ -24,7 +24,7 @@ from kernelprof.collect.recorded import make_portable
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
-from kernelprof.launch.run.prepare import prepare
+from kernelprof.launch.run.prepare import prepare_kernel
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.model.numbers import factor, quantity
 from kernelprof.sources.capture_directory import is_capture, read_manifest
@@ -198,7 +198,7 @@ class _Measurer:
             self.progress.say(f"{pair.name}: checking and timing")
             return nullcontext(prepared_script(pair, side, self.stopwatch))
         source = pair.source(side)
-        return prepare(source, LaunchOverrides(), self.interrupts, self.progress.say)
+        return prepare_kernel(source, LaunchOverrides(), self.interrupts, self.progress.say)
 
     def _session(self, pair: Pair, prepared: PreparedKernel, stage: CaptureDraft) -> Session:
         launched = pair.form is Form.SCRIPT

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from benchmarks import frameworks
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
 
@@ -206,7 +206,7 @@ class _Table:
 
     def slug(self, key: str, *, required: bool) -> str | None:
         value = self.text(key, required=required)
-        if value and value not in registry():
+        if value and value not in load_rules():
             self.refuse(key, f"no bottleneck is called {value!r}")
         return value or None
 
@@ -217,6 +217,6 @@ class _Table:
         if not isinstance(values, list) or not values:
             self.refuse(key, "it has to be a list of bottlenecks")
         for value in values:
-            if not isinstance(value, str) or value not in registry():
+            if not isinstance(value, str) or value not in load_rules():
                 self.refuse(key, f"no bottleneck is called {value!r}")
         return tuple(values)

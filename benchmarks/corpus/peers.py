@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.pairs import Kind
 
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence
 from kernelprof.model.records import RecordError, build, read_object
@@ -136,7 +136,7 @@ def read_peers(path: Path) -> tuple[Peer, ...]:
     for peer in peers:
         for name, answer in peer.answers.items():
             for key, slugs in (("slugs", answer.meant), ("anywhere", answer.anywhere or ())):
-                unknown = set(slugs) - set(registry())
+                unknown = set(slugs) - set(load_rules())
                 if unknown:
                     place = f"{peer.name}.pairs.{name}.{key}"
                     raise _refused(f"{place!r}: no bottleneck is called {min(unknown)!r}", path)

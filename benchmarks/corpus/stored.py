@@ -13,7 +13,7 @@ from benchmarks.corpus.score import Measured
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.drill import drill, is_undecided
+from kernelprof.collect.drill import collect_by_verdicts, is_undecided
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture
 from kernelprof.sources.capture_directory import is_capture, read_manifest, read_stored
@@ -125,7 +125,7 @@ def _drilled(capture: Capture) -> Verdict:
         del kernels, why
         return with_only(capture, metrics)
 
-    return drill(collect).diagnosis.kernels[0].verdict
+    return collect_by_verdicts(collect).diagnosis.kernels[0].verdict
 
 
 def verdicts_on(captures: Sequence[Capture]) -> list[Verdict]:

@@ -21,7 +21,7 @@ from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.fleet.executor import Call, CallProcess, GpuDevice, LocalExecutor, local_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import run
+from kernelprof.fleet.run import run_plan
 from kernelprof.fleet.store import FleetStore
 from kernelprof.tools import find_ncu, find_nvcc
 
@@ -62,7 +62,7 @@ def sweep(jobs: int) -> dict[str, Any]:
             some = replace(plan, groups=groups[:2]) if count == 0 else plan
             store = FleetStore.at(str(Path(folder, str(count))))
             with LocalExecutor(devices[: max(count, 1)], 4, 0) as executor:
-                found = run(some, store, executor)
+                found = run_plan(some, store, executor)
             seconds[count] = found.seconds
             failed += [f"{each.job}: {each.why}" for each in found.jobs if each.done is Done.FAILED]
     return {
@@ -77,13 +77,13 @@ def sweep(jobs: int) -> dict[str, Any]:
 def times_of(source: str) -> tuple[float, ...]:
     """Times of launches by CUDA events, of a kernel that is built and checked for it; ns."""
     from kernelprof.launch.processes import Interrupts
-    from kernelprof.launch.run.prepare import prepare
+    from kernelprof.launch.run.prepare import prepare_kernel
     from kernelprof.launch.specification.overrides import LaunchOverrides
 
     changes = LaunchOverrides(dict.fromkeys("MNK", 2048))
     with (
         Interrupts() as interrupts,
-        prepare(Path(source), changes, interrupts, lambda _: None) as prepared,
+        prepare_kernel(Path(source), changes, interrupts, lambda _: None) as prepared,
     ):
         assert prepared.timing is not None
         return prepared.timing.times_ns

@@ -11,7 +11,7 @@ from kernelprof.collect.recorded import FOLDERS
 from kernelprof.fleet.executor import LocalExecutor
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import run
+from kernelprof.fleet.run import run_plan
 from kernelprof.fleet.store import FleetStore
 from kernelprof.sources.capture_directory import MANIFEST
 
@@ -39,7 +39,7 @@ def diagnose(count: int) -> dict[str, Any]:
         for workers in (1, 2):
             with LocalExecutor((), workers, 0) as executor:
                 store = FleetStore.at(str(root / f"store{workers}"))
-                found = run(plan, store, executor)
+                found = run_plan(plan, store, executor)
             assert found.count(Done.DIAGNOSED) == count, found.exit_code
             seconds[workers] = found.seconds
             shutil.rmtree(root / f"store{workers}")

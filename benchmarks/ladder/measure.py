@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import ErrorFacts, InputError, KernelprofError
 from kernelprof.ladder.climb import ClimbPlan, open_bench
-from kernelprof.ladder.registry import choose, ladder
+from kernelprof.ladder.registry import choose, find_ladder
 from kernelprof.ladder.results import ProfileSummary, check_timing
 from kernelprof.model.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
 from kernelprof.model.records import RecordError, build, read_object
@@ -79,7 +79,7 @@ class Wanted:
 def measure(wanted: Wanted, say: Callable[[str], None]) -> Measurements:
     """Measure the rungs of a climb; one that fails is among the results with its error."""
     files = [each.file for each in wanted.climb.rungs]
-    of, rungs = choose([ladder(wanted.climb.ladder)], files)
+    of, rungs = choose([find_ladder(wanted.climb.ladder)], files)
     plan = ClimbPlan(of, rungs, wanted.command, display=ProgressLine)
     found: list[Measured] = []
     with open_bench(plan) as (opened, _):
@@ -109,13 +109,13 @@ def _rung(bench: Bench, rung: Rung, wanted: Wanted) -> Measured:
 
 def _drill_down(work: PreparedRung) -> ProfileSummary:
     """From the preset ``triage`` to a verdict that stands; nothing of it is kept."""
-    from kernelprof.collect.drill import drill
+    from kernelprof.collect.drill import collect_by_verdicts
     from kernelprof.collect.store import draft
     from kernelprof.ladder.bench import short_verdict
 
     with draft(None) as stage:
         session = work.session(stage, "drill-down")
-        found = drill(session.collect)
+        found = collect_by_verdicts(session.collect)
     seconds = sum(each.seconds for each in found.rounds)
     verdict = short_verdict(found.diagnosis)
     return ProfileSummary(verdict, len(found.rounds), found.passes, round(seconds, 1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.model.capture import Origin
 
@@ -74,7 +74,7 @@ class Beside:
         facts = Facts(self.capture)
         found = []
         for name, value in self.outcome.values.items():
-            measured = float(facts.values(name)[0]) if name in catalogue() else np.nan
+            measured = float(facts.values(name)[0]) if name in load_metrics() else np.nan
             if not np.isnan(measured) and (measured or value.value):
                 found.append(Compared(name, value, measured))
         return tuple(found)

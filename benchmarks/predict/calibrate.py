@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from benchmarks.predict.beside import HELD
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.prediction.metrics import ModelError
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def calibrated(values: Values) -> dict[str, ModelError]:
     """By metric where values lie around what is predicted for them."""
     found = {name: _spread(pairs) for name, pairs in values.items() if len(pairs) >= FEWEST}
     for name, pairs in values.items():
-        unit = catalogue()[name].unit
-        alike = [each for other, each in found.items() if catalogue()[other].unit == unit]
+        unit = load_metrics()[name].unit
+        alike = [each for other, each in found.items() if load_metrics()[other].unit == unit]
         if len(pairs) < FEWEST and alike:
             low, high = min(each.low for each in alike), max(each.high for each in alike)
             found[name] = ModelError(len(pairs), _offset(pairs) * OFFSETS[0], low, high)

@@ -8,7 +8,7 @@ import json
 import sys
 
 import kernelprof
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.errors import KernelprofError
 
 
@@ -22,7 +22,7 @@ def main(source: str) -> int:
     facts = capture.prediction
     assert facts is not None
     values = {}
-    for name, metric in catalogue().items():
+    for name, metric in load_metrics().items():
         column = capture.columns.get(metric.ncu[0]) if metric.ncu else None
         if column is not None:
             value = float(column.values[0])

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.sources.ncu.cells import is_identity
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def narrowed(export: Export, width: int) -> Export:
 
     Kept are who was launched, what the catalogue of metrics knows, and then the first of the rest.
     """
-    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    known = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
     names = export.names
     wanted = [at for at, name in enumerate(names) if is_identity(name) or name in known]
     rest = [at for at in range(len(names)) if at not in set(wanted)]

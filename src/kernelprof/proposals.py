@@ -23,7 +23,7 @@ from kernelprof.launch.source import (
     cut_block,
     local_includes,
     read_source,
-    sidecar,
+    specification_path,
     with_block,
 )
 from kernelprof.launch.specification.reader import load_spec
@@ -180,7 +180,7 @@ def read_proposal(source: Path, folder: Path) -> str:
 
 
 def _list_inputs(path: Path, spec: LaunchSpec) -> Iterator[Path]:
-    if files.is_plain(specification := sidecar(path)):
+    if files.is_plain(specification := specification_path(path)):
         yield specification
     folder = path.parent
     included, _ = local_includes(path, spec.compile.flags)

@@ -51,14 +51,14 @@ class Shown:
 
         Raises :class:`UsageError` for a format that is not offered for this kind of result.
         """
-        from kernelprof.report.render import render
+        from kernelprof.report.render import render_result
 
-        return render(self, output_format, **options)
+        return render_result(self, output_format, **options)
 
     def _repr_html_(self: Any) -> str:
-        from kernelprof.report.render import fragment
+        from kernelprof.report.render import render_fragment
 
-        return fragment(self)
+        return render_fragment(self)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class CaptureView(capture.Capture):
 
             judged = with_survey(judged, self.contents.survey)
         result = as_result(DiagnosisView, judged, capture=self)
-        return result if kernel is None else only([result], kernel)[0]
+        return result if kernel is None else select_kernels([result], kernel)[0]
 
     def to_pandas(self, names: Names = "canonical") -> pd.DataFrame:
         """One row a launch: who was launched, then its metrics; NaN is missing, never zero.
@@ -149,13 +149,13 @@ _Column = tuple[str, Any, str, str]
 
 def _canonical(capture_read: capture.Capture) -> list[_Column]:
     """Metrics by our names: values, unit and origin of those that some launch has."""
-    from kernelprof.analysis.metrics.catalogue import catalogue
+    from kernelprof.analysis.metrics.catalogue import load_metrics
     from kernelprof.analysis.metrics.facts import Facts
 
     facts = Facts(capture_read)
     return [
         (name, facts.values(name), metric.unit, facts.source(name, int(has.argmax())).value)
-        for name, metric in catalogue().items()
+        for name, metric in load_metrics().items()
         if (has := facts.has(name)).any()
     ]
 
@@ -176,9 +176,9 @@ class DiagnosisView(Shown, diagnosis.Diagnosis):
 
     def report(self, file: PathLike) -> None:
         """Write the page of the capture and its diagnosis, one HTML file."""
-        from kernelprof.report.render import page
+        from kernelprof.report.render import render_page
 
-        Path(file).write_text(page(self), encoding="utf-8")
+        Path(file).write_text(render_page(self), encoding="utf-8")
 
     def to_pandas(self) -> pd.DataFrame:
         """One row a kernel: who it is, time, verdict, confidence, gain and evidence in words.
@@ -261,7 +261,7 @@ def as_result(kind: type[Result], value: Any, **more: Any) -> Result:
     return kind(**({each.name: getattr(value, each.name) for each in fields(value)} | more))
 
 
-def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
+def select_kernels(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
     """The diagnoses with the kernels whose name the regular expression ``kernel`` matches.
 
     One without such a kernel is left out; :class:`InputError` where that are all.

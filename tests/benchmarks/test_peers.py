@@ -16,7 +16,7 @@ from benchmarks.peers.fournex import Fournex, own_table, read_answer, read_launc
 from benchmarks.peers.ncu_rules import Said, find, read_rules
 from benchmarks.peers.translation import UnknownSayingError, of_label, of_sentence
 
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
 
@@ -112,7 +112,7 @@ def test_every_sentence_of_other_launches_has_a_translation(name: str) -> None:
 def test_all_bottlenecks_of_the_tables_exist() -> None:
     named = [slug for saying in translation.SAYINGS for slug in saying.slugs]
     named += [slug for label in translation.LABELS for slug in label.slugs]
-    assert set(named) <= set(registry())
+    assert set(named) <= set(load_rules())
     for entry in (*translation.SAYINGS, *translation.LABELS):
         assert len(set(entry.slugs)) == len(entry.slugs), entry
 

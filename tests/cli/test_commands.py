@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from kernelprof.analysis.metrics.catalogue import presets
-from kernelprof.analysis.ncu_command import ncu_command
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.ncu_command import format_ncu_command
+from kernelprof.analysis.rules import load_rules
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_command_prints_the_ncu_command_and_nothing_else(kernelprof) -> None:
     program = ["./app", "a b", "--debug", "$HOME"]
     out = kernelprof("command --preset dram --", *program, err="").out
     assert out.count("\n") == 1
-    assert shlex.split(out) == ncu_command("dram", application=program)
+    assert shlex.split(out) == format_ncu_command("dram", application=program)
     assert shlex.split(out)[-4:] == program
 
 
@@ -55,10 +55,10 @@ def test_command_without_a_program_has_a_placeholder(kernelprof) -> None:
     assert kernelprof("command --preset dram").out.endswith("./app args...\n")
 
 
-@pytest.mark.parametrize("slug", list(registry()))
+@pytest.mark.parametrize("slug", list(load_rules()))
 def test_explain(kernelprof, slug: str) -> None:
     out = kernelprof(f"explain {slug}", out="\nWhat to do ──").out
-    assert out.startswith(f"{slug}: {registry()[slug].title}\n")
+    assert out.startswith(f"{slug}: {load_rules()[slug].title}\n")
 
 
 def test_explain_in_markdown(kernelprof) -> None:
@@ -69,7 +69,7 @@ def test_explain_in_markdown(kernelprof) -> None:
 
 def test_explain_without_a_name_lists_all(kernelprof) -> None:
     out = kernelprof("explain").out
-    assert all(f"{slug} " in out for slug in registry())
+    assert all(f"{slug} " in out for slug in load_rules())
 
 
 @pytest.mark.parametrize(

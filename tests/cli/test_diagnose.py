@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from tests.support.processes import read_terminal, started
 
-from kernelprof.analysis.ncu_command import ncu_command
+from kernelprof.analysis.ncu_command import format_ncu_command
 from kernelprof.report.writers.json import schema
 
 AGAIN = pytest.mark.slow("starts one more process")
@@ -128,7 +128,7 @@ def test_the_command_for_a_program_keeps_the_kernel_filter(kernelprof) -> None:
             "diagnose --preset dram --kernel '^gemm_(a|b)' -- ./app", code=4
         ).err.splitlines()[-1]
     )
-    plain = ncu_command("dram", clock_control="none", application=["./app"])
+    plain = format_ncu_command("dram", clock_control="none", application=["./app"])
     filtered = ["--kernel-name-base", "demangled", "--kernel-name", "regex:^gemm_(a|b)"]
     assert words == [plain[0], *filtered, *plain[1:]]
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from kernelprof.report.writers import offered
+from kernelprof.report.writers import offered_formats
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_help_names_the_formats_that_are_offered(
     text = kernelprof(f"{command} --help").out
     line = re.search(r"--format .*?FORMAT +(.*?): how", text)
     assert line is not None
-    assert set(re.split(r", | or ", line[1])) == set(offered(kind))
+    assert set(re.split(r", | or ", line[1])) == set(offered_formats(kind))
 
 
 @pytest.mark.parametrize("command", [[], ["gate"], ["diagnose"], ["baseline", "save"]])

@@ -17,7 +17,7 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
 from kernelprof.launch.run.prepare import PreparedKernel
-from kernelprof.model.manifest import SourceFacts, schema
+from kernelprof.model.manifest import SourceFacts, manifest_schema
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _names(folder: Path) -> list[str]:
 
 def _manifest(folder: Path) -> dict:
     found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(found)
     return found
 
 

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from kernelprof.cli import options
-from kernelprof.cli.options import Expand, expanded, placed
+from kernelprof.cli.options import Expand, expand_options, list_after
 from kernelprof.interface import requests
 
 
@@ -30,7 +30,7 @@ def run(*words: str) -> tuple[Wishes, list[str]]:
     """What a command gets for these words, and the order of its options."""
     received: list[Wishes] = []
 
-    @placed(force="size", other="keep")
+    @list_after(force="size", other="keep")
     def command(
         name: str,
         other: Annotated[bool, typer.Option("--other")] = False,
@@ -41,7 +41,7 @@ def run(*words: str) -> tuple[Wishes, list[str]]:
         received.append(wishes)
 
     app = typer.Typer(add_completion=False)
-    app.command()(expanded(command))
+    app.command()(expand_options(command))
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     order = [each.name for each in typer.main.get_command(app).params]

@@ -19,7 +19,7 @@ from tests.support.processes import read_terminal, started, wait_for_file
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.collect import drill
-from kernelprof.model.manifest import schema
+from kernelprof.model.manifest import manifest_schema
 from kernelprof.report.progress import ProgressLine
 from kernelprof.sources import read_capture
 
@@ -30,7 +30,7 @@ def _names(folder: Path) -> list[str]:
 
 def _manifest(folder: Path) -> dict:
     found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(found)
     return found
 
 

@@ -16,10 +16,10 @@ from kernelprof.model.manifest import (
     CorrectnessFacts,
     SourceFacts,
     TimingFacts,
-    schema,
+    manifest_schema,
 )
 from kernelprof.prediction import machine_code
-from kernelprof.report.measurement import facts
+from kernelprof.report.measurement import measurement_facts
 from kernelprof.report.progress import ProgressLine
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
@@ -57,7 +57,7 @@ def test_a_source_is_prepared_and_profiled(kernelprof, machine, preparing) -> No
     expected = LaunchOverrides({"M": 64, "K": 32}, {"BLOCK": 16}, ("memcheck", "racecheck"))
     assert preparing.heard == [("begin", "gemm.cu", expected), ("end", True)]
     found = json.loads((machine / "out" / "manifest.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(found)
     assert found["target"] == ["gemm.cu"]
     assert found["source"]["specification"] == {"kernel": "gemm_bad"}
     assert found["correctness"]["passed"] is True
@@ -161,7 +161,7 @@ def test_ncu_is_looked_for_before_anything_is_built(
     ],
 )
 def test_times_are_told_from_what_is_known_of_them(timing, line) -> None:
-    (told,) = facts(timing, None)
+    (told,) = measurement_facts(timing, None)
     assert told.startswith(f"timed: {line}")
 
 
@@ -177,14 +177,14 @@ def test_times_are_told_from_what_is_known_of_them(timing, line) -> None:
     ],
 )
 def test_a_check_is_told_from_what_is_known_of_it(correctness, line) -> None:
-    assert facts(None, correctness) == [line]
-    assert facts(None, None) == []
+    assert measurement_facts(None, correctness) == [line]
+    assert measurement_facts(None, None) == []
 
 
 def test_what_the_compiler_warns_of_is_told_first() -> None:
     warnings = (CompilerWarning("C7508", "'setmaxnreg' ignored"), CompilerWarning("C7510", "slow"))
     source = SourceFacts("k.cu", "0" * 64, compiler_warnings=warnings)
-    assert facts(None, CorrectnessFacts(True), source) == [
+    assert measurement_facts(None, CorrectnessFacts(True), source) == [
         "the compiler warns (C7508): 'setmaxnreg' ignored",
         "the compiler warns (C7510): slow",
         "checked against a reference",

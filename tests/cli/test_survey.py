@@ -18,10 +18,10 @@ from kernelprof.collect.survey.run import SurveyRun
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.interface import captures as interface
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.manifest import schema
+from kernelprof.model.manifest import manifest_schema
 from kernelprof.model.survey import Replay
 from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Process, Trace, TracedGpu
-from kernelprof.report.render import render
+from kernelprof.report.render import render_result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,9 +92,9 @@ def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
     assert sum(each.share or 0 for each in found.kernels) == pytest.approx(1)
     answers = sorted(str((each.name, each.verdict.answer)) for each in found.kernels)
     assert answers == sorted(str((each.name, each.verdict.answer)) for each in whole.kernels)
-    text = render(found, "text")
+    text = render_result(found, "text")
     assert "The GPU works 90 % of the time" in text
-    document = json.loads(render([found], "json"))
+    document = json.loads(render_result([found], "json"))
     told = document["captures"][0]["survey"]
     assert told["answer"]["limit"] == "kernels"
     assert sum(each["measured"] for each in told["kernels"]) == told["coverage"]["launches"]
@@ -112,9 +112,9 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     assert later.survey.coverage is not None
     seconds = structs.replace(later.survey.coverage, seconds=now.survey.coverage.seconds)
     assert structs.replace(later.survey, coverage=seconds) == now.survey
-    assert "The GPU works 90 % of the time" in render(later, "text")
+    assert "The GPU works 90 % of the time" in render_result(later, "text")
     manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(manifest)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(manifest)
     assert manifest["survey"] == "survey.json.gz"
     (machine / "out" / "survey.json.gz").write_bytes(b"")
     with pytest.raises(InputError, match=r"survey\.json\.gz does not have the hash"):

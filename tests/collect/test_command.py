@@ -11,12 +11,12 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import (
     SAMPLES,
     Metric,
-    catalogue,
+    load_metrics,
     metrics_for,
     preset,
     presets,
 )
-from kernelprof.analysis.ncu_command import collection_options, ncu_command, quote
+from kernelprof.analysis.ncu_command import collection_options, format_ncu_command, quote_command
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def _metric(ncu: Sequence[str], section: str | None = None) -> Metric:
 
 @pytest.mark.parametrize("name", presets())
 def test_the_command_of_a_preset_gives_each_of_its_metrics(name, run_ncu, programs) -> None:
-    command = ncu_command(
+    command = format_ncu_command(
         name, compute_capability=HOPPER, clock_control="none", application=["./fixture"]
     )
-    done = run_ncu(shlex.split(quote(command)))
+    done = run_ncu(shlex.split(quote_command(command)))
     assert done.returncode == 0
     rows = _table(programs / "capture.csv")
     assert len(rows) == 3
@@ -52,7 +52,7 @@ def test_the_command_of_a_preset_gives_each_of_its_metrics(name, run_ncu, progra
 
 
 def test_a_metric_that_is_not_asked_for_is_not_collected(run_ncu: RunNcu, programs: Path) -> None:
-    command = ncu_command(
+    command = format_ncu_command(
         metrics_for(["dram_throughput"]), compute_capability=HOPPER, application=["./fixture"]
     )
     assert run_ncu(command).returncode == 0
@@ -73,7 +73,7 @@ def test_a_metric_that_is_not_asked_for_is_not_collected(run_ncu: RunNcu, progra
 def test_one_launch_of_each_configuration_of_one_kernel(
     kernel, ids, run_ncu, programs, captures
 ) -> None:
-    command = ncu_command(
+    command = format_ncu_command(
         "dram",
         compute_capability=HOPPER,
         kernel=kernel,
@@ -89,21 +89,21 @@ def test_one_launch_of_each_configuration_of_one_kernel(
 
 def test_a_misspelt_metric_is_not_collected(run_ncu: RunNcu, programs: Path) -> None:
     wrong = "dram__thruput.avg.pct_of_peak_sustained_elapsed"
-    done = run_ncu(ncu_command([_metric([wrong])], application=["./fixture"]))
+    done = run_ncu(format_ncu_command([_metric([wrong])], application=["./fixture"]))
     assert done.returncode == 0
     assert wrong not in _table(programs / "capture.csv")[0]
-    done = run_ncu(ncu_command([_metric(["dram__thruput"])], application=["./fixture"]))
+    done = run_ncu(format_ncu_command([_metric(["dram__thruput"])], application=["./fixture"]))
     assert done.returncode == 9
 
 
 def test_a_misspelt_section_is_refused(run_ncu: RunNcu) -> None:
-    done = run_ncu(ncu_command([_metric(["x"], "SourceCounter")], application=["./fixture"]))
+    done = run_ncu(format_ncu_command([_metric(["x"], "SourceCounter")], application=["./fixture"]))
     assert done.returncode == 1
     assert "'--section SourceCounter' did not match any section" in done.stdout
 
 
 def test_the_parts_of_a_command() -> None:
-    command = ncu_command(
+    command = format_ncu_command(
         [_metric(["a.sum", "b.sum"]), _metric(["c.avg"]), _metric(["d"], "SourceCounters")],
         kernel="copy",
         launch_skip=2,
@@ -113,7 +113,7 @@ def test_the_parts_of_a_command() -> None:
         application=["./app", "--size", "1 2"],
         output="out dir/capture.csv",
     )
-    assert quote(command) == (
+    assert quote_command(command) == (
         "ncu --metrics a.sum,c.avg --section SourceCounters --kernel-name copy"
         " --launch-skip 2 --launch-count 3 --clock-control none"
         " --nvtx --nvtx-include step/ --nvtx-include train@step"
@@ -124,7 +124,7 @@ def test_the_parts_of_a_command() -> None:
 
 @pytest.mark.parametrize("name", presets())
 def test_the_command_of_a_preset_samples_where_it_says_so(name: str) -> None:
-    asked = ncu_command(name)[2].split(",")
+    asked = format_ncu_command(name)[2].split(",")
     assert asked.count(SAMPLES) == (name == "full")
     assert (asked[-1] == SAMPLES) == (name == "full")
 
@@ -144,24 +144,24 @@ def test_samples_can_be_had_with_any_metrics() -> None:
 def test_launches_are_counted_for_each_configuration_of_a_kernel() -> None:
     metrics = [_metric(["a.sum"])]
     counted = ["--filter-mode", "per-launch-config", "--launch-count", "2"]
-    assert ncu_command(metrics, kernel="copy", launch_count=2)[5:9] == counted
-    assert "--filter-mode" not in ncu_command(metrics, launch_count=2)
-    assert "--filter-mode" not in ncu_command(metrics, kernel="copy")
+    assert format_ncu_command(metrics, kernel="copy", launch_count=2)[5:9] == counted
+    assert "--filter-mode" not in format_ncu_command(metrics, launch_count=2)
+    assert "--filter-mode" not in format_ncu_command(metrics, kernel="copy")
 
 
 def test_what_is_not_known_is_left_out_or_a_placeholder() -> None:
-    assert quote(ncu_command([_metric(["a.sum"])])) == (
+    assert quote_command(format_ncu_command([_metric(["a.sum"])])) == (
         "ncu --metrics a.sum --csv --page raw --print-units auto --log-file capture.csv"
         " ./app args..."
     )
 
 
 def test_names_are_those_of_the_architecture() -> None:
-    dram = [catalogue()["dram_bytes_read"]]
-    assert ncu_command(dram, compute_capability=(12, 0))[2] == "dram__bytes_op_read.sum"
-    assert ncu_command(dram, compute_capability=(8, 0))[2] == "dram__bytes_read.sum"
+    dram = [load_metrics()["dram_bytes_read"]]
+    assert format_ncu_command(dram, compute_capability=(12, 0))[2] == "dram__bytes_op_read.sum"
+    assert format_ncu_command(dram, compute_capability=(8, 0))[2] == "dram__bytes_read.sum"
 
 
 def test_nothing_to_collect() -> None:
     with pytest.raises(UsageError, match="nothing to collect"):
-        ncu_command([catalogue()["stall_gmma"]], compute_capability=(8, 0))
+        format_ncu_command([load_metrics()["stall_gmma"]], compute_capability=(8, 0))

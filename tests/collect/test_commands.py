@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
-from kernelprof.analysis.ncu_command import quote
+from kernelprof.analysis.metrics.catalogue import load_metrics, metrics_for
+from kernelprof.analysis.ncu_command import quote_command
 from kernelprof.analysis.survey.selection import ChosenName
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
@@ -19,7 +19,7 @@ TIME = metrics_for(["duration"])
 
 def _command(filters: LaunchFilters = LaunchFilters(), **options: object) -> str:  # noqa: B008
     given = {"report": "D/capture.ncu-rep", "log": "D/ncu.log", "filters": filters, **options}
-    return quote(profile_command("/cuda/ncu", ("./app", "a b"), TIME, **given))  # type: ignore[arg-type]
+    return quote_command(profile_command("/cuda/ncu", ("./app", "a b"), TIME, **given))  # type: ignore[arg-type]
 
 
 def test_the_whole_command() -> None:
@@ -66,7 +66,7 @@ def test_counted_launches_are_counted_alike_in_every_run() -> None:
 
 
 def test_names_are_those_of_the_architecture() -> None:
-    dram = [catalogue()["dram_bytes_read"]]
+    dram = [load_metrics()["dram_bytes_read"]]
     command = profile_command(
         "ncu",
         ("./app",),
@@ -80,10 +80,10 @@ def test_names_are_those_of_the_architecture() -> None:
 
 
 def test_a_report_is_exported_in_base_units() -> None:
-    assert quote(import_command("ncu", "x.ncu-rep")) == (
+    assert quote_command(import_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page raw --print-units base"
     )
-    assert quote(source_page_command("ncu", "x.ncu-rep")) == (
+    assert quote_command(source_page_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page source --print-source cuda,sass"
     )
 

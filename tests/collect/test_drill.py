@@ -11,7 +11,7 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.drill import drill
+from kernelprof.collect.drill import collect_by_verdicts
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Status
 from kernelprof.sources import read_capture
@@ -108,7 +108,7 @@ def four_gemms(captures: Path) -> Capture:
 
 def test_the_verdicts_of_the_full_capture_in_two_runs(four_gemms: Capture) -> None:
     replay = Replay(four_gemms)
-    found = drill(replay, start=SMALL)
+    found = collect_by_verdicts(replay, start=SMALL)
     assert _answers(found.diagnosis) == _answers(diagnose(four_gemms))
     assert len(found.rounds) == len(replay.asked) == 2
     assert [each.number for each in found.rounds] == [0, 1]
@@ -122,7 +122,7 @@ def test_the_verdicts_of_the_full_capture_in_two_runs(four_gemms: Capture) -> No
 
 
 def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
-    found = drill(Replay(gemm_series))
+    found = collect_by_verdicts(Replay(gemm_series))
     assert [each.why for each in found.rounds] == ["preset triage: Triage"]
     assert set(found.rounds[0].metrics) == {metric.name for metric in preset("triage").metrics}
     assert _answers(found.diagnosis) == _answers(diagnose(gemm_series))
@@ -143,7 +143,7 @@ def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
 )
 def test_other_captures_end_as_the_full_one_does(name, start, runs, captures) -> None:
     full, everything = _full(captures / name)
-    found = drill(Replay(full), start=start)
+    found = collect_by_verdicts(Replay(full), start=start)
     assert _answers(found.diagnosis) == everything
     assert len(found.rounds) == runs
 
@@ -161,7 +161,7 @@ def test_a_follow_up_is_rare_and_ends_as_everything_does(captures: Path) -> None
                 launches += 1
                 answer = triage[row]
                 if kernel.verdict.status is Status.INCONCLUSIVE or kernel.verdict.also:
-                    drilled = drill(Replay(_part(full, [row])))
+                    drilled = collect_by_verdicts(Replay(_part(full, [row])))
                     answer = _answers(drilled.diagnosis)[0]
                     assert len(drilled.rounds) <= 2
                     followed += [(name, row)] * (len(drilled.rounds) - 1)
@@ -175,7 +175,7 @@ def test_a_follow_up_is_rare_and_ends_as_everything_does(captures: Path) -> None
 def test_what_ncu_cannot_give_is_asked_for_once(four_gemms: Capture) -> None:
     lost = [name for name in four_gemms.columns if "shared" in name or "warps_issue" in name]
     replay = Replay(four_gemms, lost)
-    found = drill(replay, start="stalls")
+    found = collect_by_verdicts(replay, start="stalls")
     for kernel in {launch.kernel for launch in four_gemms.launches}:
         names = [
             name
@@ -194,7 +194,7 @@ def test_what_ncu_cannot_give_is_asked_for_once(four_gemms: Capture) -> None:
 def test_the_last_round_takes_all_that_is_left(captures: Path) -> None:
     full, answers = _full(captures / "validation/more.raw.csv.gz")
     replay = Replay(full)
-    found = drill(replay, start="occupancy", most_rounds=1)
+    found = collect_by_verdicts(replay, start="occupancy", most_rounds=1)
     assert len(found.rounds) == 2
     everything = {name for metric in preset("full").metrics for name in metric.ncu_names((9, 0))}
     assert everything & set(full.columns) <= set(found.capture.columns)
@@ -210,7 +210,7 @@ def test_one_run_is_enough_where_the_triage_decides(gemm_series: Capture) -> Non
     ]
     only = Replay(gemm_series)(triage, [gemm_series.launches[decided[0]].kernel], "")
     replay = Replay(only)
-    assert len(drill(replay).rounds) == 1
+    assert len(collect_by_verdicts(replay).rounds) == 1
     assert len(replay.asked) == 1
 
 
@@ -222,7 +222,7 @@ def test_a_follow_up_that_is_of_something_else_ends_it_with_a_warning(four_gemms
             raise InputError("no launch passed the filters")
         return replay(metrics, kernels, why)
 
-    found = drill(collect, start="occupancy")
+    found = collect_by_verdicts(collect, start="occupancy")
     assert found.diagnosis.inconclusive
     assert any("no launch passed the filters" in each for each in found.diagnosis.warnings)
 
@@ -236,11 +236,11 @@ def test_a_failure_of_the_machine_is_passed_on(four_gemms: Capture) -> None:
         return replay(metrics, kernels, why)
 
     with pytest.raises(MissingToolError):
-        drill(collect, start="occupancy")
+        collect_by_verdicts(collect, start="occupancy")
 
 
 def test_values_of_the_first_run_stay(four_gemms: Capture) -> None:
-    found = drill(Replay(four_gemms), start="occupancy")
+    found = collect_by_verdicts(Replay(four_gemms), start="occupancy")
     times = "gpu__time_duration.sum"
     assert np.array_equal(found.capture.columns[times].values, four_gemms.columns[times].values)
     assert found.capture.origin == four_gemms.origin

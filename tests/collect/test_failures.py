@@ -12,7 +12,7 @@ from kernelprof.collect.failures import (
     ProfilerError,
     ProgramError,
     StorageError,
-    failure,
+    explain_failure,
 )
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 
@@ -72,7 +72,7 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_was_recorded(name: str) -> None:
     kind, what, hint = RECORDED[name]
-    error = failure(_recorded(name))
+    error = explain_failure(_recorded(name))
     assert type(error) is kind
     assert what in error.what
     assert error.hint is not None
@@ -82,9 +82,9 @@ def test_what_was_recorded(name: str) -> None:
 
 def test_a_report_is_no_failure_though_the_program_failed_after_it() -> None:
     ended = _recorded("program-fails-late-report", has_report=True)
-    assert failure(ended) is None
+    assert explain_failure(ended) is None
     assert ended.program_code == 7
-    assert failure(_recorded("replay-application", has_report=True)) is None
+    assert explain_failure(_recorded("replay-application", has_report=True)) is None
 
 
 DOCUMENTED = [
@@ -146,7 +146,7 @@ DOCUMENTED = [
 
 @pytest.mark.parametrize(("line", "kind", "what", "hints"), DOCUMENTED)
 def test_what_the_documentation_says(line, kind, what, hints) -> None:
-    error = failure(_said("==PROF== Connected to process 1 (/x)", line))
+    error = explain_failure(_said("==PROF== Connected to process 1 (/x)", line))
     assert type(error) is kind
     assert [part for part in what if part not in error.what] == []
     assert [hint for hint in hints if hint not in (error.hint or "")] == []
@@ -156,16 +156,16 @@ def test_what_the_documentation_says(line, kind, what, hints) -> None:
 
 def test_the_errors_of_the_driver_that_mean_another_profiler_are_not_the_kernels() -> None:
     driver = "==ERROR== An error was reported by the driver:"
-    assert type(failure(_said(driver, "==ERROR== LibraryNotLoaded"))) is ProfilerError
+    assert type(explain_failure(_said(driver, "==ERROR== LibraryNotLoaded"))) is ProfilerError
     incompatible = "==ERROR== Cuda driver is not compatible with Nsight Compute."
-    assert type(failure(_said(driver, incompatible))) is MissingToolError
+    assert type(explain_failure(_said(driver, incompatible))) is MissingToolError
 
 
 def test_nothing_profiled_without_a_gpu_is_the_environments() -> None:
     ended = NcuOutcome(
         0, ("==WARNING== No kernels were profiled.",), program="./app", has_gpu=False
     )
-    error = failure(ended)
+    error = explain_failure(ended)
     assert type(error) is MissingToolError
     assert "shows no GPU" in error.what
 
@@ -174,13 +174,13 @@ def test_nothing_profiled_with_a_range_names_the_slash() -> None:
     ended = NcuOutcome(
         0, ("==WARNING== No kernels were profiled.",), program="./app", filtered=True
     )
-    error = failure(ended)
+    error = explain_failure(ended)
     assert type(error) is NoLaunchError
     assert "--nvtx-include" in (error.hint or "")
 
 
 def test_ncu_gave_up_at_a_kernel() -> None:
-    error = failure(
+    error = explain_failure(
         _said(
             "==ERROR== Unknown Error on device 0.",
             '==ERROR== Failed to profile "scale" in process 5',
@@ -194,10 +194,12 @@ def test_ncu_gave_up_at_a_kernel() -> None:
 
 def test_a_full_disk_is_seen_in_what_the_program_printed() -> None:
     ended = NcuOutcome(1, (), ("OSError: [Errno 27] File too large",), program="./app")
-    assert type(failure(ended)) is StorageError
+    assert type(explain_failure(ended)) is StorageError
 
 
 def test_a_report_that_ncu_did_not_complete_is_no_capture() -> None:
     cut = NcuOutcome(1, (), ("OSError: [Errno 28] No space left on device",), has_report=True)
-    assert type(failure(cut)) is StorageError
-    assert type(failure(NcuOutcome(-9, (), has_report=True, program="./app"))) is ProfilerError
+    assert type(explain_failure(cut)) is StorageError
+    assert (
+        type(explain_failure(NcuOutcome(-9, (), has_report=True, program="./app"))) is ProfilerError
+    )

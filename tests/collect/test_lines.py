@@ -16,7 +16,7 @@ from kernelprof.collect import run as collection
 from kernelprof.collect.recorded import strip_folders
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.launch.processes import Interrupts
 from kernelprof.model.capture import SampledLine
 from kernelprof.sources.capture_directory import read_lines
@@ -220,7 +220,7 @@ def test_the_own_source_is_called_as_in_the_manifest(tmp_path, monkeypatch) -> N
 
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
-    rung = ladder().rungs[2]
+    rung = find_ladder().rungs[2]
     name = collection.name_files_as(rung.path, rung.target, strip_folders)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelprof.analysis.ncu_command import target
+from kernelprof.analysis.ncu_command import target_words
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Capture
 from kernelprof.sources import read_capture
@@ -58,4 +58,4 @@ TAKEN = (
 
 @pytest.mark.parametrize(("capture", "words"), TAKEN)
 def test_the_same_is_measured_again(capture: Capture, words: str) -> None:
-    assert shlex.join(target(capture)) == words
+    assert shlex.join(target_words(capture)) == words

@@ -28,7 +28,7 @@ from kernelprof.model.manifest import (
     SourceFacts,
     TimingFacts,
     from_json,
-    schema,
+    manifest_schema,
 )
 from kernelprof.model.records import to_json
 from kernelprof.sources import read_capture
@@ -56,14 +56,14 @@ def _document(manifest: Manifest) -> dict[str, Any]:
     [FULL, dataclasses.replace(FULL, source=None, timing=None, correctness=None, preset=None)],
 )
 def test_a_manifest_is_valid_and_read_back(manifest: Manifest) -> None:
-    rules = json.loads(schema())
+    rules = json.loads(manifest_schema())
     jsonschema.Draft202012Validator.check_schema(rules)
     jsonschema.Draft202012Validator(rules).validate(_document(manifest))
     assert from_json(to_json(manifest), "here") == manifest
 
 
 def test_the_schema_has_just_the_fields_that_there_are() -> None:
-    rules = json.loads(schema())
+    rules = json.loads(manifest_schema())
     parts = (
         *(GpuFacts, RunFacts, PresetFacts, SourceFacts, TimingFacts),
         *(CorrectnessFacts, CompilerWarning),
@@ -86,7 +86,7 @@ def test_a_manifest_from_before_the_later_fields_is_valid_and_read() -> None:
     document["runs"] = [
         {k: v for k, v in run.items() if k not in LATER["RunFacts"]} for run in document["runs"]
     ]
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(document)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(document)
     found = from_json(json.dumps(document), "here")
     assert found.timing == TimingFacts(20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6)
     assert found.source is not None
@@ -137,7 +137,7 @@ def test_a_mistake_in_a_manifest_is_named(change: dict[str, object], place: str)
     ],
 )
 def test_the_schema_refuses_what_is_never_written(change: dict[str, object]) -> None:
-    validator = jsonschema.Draft202012Validator(json.loads(schema()))
+    validator = jsonschema.Draft202012Validator(json.loads(manifest_schema()))
     assert not validator.is_valid({**_document(FULL), **change})
     run = {**_document(FULL)["runs"][0], "raw": "elsewhere/raw.csv.gz"}
     assert not validator.is_valid({**_document(FULL), "runs": [run]})

@@ -10,7 +10,7 @@ from msgspec import structs
 from tests.comparison.gate.planted import PLANTED, SAME_CODE, changed, of, taken
 from tests.conftest import CAPTURES
 
-from kernelprof.comparison.compare import compare
+from kernelprof.comparison.compare import compare_snapshots
 from kernelprof.comparison.snapshots import join_runs, make_snapshot
 from kernelprof.comparison.words import headline, notes, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def only(before: Snapshot, after: Snapshot) -> KernelComparison:
-    (found,) = compare(before, after).kernels
+    (found,) = compare_snapshots(before, after).kernels
     return found
 
 
@@ -78,7 +78,7 @@ def test_a_changed_source_is_shown() -> None:
         inputs = side.kernels[0].inputs
         assert inputs is not None
         sides.append(replace(side, sources={inputs.source_sha256: text}))
-    (found,) = compare(sides[0], sides[1]).kernels
+    (found,) = compare_snapshots(sides[0], sides[1]).kernels
     assert "+#pragma unroll 1" in found.diff.splitlines()
     assert [each.kind for each in found.inputs] == ["source"]
 
@@ -182,7 +182,7 @@ def test_another_machine_leaves_counters_and_no_times(machine, reason) -> None:
     before, after = taken("coalesced", "4"), taken("naive", "4")
     before = replace(before, machine=structs.replace(before.machine, sm_hz=1.98e9))
     other = replace(after, machine=structs.replace(before.machine, **machine))  # type: ignore[arg-type]
-    found = compare(before, other)
+    found = compare_snapshots(before, other)
     assert not found.times_comparable
     (kernel,) = found.kernels
     assert kernel.time.outcome is TimeOutcome.NOT_COMPARABLE
@@ -194,9 +194,9 @@ def test_another_machine_leaves_counters_and_no_times(machine, reason) -> None:
 def test_what_one_side_does_not_tell_is_no_difference() -> None:
     before, after = taken("tile", "1"), taken("tile", "2")
     silent = replace(after, machine=MeasurementSetup(gpu=before.machine.gpu))
-    assert compare(before, silent).times_comparable
+    assert compare_snapshots(before, silent).times_comparable
     driver = replace(after, machine=structs.replace(before.machine, driver="600.1"))
-    found = compare(before, driver)
+    found = compare_snapshots(before, driver)
     assert found.times_comparable
     assert [(each.what, each.after) for each in found.machine] == [("another driver", "600.1")]
 
@@ -205,11 +205,11 @@ def test_kernels_that_come_and_go_are_told() -> None:
     whole = of(SAME_CODE)
     names = [each.name.partition("(")[0] for each in whole.kernels]
     fewer = replace(whole, kernels=tuple(k for k in whole.kernels if "gemm_bad" not in k.name))
-    gone = compare(whole, fewer)
+    gone = compare_snapshots(whole, fewer)
     assert sum(each.match is Match.VANISHED for each in gone.kernels) == 2
     assert len(gone.kernels) == len(whole.kernels) == 11
     assert summary(gone) == "11 kernels: 9 as fast as before, 2 vanished"
-    come = compare(fewer, whole)
+    come = compare_snapshots(fewer, whole)
     assert [names[0]] * 2 == [
         each.name.partition("(")[0] for each in come.kernels if each.match is Match.APPEARED
     ]
@@ -218,7 +218,7 @@ def test_kernels_that_come_and_go_are_told() -> None:
 
 def test_every_kernel_ends_up_once() -> None:
     whole = of(SAME_CODE)
-    found = compare(whole, replace(whole, kernels=whole.kernels[::-1]))
+    found = compare_snapshots(whole, replace(whole, kernels=whole.kernels[::-1]))
 
     def key(kernel: KernelSnapshot | None) -> tuple[object, ...]:
         assert kernel is not None

@@ -12,10 +12,10 @@ from tests.comparison.gate.planted import CHANGES, ONCE, gated, once, taken
 
 import kernelprof as kp
 from kernelprof.comparison import pairs
-from kernelprof.comparison.compare import compare
+from kernelprof.comparison.compare import compare_snapshots
 from kernelprof.comparison.sides import pool_runs
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface.changes import side
+from kernelprof.interface.changes import load_side
 from kernelprof.model.comparison import Match
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Outcome
@@ -128,7 +128,9 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
         "the same counters: if it is that, --rename gemm_padded=matmul"
     )
     names = pairs.parse_renames(["gemm_padded=matmul"], before, after)
-    (found,) = [each for each in compare(before, after, names).kernels if each.name == "matmul"]
+    (found,) = [
+        each for each in compare_snapshots(before, after, names).kernels if each.name == "matmul"
+    ]
     assert (found.match, found.confirmed) == (Match.RENAMED, True)
     assert found.before is not None
     assert found.before.name == "gemm_padded"
@@ -137,7 +139,9 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
 def test_a_name_that_is_given_goes_before_all_others() -> None:
     before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
     names = pairs.parse_renames(["gemm_barrier=gemm_unrolled"], before, after)
-    found = {each.name: each for each in compare(before, after, names).kernels if each.after}
+    found = {
+        each.name: each for each in compare_snapshots(before, after, names).kernels if each.after
+    }
     assert found["gemm_unrolled"].before is not None
     assert found["gemm_unrolled"].before.name == "gemm_barrier"
 
@@ -156,6 +160,6 @@ def test_names_of_templates_and_functions_can_be_given() -> None:
 
 
 def test_a_baseline_of_a_folder_has_all_runs() -> None:
-    whole = side(CHANGES / "tile")
+    whole = load_side(CHANGES / "tile")
     assert len(whole.kernels[0].events_ns) == 100
     assert whole.kernels[0].launches == 1

@@ -15,7 +15,7 @@ from tests.support.wheels import without_wheels
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.environment import LocalMachine
 from kernelprof.interface.ladder import report
-from kernelprof.ladder.registry import Ladder, Rung, ladders
+from kernelprof.ladder.registry import Ladder, Rung, load_ladders
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.specification.elements import element_bytes
 from kernelprof.launch.specification.reader import load_spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.support.commands import Command
 
 ROOT = Path(__file__).parents[2]
-LADDERS = ladders()
+LADDERS = load_ladders()
 OF = {each.name: each for each in LADDERS}
 RUNGS = [rung for each in LADDERS for rung in each.rungs]
 

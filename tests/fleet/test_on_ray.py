@@ -14,7 +14,7 @@ from kernelprof.fleet.executor import recorded_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.ray_executor import LOCAL, RayExecutor
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import run
+from kernelprof.fleet.run import run_plan
 from kernelprof.fleet.store import FleetStore
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def test_workers_that_are_killed_lose_nothing(
 
     with RayExecutor(LOCAL, None, 2, 3, recorded=recorded_devices() * 2, options=SMALL) as executor:
         assert [each.name for each in executor.devices] == ["NVIDIA H200"] * 2
-        first = run(plan, store, executor, tell=kill, recorded=True)
-        second = run(plan, FleetStore(store.backend), executor, recorded=True)
+        first = run_plan(plan, store, executor, tell=kill, recorded=True)
+        second = run_plan(plan, FleetStore(store.backend), executor, recorded=True)
     assert len(killed) == 2
     assert {each.done for each in first.jobs} == {Done.DIAGNOSED, Done.RECORDED}
     assert first.count(Done.RECORDED) == 3

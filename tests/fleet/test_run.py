@@ -19,7 +19,7 @@ from kernelprof.fleet.executor import LocalExecutor, recorded_devices
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.query import QueryFilters, ask
 from kernelprof.fleet.results import Done
-from kernelprof.fleet.run import run
+from kernelprof.fleet.run import run_plan
 from kernelprof.fleet.status import find_missing
 from kernelprof.fleet.store import FleetStore
 from kernelprof.interface.fleet import status
@@ -43,8 +43,8 @@ def test_captures_are_stored_once(write_plan, some_captures, store) -> None:
     (plan.path.parent / "captures" / "notes.txt").write_text("no capture", encoding="utf-8")
     plan = read_plan(plan.path)
     with LocalExecutor((), 2, 0) as executor:
-        first = run(plan, store, executor)
-        second = run(plan, FleetStore(store.backend), executor)
+        first = run_plan(plan, store, executor)
+        second = run_plan(plan, FleetStore(store.backend), executor)
     assert first.count(Done.DIAGNOSED) == 6
     assert first.count(Done.LEFT_OUT) == 1
     assert (first.open, first.exit_code) == (0, 0)
@@ -65,11 +65,11 @@ def test_a_kernel_with_the_same_machine_code_is_not_measured_again(write_plan, s
     copy.write_bytes(source.read_bytes())
     plan = read_plan(write_plan(entry))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        first = run(plan, store, executor, recorded=True)
+        first = run_plan(plan, store, executor, recorded=True)
         copy.write_bytes(source.read_bytes() + b"\n// A comment moves no instruction.\n")
-        second = run(plan, store, executor, recorded=True)
+        second = run_plan(plan, store, executor, recorded=True)
         copy.write_bytes(source.read_bytes().replace(b"+=", b"-="))
-        third = run(plan, store, executor, recorded=True)
+        third = run_plan(plan, store, executor, recorded=True)
     assert _outcomes(first) == {"kernel.cu": "recorded"}
     assert _outcomes(second) == {"kernel.cu": "unchanged"}
     assert second.jobs[0].why == "the same machine code is stored"
@@ -87,13 +87,13 @@ against = "{ladder / "02_coalesced.cu"}"
 '''
     plan = read_plan(write_plan(entry))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        first = run(plan, store, executor, recorded=True)
+        first = run_plan(plan, store, executor, recorded=True)
         assert first.count(Done.RECORDED) == 2
         Path(store.backend.path(store.names()[0])).unlink()
         store = FleetStore(store.backend)
-        again = run(plan, store, executor, recorded=True)
+        again = run_plan(plan, store, executor, recorded=True)
         assert again.count(Done.RECORDED) == 2
-        last = run(plan, store, executor, recorded=True)
+        last = run_plan(plan, store, executor, recorded=True)
     assert last.count(Done.UNCHANGED) == 2
 
 
@@ -103,7 +103,7 @@ def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
     (tmp_path / "broken.cu").write_text("__global__ void k(", encoding="utf-8")
     plan = read_plan(write_plan('[[kernel]]\nsource = "broken.cu"\n' + some_captures))
     with LocalExecutor(recorded_devices(), 1, 0) as executor:
-        found = run(plan, store, executor, recorded=True)
+        found = run_plan(plan, store, executor, recorded=True)
     assert found.count(Done.FAILED) == 1
     assert found.count(Done.DIAGNOSED) == 6
     assert found.exit_code == 2
@@ -124,7 +124,7 @@ def test_a_worker_that_is_killed_loses_nothing(
             os.kill(busy.worker.pid, signal.SIGKILL)
 
     with LocalExecutor((), 2, 2) as executor:
-        found = run(plan, store, executor, tell=kill)
+        found = run_plan(plan, store, executor, tell=kill)
     assert len(killed) == 1
     assert found.count(Done.DIAGNOSED) == 6
     assert sum(each.deaths for each in found.jobs) <= 1
@@ -232,24 +232,24 @@ def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
 ) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
     with Measures() as gpu:
-        assert run(plan, store, gpu, recorded=True).count(Done.RECORDED) == 1
-        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
-        assert run(plan, store, gpu).count(Done.MEASURED) == 1
-        assert run(plan, store, gpu).count(Done.UNCHANGED) == 1
+        assert run_plan(plan, store, gpu, recorded=True).count(Done.RECORDED) == 1
+        assert run_plan(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
+        assert run_plan(plan, store, gpu).count(Done.MEASURED) == 1
+        assert run_plan(plan, store, gpu).count(Done.UNCHANGED) == 1
         # What is measured is more than what is recorded.
-        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
+        assert run_plan(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 1
     assert len(FleetStore(store.backend).names()) == 2
 
 
 def test_what_is_damaged_is_told_and_measured_again(write_plan, store) -> None:
     plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'))
     with Measures() as gpu:
-        run(plan, store, gpu)
+        run_plan(plan, store, gpu)
         bad = Path(store.backend.path(store.names()[0]))
         data = bytearray(bad.read_bytes())
         data[len(data) // 4] ^= 1
         bad.write_bytes(data)
-        again = run(plan, FleetStore(store.backend), gpu)
+        again = run_plan(plan, FleetStore(store.backend), gpu)
     assert (again.count(Done.MEASURED), again.count(Done.UNCHANGED)) == (1, 1)
     assert [str(bad) in each for each in again.warnings] == [True]
 
@@ -260,7 +260,7 @@ def test_what_a_plan_names_twice_is_measured_once(write_plan, store, more) -> No
     sizes = "sizes = [{ M = 4096 }, { M = 4096 }]\n"
     plan = read_plan(write_plan(f"[[kernel]]\n{source}{sizes}[[kernel]]\n{source}"))
     with Measures() as gpu:
-        found = run(plan, store, gpu)
+        found = run_plan(plan, store, gpu)
     sides = 2 if more else 1
     assert (found.count(Done.MEASURED), found.count(Done.SAME)) == (2 * sides, sides)
     keys = [name.rpartition("/")[2].partition(".")[0] for name in store.names()]
@@ -277,7 +277,7 @@ def test_a_side_that_cannot_be_identified_fails_its_comparison(
         identify = gpu._identity
         broken = ErrorFacts("it does not compile")
         monkeypatch.setattr(gpu, "_identity", lambda job: broken if "02_" in job else identify(job))
-        found = run(plan, store, gpu)
+        found = run_plan(plan, store, gpu)
     assert [each.done for each in found.jobs] == [Done.FAILED] * 2
     assert found.jobs[1].why == "the kernel that it is compared with failed"
     assert (found.exit_code, store.names()) == (2, [])
@@ -291,7 +291,7 @@ def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
     new = status(str(path))
     assert (new.planned, len(new.missing or ()), new.holdings.rows) == (2, 2, ())
     with Measures() as gpu:
-        run(read_plan(path), store, gpu)
+        run_plan(read_plan(path), store, gpu)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("[[ladder]]", 'gpus = ["B200"]\n[[ladder]]'), encoding="utf-8")
     other = status(str(path))
@@ -310,18 +310,18 @@ def test_code_that_was_changed_back_is_measured_again(write_plan, store) -> None
         return len(ask(FleetStore(store.backend), "regressions", QueryFilters()).rows)
 
     with Measures() as gpu:
-        assert run(plan, store, gpu).count(Done.MEASURED) == 4
-        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        assert run_plan(plan, store, gpu).count(Done.MEASURED) == 4
+        assert run_plan(plan, store, gpu).count(Done.UNCHANGED) == 4
         gpu.code, gpu.takes = "b", 2.0
-        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert run_plan(plan, store, gpu).count(Done.MEASURED) == 4
         assert regressions() == 1
         gpu.code, gpu.takes = "a", 1.0
-        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert run_plan(plan, store, gpu).count(Done.MEASURED) == 4
         assert regressions() == 0
-        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        assert run_plan(plan, store, gpu).count(Done.UNCHANGED) == 4
         # A recorded run measures nothing, whatever came after.
         gpu.code = "b"
-        assert run(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 4
+        assert run_plan(plan, store, gpu, recorded=True).count(Done.UNCHANGED) == 4
 
 
 def test_a_plans_status_counts_what_a_run_would_measure(write_plan, store) -> None:
@@ -333,11 +333,11 @@ def test_a_plans_status_counts_what_a_run_would_measure(write_plan, store) -> No
         return len(open_)
 
     with Measures() as gpu:
-        run(plan, store, gpu)
+        run_plan(plan, store, gpu)
         assert lacking() == 0
         gpu.code = "b"
         assert lacking() == 1
-        run(plan, store, gpu)
+        run_plan(plan, store, gpu)
         assert lacking() == 0
         gpu.code = "a"
         assert lacking() == 1

@@ -14,7 +14,7 @@ import pytest
 from kernelprof.ladder.bench import time_interleaved
 from kernelprof.ladder.ceiling import Cublas
 from kernelprof.ladder.product import Product, flops
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.ladder.results import from_json, ratio_of
 from kernelprof.launch.processes import Interrupts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.conftest import RunCli
     from tests.gpu.conftest import Results
 
-BF16 = ladder("bf16").product
+BF16 = find_ladder("bf16").product
 SIZE = 8192
 TORCH = """
 import json, torch

@@ -17,7 +17,7 @@ import pytest
 from tests.gpu.conftest import RESULTS
 
 from kernelprof.analysis.survey.answer import survey_program
-from kernelprof.collect.survey.run import survey
+from kernelprof.collect.survey.run import record_program
 from kernelprof.launch.processes import Interrupts
 from kernelprof.model.survey import Limit
 
@@ -192,7 +192,7 @@ def test_a_survey_costs_little(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     alone = time.monotonic() - begin
     with Interrupts() as interrupts:
-        run = survey(command, interrupts, folder=tmp_path)
+        run = record_program(command, interrupts, folder=tmp_path)
     keep(tmp_path, "encoder", f"alone {alone:.2f} s, surveyed {run.seconds:.2f} s")
     assert run.seconds <= MOST_OVERHEAD * alone
 
@@ -206,7 +206,7 @@ def test_short_kernels_from_python_and_from_a_graph(
 ) -> None:
     command = [sys.executable, str(PROGRAMS / "short_kernels.py"), *words]
     with Interrupts() as interrupts:
-        run = survey(command, interrupts, folder=tmp_path)
+        run = record_program(command, interrupts, folder=tmp_path)
     found = survey_program(run.trace, run.seconds)
     assert found.answer is not None
     keep(tmp_path, f"short-{limit.value}", found.answer.sentence)

@@ -25,7 +25,7 @@ from tests.ladder.samples import CLIMB, TILE
 from tests.report.changes import comparison, slower, taken
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.comparison.compare import compare
+from kernelprof.comparison.compare import compare_snapshots
 from kernelprof.errors import ErrorFacts
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.model.records import to_json
@@ -350,7 +350,7 @@ def machines(folder: Path) -> Path:
     inputs = replace(kernel.inputs, specification=specification)
     after = replace(after, kernels=(replace(kernel, inputs=inputs),))
     target = folder / "machines.html"
-    page = html.write(document(compare(before, after), Detail.FULL))
+    page = html.write(document(compare_snapshots(before, after), Detail.FULL))
     target.write_text(page, encoding="utf-8")
     return target
 

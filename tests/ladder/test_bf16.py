@@ -12,7 +12,7 @@ import pytest
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER, find_record
-from kernelprof.ladder.registry import Rung, ladder
+from kernelprof.ladder.registry import Rung, find_ladder
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.sources.capture_directory import read_stored
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = json.loads((ROOT / "reports" / "ladder-bf16-h200.json").read_text("utf-8"))
-RUNGS: Final = ladder("bf16").rungs
+RUNGS: Final = find_ladder("bf16").rungs
 NOTABLE: Final = 1.05
 
 NAMED: Final = {

@@ -11,8 +11,8 @@ from kernelprof.ladder.product import Product
 from kernelprof.ladder.registry import (
     Ladder,
     choose,
-    ladder,
-    ladders,
+    find_ladder,
+    load_ladders,
     read_ladder,
     singly_chosen_files,
 )
@@ -121,16 +121,16 @@ def test_a_registry_that_is_not_there(tmp_path: Path) -> None:
 @pytest.fixture
 def both(folder: Path) -> list[Ladder]:
     """The first ladder, and a tiny one beside it."""
-    return [ladder(), read_ladder(_written(folder, HEAD + FIRST + SECOND))]
+    return [find_ladder(), read_ladder(_written(folder, HEAD + FIRST + SECOND))]
 
 
 def test_ladders_are_found_by_their_folders() -> None:
-    first, *others = ladders()
+    first, *others = load_ladders()
     assert first.name == "sgemm"
     assert [each.name for each in others] == ["bf16"]
-    assert ladder("bf16") == others[0]
+    assert find_ladder("bf16") == others[0]
     with pytest.raises(UsageError, match="no ladder 'hgemm'") as caught:
-        ladder("hgemm")
+        find_ladder("hgemm")
     assert caught.value.hint == "the ladders are sgemm, bf16"
 
 

@@ -19,8 +19,8 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.ceiling import CeilingError
-from kernelprof.ladder.registry import ladder, read_ladder
-from kernelprof.model.manifest import schema
+from kernelprof.ladder.registry import find_ladder, read_ladder
+from kernelprof.model.manifest import manifest_schema
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_lines, read_manifest
 
@@ -40,9 +40,9 @@ def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(kernelprof, monkey
     _, _, head, *lines, space, others = kernelprof("ladder list").out.splitlines()
     assert head.split() == ["#", "file", "title"]
     assert (space, others) == ("", "The BF16 GEMM ladder: kernelprof ladder list bf16.")
-    assert len(lines) == len(ladder().rungs)
+    assert len(lines) == len(find_ladder().rungs)
     assert max(map(len, lines)) <= 80
-    for line, rung in zip(lines, ladder().rungs, strict=True):
+    for line, rung in zip(lines, find_ladder().rungs, strict=True):
         number, file, title = line.split(maxsplit=2)
         assert (int(number), title) == (rung.number, rung.title)
         assert file == f"cuda/ladder/{rung.file}"
@@ -53,13 +53,13 @@ def test_from_elsewhere_the_list_has_whole_paths(kernelprof, monkeypatch, tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
     _, _, _, first, *_ = kernelprof("ladder list").out.splitlines()
-    assert Path(first.split()[1]) == ladder().rungs[0].path
+    assert Path(first.split()[1]) == find_ladder().rungs[0].path
 
 
 def test_the_list_says_what_changes_where_that_is_asked_for(kernelprof, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
-    changes = [" ".join(rung.changes.split()) for rung in ladder().rungs]
+    changes = [" ".join(rung.changes.split()) for rung in find_ladder().rungs]
     more = ("After 3. A thread computes TM outputs", "cuda/ladder/08_register_tile_1d.cu")
     printed = kernelprof("ladder list --changes", says=(*changes, *more))
     assert max(map(len, printed.out.splitlines())) <= 80
@@ -130,7 +130,7 @@ def test_a_capture_directory_can_travel(machine, kernelprof) -> None:
     assert _names(folder) == ["manifest.json", "raw.csv.gz"]
     text = (folder / "manifest.json").read_text(encoding="utf-8")
     found = json.loads(text)
-    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(found)
     assert str(machine.parent) not in text
     assert not [word for word in shlex.split(text.replace(",", " ")) if word.startswith("/")]
     (run,) = found["runs"]
@@ -225,8 +225,8 @@ def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results, kern
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
     machine, workshop, *, results, kernelprof, monkeypatch
 ) -> None:
-    short = msgspec.structs.replace(ladder(), rungs=ladder().rungs[:2])
-    monkeypatch.setattr("kernelprof.ladder.registry.ladders", lambda: (short,))
+    short = msgspec.structs.replace(find_ladder(), rungs=find_ladder().rungs[:2])
+    monkeypatch.setattr("kernelprof.ladder.registry.load_ladders", lambda: (short,))
     workshop.failing["02_coalesced.cu"] = KeyboardInterrupt()
     command = "ladder run --captures caps -o ladder.md"
     kernelprof(command, code=130)
@@ -253,9 +253,9 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
 def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     workshop, cublas, results, *, kernelprof, monkeypatch, tmp_path
 ) -> None:
-    whole, rungs = ladder(), list(ladder().rungs[:2])
+    whole, rungs = find_ladder(), list(find_ladder().rungs[:2])
     monkeypatch.setattr(
-        "kernelprof.ladder.registry.ladders",
+        "kernelprof.ladder.registry.load_ladders",
         lambda: (msgspec.structs.replace(whole, rungs=tuple(rungs)),),
     )
     command = "ladder run --no-profile -o ladder.md --continue"
@@ -323,17 +323,17 @@ def tiny(tmp_path, monkeypatch):
     """A ladder of three rungs at two sizes, beside the first one."""
     folder = tmp_path / "tiny"
     folder.mkdir()
-    for each in ladder().rungs[:3]:
+    for each in find_ladder().rungs[:3]:
         shutil.copy(each.path, folder)
-    text = ladder().rungs[0].path.with_name("ladder.toml").read_text("utf-8")
+    text = find_ladder().rungs[0].path.with_name("ladder.toml").read_text("utf-8")
     head, first, second, third, *_ = text.partition('name = "sgemm"')[2].split("[[rung]]")
     head = 'schema_version = "1"\nname = "tiny"' + head.replace(
         "The GEMM ladder", "A tiny ladder"
     ).replace("[4096]", "[2048, 4096]").replace('"float32"', '"bfloat16"').replace('"nn"', '"nt"')
     file = folder / "ladder.toml"
     file.write_text("[[rung]]".join([head, first, second, third]), encoding="utf-8")
-    both = (ladder(), read_ladder(file))
-    monkeypatch.setattr("kernelprof.ladder.registry.ladders", lambda: both)
+    both = (find_ladder(), read_ladder(file))
+    monkeypatch.setattr("kernelprof.ladder.registry.load_ladders", lambda: both)
     return both[1]
 
 

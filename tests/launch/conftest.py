@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kernelprof.launch.inference.proposal import propose
+from kernelprof.launch.inference.proposal import infer_specification
 from kernelprof.launch.source import SpecBlock
 from kernelprof.launch.specification.reader import load_spec, read_spec
 
@@ -114,7 +114,7 @@ def init(tmp_path: Path) -> Callable[..., LaunchSpec]:
     def run(source: str, **options: Any) -> LaunchSpec:
         path = tmp_path / "kernel.cu"
         path.write_text(source)
-        made = propose(path, **options).draft()
+        made = infer_specification(path, **options).draft()
         path.write_text(made.text)
         assert made.unfilled == ()
         assert made.text.endswith(source)

@@ -23,7 +23,7 @@ from kernelprof.launch.check.arrays import (
     decode,
     encode,
     fill,
-    poisoned,
+    poison_array,
     reference_case,
     storage_type,
 )
@@ -308,7 +308,7 @@ def test_a_wrong_result_names_the_worst_element() -> None:
 
 @pytest.mark.parametrize("type_name", ["float32", "float16", "bfloat16", "int32", "uint8"])
 def test_elements_that_nobody_wrote_are_seen(type_name) -> None:
-    stored = poisoned(type_name, (4, 4))
+    stored = poison_array(type_name, (4, 4))
     stored[:3] = encode(np.ones((3, 4)), type_name)
     result = compare("C", type_name, stored, np.ones((4, 4)), 1e-5)
     assert not result.passed
@@ -357,7 +357,7 @@ def test_an_infinity_is_right_beside_the_same_one_only() -> None:
     ("type_name", "left"), [("float32", 2), ("int32", 2), ("bool", 2), ("uint8", 0), ("int16", 0)]
 )
 def test_poison_that_is_left_is_counted_where_it_can_be_told(type_name, left) -> None:
-    stored = poisoned(type_name, (4,))
+    stored = poison_array(type_name, (4,))
     stored[1:3] = 0
     assert count_poison(type_name, stored) == left
 

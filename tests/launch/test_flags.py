@@ -13,8 +13,8 @@ from kernelprof.launch.build.options import (
     DividedOptions,
     divide_linker_options,
     divide_options,
+    explain_refusal,
     join_values,
-    refusal,
     resolve_folders,
     split_options,
 )
@@ -97,7 +97,7 @@ def _each(text: str) -> list[str]:
     ],
 )
 def test_what_runs_code_or_writes_files_is_refused(flag, what, hint) -> None:
-    refused = refusal(flag)
+    refused = explain_refusal(flag)
     assert what in refused[0]
     assert refused[1]
     assert hint in refused[1]
@@ -118,7 +118,7 @@ def test_no_option_of_nvcc_holds_what_a_shell_reads(flag) -> None:
 
 @pytest.mark.parametrize("flag", _each(USEFUL))
 def test_what_changes_code_may_be_used(flag) -> None:
-    assert refusal(flag) is None
+    assert explain_refusal(flag) is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch.build.compilation import CompileError, build_kernel, compile_failure
 from kernelprof.launch.build.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.run.prepare import prepare
+from kernelprof.launch.run.prepare import prepare_kernel
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.launch.specification.reader import load_spec
 
@@ -130,7 +130,7 @@ def test_a_program_in_a_folder_that_a_shell_would_run(tmp_path, monkeypatch, ran
     monkeypatch.chdir(folder)
     for source in (folder / "k.cu", folder / f"{name}.cu"):
         source.write_text(PROGRAM)
-        with prepare(source, LaunchOverrides(), Interrupts(), lambda _: None) as found:
+        with prepare_kernel(source, LaunchOverrides(), Interrupts(), lambda _: None) as found:
             text = Path(found.command[0]).read_text()
             assert text.endswith(PROGRAM)
             assert re.fullmatch(r"[A-Za-z0-9_./-]+", found.command[0])

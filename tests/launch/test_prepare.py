@@ -21,7 +21,7 @@ from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch.build.compilation import CompileError
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run import prepare as prepare_module
-from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare, timer
+from kernelprof.launch.run.prepare import PreparedKernel, last_lines, make_timer, prepare_kernel
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.source import launch_hashes
 from kernelprof.launch.specification.expressions import SpecError
@@ -102,7 +102,7 @@ def right(tmp_path) -> Path:
 
 
 def _prepared(source, overrides=None, tell=lambda _: None):
-    return prepare(source, overrides or LaunchOverrides(), Interrupts(), tell)
+    return prepare_kernel(source, overrides or LaunchOverrides(), Interrupts(), tell)
 
 
 def _failure(kind, source, overrides=None):
@@ -448,7 +448,7 @@ def _prepared_for_timer(code: str) -> PreparedKernel:
 
 
 def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> None:
-    with timer(_prepared_for_timer(ANSWERS), interrupts) as times:
+    with make_timer(_prepared_for_timer(ANSWERS), interrupts) as times:
         assert times({"N": 64}, 3) == [64.0, 64.0, 64.0]
         assert times({"N": 128}, 1) == [128.0]
 
@@ -480,7 +480,7 @@ def test_what_goes_wrong_while_it_is_timed_is_an_error_of_the_kernel(  # noqa: P
     monkeypatch.setattr("kernelprof.launch.run.prepare.LIMIT_S", limit_s)
     with (
         pytest.raises(LaunchError) as caught,
-        timer(_prepared_for_timer(code), interrupts) as times,
+        make_timer(_prepared_for_timer(code), interrupts) as times,
     ):
         times({"N": 64}, 3)
     said = caught.value

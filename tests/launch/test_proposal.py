@@ -8,7 +8,7 @@ import pytest
 from tests.launch.conftest import check_facts
 
 from kernelprof.errors import InputError
-from kernelprof.launch.inference.proposal import propose
+from kernelprof.launch.inference.proposal import infer_specification
 from kernelprof.launch.specification.reader import load_spec
 
 GEMM = """
@@ -38,7 +38,7 @@ def unfilled(tmp_path):
     def run(source, **options):
         path = tmp_path / "kernel.cu"
         path.write_text(source)
-        made = propose(path, **options).draft()
+        made = infer_specification(path, **options).draft()
         path.write_text(made.text)
         line = made.unfilled[0][0]
         with pytest.raises(InputError, match="still to be filled in") as caught:
@@ -185,7 +185,7 @@ def test_what_is_no_file(tmp_path, kind) -> None:
         os.mkfifo(path)
     said = {"folder": "a folder", "pipe": "a pipe", "nothing": "no such file"}[kind]
     with pytest.raises(InputError, match=said) as caught:
-        propose(path).draft()
+        infer_specification(path).draft()
     assert caught.value.hint
 
 
@@ -199,21 +199,21 @@ def test_a_specification_is_replaced_by_force_only(tmp_path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(draft_of := _written(path, "// first line\n" + _gemm()))
     with pytest.raises(InputError, match="already") as caught:
-        propose(path).draft()
+        infer_specification(path).draft()
     assert caught.value.where == f"{path}:1"
-    assert propose(path, force=True).draft().text == draft_of
+    assert infer_specification(path, force=True).draft().text == draft_of
 
 
 def _written(path, source):
     path.write_text(source)
-    return propose(path).draft().text
+    return infer_specification(path).draft().text
 
 
 def test_a_specification_beside_it_stays(tmp_path) -> None:
     (tmp_path / "k.cu").write_text(_gemm())
     (tmp_path / "k.toml").write_text("")
     with pytest.raises(InputError, match="beside it"):
-        propose(tmp_path / "k.cu", force=True).draft()
+        infer_specification(tmp_path / "k.cu", force=True).draft()
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_what_is_no_readable_kernel_is_refused(tmp_path, source, said) -> None:
     path = tmp_path / "k.cu"
     path.write_text(source)
     with pytest.raises(InputError, match=said):
-        propose(path).draft()
+        infer_specification(path).draft()
 
 
 def test_a_tensor_map_is_to_be_filled_in_and_so_is_its_array(tmp_path) -> None:
@@ -237,7 +237,7 @@ def test_a_tensor_map_is_to_be_filled_in_and_so_is_its_array(tmp_path) -> None:
         "__global__ void k(const __grid_constant__ CUtensorMap map_a, __nv_bfloat16* C, int n) {\n"
         "    C[threadIdx.x] = n;\n}\n"
     )
-    made = propose(path).draft()
+    made = infer_specification(path).draft()
     text = made.text
     assert '// name = "map_a"\n// tensor_map = { of = "", box = [] }  # kernelprof: please' in text
     assert '// type = "bfloat16"\n' in text
@@ -264,4 +264,4 @@ def test_a_tensor_map_is_to_be_filled_in_and_so_is_its_array(tmp_path) -> None:
 def test_float32_has_its_tolerance_written_out(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(_gemm())
-    assert "// tolerance = 1e-05\n" in propose(path).draft().text
+    assert "// tolerance = 1e-05\n" in infer_specification(path).draft().text

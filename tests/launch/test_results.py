@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelprof.errors import InputError
-from kernelprof.launch.check.arrays import compare, encode, poisoned
+from kernelprof.launch.check.arrays import compare, encode, poison_array
 from kernelprof.launch.check.references import Case
 from kernelprof.launch.check.results import load_version, refuse_circular, sizes_text, wrong_result
 from kernelprof.launch.run.trial import LaunchError
@@ -53,7 +53,7 @@ def test_the_element_that_is_furthest_off_is_shown(said) -> None:
 
 def test_elements_that_were_never_written_are_counted(said) -> None:
     stored = _right()
-    stored[2:] = poisoned("float32", (2, 2))
+    stored[2:] = poison_array("float32", (2, 2))
     assert said(stored).what == (
         f"the kernel's result is wrong: C holds NaN where gemm has none, at {SIZES}; 4 of its "
         "elements were never written; C[2, 0] is nan and should be 5"
@@ -62,7 +62,7 @@ def test_elements_that_were_never_written_are_counted(said) -> None:
 
 def test_integers_have_a_poison_of_their_own(said) -> None:
     stored = _right("int32")
-    stored[3, 1] = poisoned("int32", ())
+    stored[3, 1] = poison_array("int32", ())
     poison = int.from_bytes(b"\xcd" * 4, "little", signed=True)
     what = said(stored, "int32").what
     assert "; 1 of its elements were never written; " in what

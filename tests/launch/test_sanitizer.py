@@ -11,7 +11,7 @@ from tests.launch.conftest import stand_in
 
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.run.faults import findings, found_something, sanitize
+from kernelprof.launch.run.faults import found_something, run_sanitizer, tool_findings
 from kernelprof.launch.run.trial import LaunchError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def tool(tmp_path, monkeypatch):
 
 
 def test_a_finding_is_shown_without_the_frame_around_it() -> None:
-    assert findings(RACE) == SHOWN
+    assert tool_findings(RACE) == SHOWN
 
 
 def test_lines_of_the_program_and_of_the_host_are_left_out() -> None:
@@ -60,13 +60,15 @@ def test_lines_of_the_program_and_of_the_host_are_left_out() -> None:
         "========= Target application returned an error",
     ]
     head, *rest = RACE.splitlines()
-    assert findings("\n".join([noise[0], head, *noise[1:], *rest])) == SHOWN
+    assert tool_findings("\n".join([noise[0], head, *noise[1:], *rest])) == SHOWN
 
 
 @pytest.mark.parametrize(("count", "left_out"), [(15, 0), (16, 0), (17, 1), (100, 84)])
 def test_of_many_lines_the_first_and_the_last_are_shown(count, left_out) -> None:
     lines = [f" line {number}" for number in range(count)]
-    shown = findings("\n".join(f"========={line}" for line in [*lines, " SUMMARY"])).splitlines()
+    shown = tool_findings(
+        "\n".join(f"========={line}" for line in [*lines, " SUMMARY"])
+    ).splitlines()
     if not left_out:
         assert shown == [*lines, " SUMMARY"]
     else:
@@ -74,14 +76,14 @@ def test_of_many_lines_the_first_and_the_last_are_shown(count, left_out) -> None
 
 
 def test_what_has_another_form_is_shown_as_it_is() -> None:
-    assert findings("  a text of its own\n") == "a text of its own"
-    assert findings("========= COMPUTE-SANITIZER\n") == "========= COMPUTE-SANITIZER"
+    assert tool_findings("  a text of its own\n") == "a text of its own"
+    assert tool_findings("========= COMPUTE-SANITIZER\n") == "========= COMPUTE-SANITIZER"
 
 
 def test_a_finding_is_an_error(tool, tmp_path) -> None:
     tool(RACE, 86)
     with pytest.raises(LaunchError) as caught:
-        sanitize("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
+        run_sanitizer("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
     said = caught.value
     assert said.what == f"compute-sanitizer (racecheck) found a mistake in the kernel:\n{SHOWN}"
     assert (said.where, said.exit_code) == ("races.cu", 2)
@@ -91,12 +93,12 @@ def test_a_finding_is_an_error(tool, tmp_path) -> None:
 
 def test_nothing_found_is_nothing_said(tool) -> None:
     tool("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", 0)
-    sanitize("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
+    run_sanitizer("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
 
 
 def test_a_program_that_fails_under_the_tool_is_not_a_finding_of_the_tool(tool) -> None:
     tool("kernelprof: it does not compile\n========= ERROR SUMMARY: 0 errors\n", 2)
-    unclear = sanitize("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
+    unclear = run_sanitizer("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
     assert unclear.what.startswith("compute-sanitizer (memcheck) ended with exit code 2")
     assert unclear.exit_code == 4
 
@@ -105,13 +107,13 @@ def test_a_finding_counts_whatever_the_exit_code(tool) -> None:
     """With a fault the program fails, too, and the tool ends with the program's code."""
     tool(recorded("past_the_end.memcheck.txt.gz"), 2)
     with pytest.raises(LaunchError, match="found a mistake"):
-        sanitize("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
+        run_sanitizer("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
 
 
 def test_what_the_tool_really_wrote() -> None:
     text = recorded("past_the_end.memcheck.txt.gz")
     assert found_something(text)
-    shown = findings(text).splitlines()
+    shown = tool_findings(text).splitlines()
     assert shown[:2] == [
         " Invalid __global__ read of size 4 bytes",
         "     at saxpy(const float *, float *, float, int)+0xa0 in past_the_end.cu:39",
@@ -129,13 +131,13 @@ def test_it_is_found_beside_nvcc(tool, tmp_path, monkeypatch) -> None:
     (tmp_path / "links" / "nvcc").symlink_to(folder / "nvcc")
     monkeypatch.setenv("PATH", str(tmp_path / "links"))
     with pytest.raises(LaunchError, match="found a mistake"):
-        sanitize("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
+        run_sanitizer("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
 
 
 @pytest.mark.usefixtures("no_nvcc")
 def test_without_it_there_is_the_way_to_get_it() -> None:
     with pytest.raises(MissingToolError) as caught:
-        sanitize("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
+        run_sanitizer("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
     assert caught.value.what == "compute-sanitizer is not installed here"
     assert caught.value.exit_code == 4
     assert "https://developer.nvidia.com/cuda-downloads" in (caught.value.hint or "")

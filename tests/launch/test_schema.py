@@ -17,9 +17,9 @@ from kernelprof.launch.check import references
 from kernelprof.launch.source import cut_block
 from kernelprof.launch.specification import elements
 from kernelprof.launch.specification.reader import read_spec
-from kernelprof.launch.specification.tables import schema
+from kernelprof.launch.specification.tables import specification_schema
 
-SCHEMA = json.loads(schema())
+SCHEMA = json.loads(specification_schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

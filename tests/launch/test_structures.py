@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from kernelprof.launch.check.arrays import fill, reference_case, structure
+from kernelprof.launch.check.arrays import encode_structure, fill, reference_case
 from kernelprof.launch.specification.expressions import SpecError
 from kernelprof.launch.specification.spec import ResolvedStructure
 
@@ -43,7 +43,7 @@ def test_members_lie_as_c_has_them(read) -> None:
     assert isinstance(found, ResolvedStructure)
     pieces = [(each.member.name, each.offset) for each in found.layout.members]
     assert pieces == [("on", 0), ("tint", 16), ("x", 32), ("w", 40), ("scale", 42)]
-    stored = structure(found.layout, {"x": 0x7F00}.__getitem__)
+    stored = encode_structure(found.layout, {"x": 0x7F00}.__getitem__)
     assert len(stored) == 48
     assert stored[0] == 1
     assert struct.unpack_from("<4fQhe", stored, 16)[:6] == (1, 2, 3, 12.5, 0x7F00, 100)

@@ -34,10 +34,10 @@ def test_short_name(name: str, expected: str) -> None:
 
 
 def test_a_long_name_is_cut_in_the_middle() -> None:
-    assert names.middle("gemm_coalesced", 9) == "gemm…sced"
-    assert len(names.middle("x" * 100, 17)) == 17
-    assert names.middle("short", 5) == "short"
-    assert names.middle("abcdefghij", 7, "...") == "ab...ij"
+    assert names.cut_middle("gemm_coalesced", 9) == "gemm…sced"
+    assert len(names.cut_middle("x" * 100, 17)) == 17
+    assert names.cut_middle("short", 5) == "short"
+    assert names.cut_middle("abcdefghij", 7, "...") == "ab...ij"
 
 
 def test_namespaces_go_before_the_name_is_cut() -> None:

@@ -11,7 +11,7 @@ from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import NotRunnableError
 from kernelprof.prediction.machine_code import compile_source
-from kernelprof.prediction.predictor import predict
+from kernelprof.prediction.predictor import predict_kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def predicted(folder: Path, kernel: str, code: str, arch: str, flags: str = "") 
     head = HEAD.format(kernel=kernel, reference=reference, flags=flags)
     source.write_text(head + code, encoding="utf-8")
     found = compile_source(source, LaunchOverrides(), arch=arch, progress=lambda _: None)
-    return predict(found, progress=lambda _: None)
+    return predict_kernel(found, progress=lambda _: None)
 
 
 @pytest.mark.parametrize("arch", few(PREDICTED_ARCHS, "sm_120", why="code alike"))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelprof.launch.inference.amounts import ceil_div, number, size
+from kernelprof.launch.inference.amounts import ceil_div, constant_size, parse_size
 from kernelprof.launch.inference.extents import use_uneven_values
-from kernelprof.launch.inference.proposal import propose
-from kernelprof.prediction.completion import complete
+from kernelprof.launch.inference.proposal import infer_specification
+from kernelprof.prediction.completion import complete_specification
 from kernelprof.prediction.length_fit import fit_length
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -24,8 +24,8 @@ def completed(tmp_path):
     def run(source, **options):
         path = tmp_path / "kernel.cu"
         path.write_text(source)
-        proposal = propose(path, **options)
-        complete(proposal, lambda _: None)
+        proposal = infer_specification(path, **options)
+        complete_specification(proposal, lambda _: None)
         return proposal
 
     return run
@@ -38,7 +38,7 @@ def test_lengths_that_the_source_does_not_tell(completed) -> None:
         "  if (i < n) b[at] = a[i ^ 1]; }"
     )
     guesses = proposal.guesses
-    assert guesses.arrays["a"].length == size("n")
+    assert guesses.arrays["a"].length == parse_size("n")
     assert guesses.arrays["b"].length.text == "3 * n - 2"
     assert guesses.arrays["b"].why == "as far as it reaches in 2 small cases"
     assert proposal.draft().unfilled == ()
@@ -50,7 +50,7 @@ def test_indices_are_told_from_values(completed) -> None:
       if (i < n) y[i] = t[where[i] ^ 0] + plain[i]; }}
     """
     arrays = completed(source).guesses.arrays
-    assert (arrays["where"].limit, arrays["plain"].limit) == (size("n"), None)
+    assert (arrays["where"].limit, arrays["plain"].limit) == (parse_size("n"), None)
     assert arrays["where"].why_fill.startswith("addresses in t follow from them")
 
 
@@ -71,8 +71,8 @@ def test_shared_memory_that_nobody_says_the_size_of(completed) -> None:
     void go(float* y, int n, size_t bytes) {{ f<<<(n + 127) / 128, 128, bytes>>>(y, n); }}
     """
     guesses = completed(source).guesses
-    assert guesses.shared_bytes == number(4 * 255)
-    assert guesses.block == [number(128)]
+    assert guesses.shared_bytes == constant_size(4 * 255)
+    assert guesses.block == [constant_size(128)]
 
 
 STENCIL = """
@@ -103,7 +103,7 @@ def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(complete
         {LINE} {SPARSE_AT_FIRST} x[i]; }}"""
     guesses = completed(source).guesses
     assert not guesses.trouble
-    assert guesses.arrays["y"].length == size("n")
+    assert guesses.arrays["y"].length == parse_size("n")
     assert guesses.arrays["y"].why == "as far as it reaches in small cases, and as long as x"
 
 
@@ -221,9 +221,9 @@ def test_another_version_that_differs_is_no_question(completed, tmp_path) -> Non
 @given(st.integers(1, 12), st.integers(-3, 9), st.integers(2, 40), st.integers(2, 40))
 def test_a_product_that_fits_all_cases(times, more, n, m) -> None:
     cases = [{"n": n, "m": m}, {"n": 2 * n, "m": m}, {"n": n, "m": 3 * m}]
-    wanted = size("n") * size("m") * number(times) + number(more)
+    wanted = parse_size("n") * parse_size("m") * constant_size(times) + constant_size(more)
     ends = [(case, wanted.value(case)) for case in cases]
-    found = fit_length(ends, [size("n"), size("m")])
+    found = fit_length(ends, [parse_size("n"), parse_size("m")])
     assert found is not None
     assert [found.value(case) for case in cases] == [end for _, end in ends]
 
@@ -232,13 +232,15 @@ def test_where_nothing_is_exact_a_plain_product_comes_first() -> None:
     """63 of a tile of 8 by 8 are nearer to the interior in these cases, and too few in others."""
     cases = [{"n": 64, "m": 64}, {"n": 64, "m": 32}, {"n": 32, "m": 64}]
     ends = [(case, (case["n"] - 1) * case["m"] - 1) for case in cases]
-    tiles = [ceil_div(size(name), number(8)) for name in ("n", "m")]
-    assert fit_length(ends, [size("n"), size("m"), *tiles]) == size("n") * size("m")
+    tiles = [ceil_div(parse_size(name), constant_size(8)) for name in ("n", "m")]
+    assert fit_length(ends, [parse_size("n"), parse_size("m"), *tiles]) == parse_size(
+        "n"
+    ) * parse_size("m")
 
 
 def test_nothing_fits_what_no_size_decides() -> None:
     ends = [({"n": 10}, 1000), ({"n": 20}, 17)]
-    assert fit_length(ends, [size("n")]) is None
+    assert fit_length(ends, [parse_size("n")]) is None
 
 
 COPY = f"__global__ void copy(const float* x, float* y, int n) {{ {LINE} if (i < n) y[i] = x[i]; }}"
@@ -336,7 +338,7 @@ def test_a_wrong_reference_is_taken_back_at_uneven_sizes_too(completed) -> None:
 def test_what_is_not_run_is_uneven_only_behind_a_bounds_check(tmp_path, guard, size) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(COPY.replace("if (i < n)", guard) + HOST)
-    guesses = propose(path).guesses
+    guesses = infer_specification(path).guesses
     use_uneven_values(guesses)
     assert guesses.check_sizes == {"n": size}
 

@@ -15,7 +15,7 @@ from tests.support.few import few
 
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.binding import NotRunnableError, bind
+from kernelprof.prediction.binding import NotRunnableError, bind_arguments
 from kernelprof.prediction.checking import run_sanitized_check
 from kernelprof.prediction.machine_code import compile_source
 from sassim.faults import RaceError
@@ -50,7 +50,9 @@ def run(source: Path) -> None:
     found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     spec, folder = found.spec, source.parent
     sizes = spec.resolve(spec.check_sizes)
-    run_sanitized_check(spec, bind(found.code, found.built, sizes, folder, str(source)), source)
+    run_sanitized_check(
+        spec, bind_arguments(found.code, found.built, sizes, folder, str(source)), source
+    )
 
 
 def runnable(files: list[Path]) -> Iterator[str]:

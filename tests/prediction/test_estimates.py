@@ -12,13 +12,13 @@ from tests.support.captures import PAIRS
 from tests.support.few import few
 
 import kernelprof
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
 from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.capture import Origin
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
-from kernelprof.prediction.estimates import estimate, gpu_models
+from kernelprof.prediction.estimates import estimate_times, gpu_models
 from kernelprof.prediction.metrics import ModelError, model_errors
 from sassim.residency import compute_residency
 
@@ -43,7 +43,7 @@ TIMES = 1.25
 
 def value(capture: kernelprof.Capture, name: str) -> float:
     """A metric of the only launch."""
-    return float(capture.columns[catalogue()[name].ncu[0]].values[0])
+    return float(capture.columns[load_metrics()[name].ncu[0]].values[0])
 
 
 @pytest.fixture(
@@ -103,7 +103,7 @@ def test_intervals_hold_the_values(
     held = []
     for name, (low, high) in known.items():
         assert low <= value(predicted, name) <= high, name
-        if catalogue()[name].ncu[0] in measured.columns:
+        if load_metrics()[name].ncu[0] in measured.columns:
             held.append(low <= value(measured, name) <= high)
     assert len(held) > 30
     assert sum(held) >= 0.9 * len(held)
@@ -143,7 +143,7 @@ def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
 def test_what_the_model_of_time_does_not_have_gets_no_time() -> None:
     waits = SimpleNamespace(opcode="SYNCS")
     counted = SimpleNamespace(executed=lambda: iter([(waits, None, None)]))
-    assert estimate(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]
+    assert estimate_times(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]
 
 
 def test_every_gpu_is_of_an_architecture_that_can_be_predicted() -> None:
@@ -189,7 +189,7 @@ def test_the_prediction_is_in_its_interval(name: str, value: float) -> None:
 
 def test_all_that_models_say_has_one() -> None:
     names = model_errors().keys()
-    assert names <= catalogue().keys()
+    assert names <= load_metrics().keys()
     never = {"gmma", "sleeping", "tex_throttle"}  # of kernels that a model of time takes
     assert {f"stall_{each}" for each in STALLS if each not in never} <= names
     assert {"duration", "dram_throughput", "l2_throughput", "achieved_occupancy"} <= names

@@ -13,7 +13,7 @@ from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.facts import line_digests, summarize_code, summarize_prediction
 from kernelprof.prediction.lines import SourcePaths
 from kernelprof.prediction.machine_code import compile_source
-from kernelprof.prediction.predictor import digest_code, predict
+from kernelprof.prediction.predictor import digest_code, predict_kernel
 from sassim.sass.listing import SourceLine
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @cache
 def known(source: Path) -> PredictionFacts:
     return summarize_prediction(
-        predict(compile_source(source, LaunchOverrides(), progress=str), progress=str)
+        predict_kernel(compile_source(source, LaunchOverrides(), progress=str), progress=str)
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.machine_code import compile_source
-from kernelprof.prediction.predictor import predict
+from kernelprof.prediction.predictor import predict_kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
 def run(tmp_path: Path, text: str) -> None:
     source = tmp_path / "scale.cu"
     source.write_text(text, encoding="utf-8")
-    predict(compile_source(source, LaunchOverrides(), progress=str), progress=str)
+    predict_kernel(compile_source(source, LaunchOverrides(), progress=str), progress=str)
 
 
 def test_an_index_inside_is_not_told(tmp_path: Path) -> None:

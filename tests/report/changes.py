@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.support.captures import source_of
 
-from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.compare import compare_snapshots
+from kernelprof.comparison.gate.judge import judge_comparison
 from kernelprof.comparison.gate.policy import Policy
 from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.comparison import (
@@ -61,12 +61,12 @@ def taken(label: str, run: str) -> Snapshot:
 @cache
 def change(before: str, after: str) -> Comparison:
     """What happened from a label's first run to another's second one."""
-    return compare(taken(before, "1"), taken(after, "2"))
+    return compare_snapshots(taken(before, "1"), taken(after, "2"))
 
 
 def gated(before: str, after: str, **policy: Any) -> GateResult:
     """The gate's answer on a change."""
-    return judge(change(before, after), replace(Policy(), **policy))
+    return judge_comparison(change(before, after), replace(Policy(), **policy))
 
 
 def side(name: str, path: str = "kernel.cu", **other: Any) -> KernelSnapshot:

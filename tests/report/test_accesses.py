@@ -9,7 +9,7 @@ from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import PredictedAccess, PredictionFacts
 from kernelprof.report.document import Document
 from kernelprof.report.documents import prediction
-from kernelprof.report.documents.prediction import NeedlessTraffic, accesses
+from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.writers import Screen, terminal
 
 TEXT = "one\n\n  third = a[i];\n  b[3 * i] = third;\n"
@@ -21,7 +21,7 @@ def facts(*found: PredictedAccess) -> PredictionFacts:
 
 def test_a_line_that_wastes_a_quarter_of_all_comes_first_and_is_of_the_kernel() -> None:
     of_lines = ((3, 900, 900), (4, 40, 10), (5, 500, 100))
-    found = accesses(facts(*(access(at, sectors=n, ideal=best) for at, n, best in of_lines)))
+    found = costly_accesses(facts(*(access(at, sectors=n, ideal=best) for at, n, best in of_lines)))
     assert [(each.access.line, each.waste) for each in found] == [
         (5, NeedlessTraffic.OF_THE_KERNEL),
         (4, NeedlessTraffic.OF_THE_LINE),
@@ -31,7 +31,7 @@ def test_a_line_that_wastes_a_quarter_of_all_comes_first_and_is_of_the_kernel() 
 
 def test_sectors_and_wavefronts_are_no_parts_of_each_other() -> None:
     sectors = access(3, sectors=100_000, ideal=100_000)
-    found = accesses(facts(sectors, access(4, wavefronts=40, ideal=10, space="shared")))
+    found = costly_accesses(facts(sectors, access(4, wavefronts=40, ideal=10, space="shared")))
     assert [(each.access.line, each.waste, each.bottleneck) for each in found] == [
         (4, NeedlessTraffic.OF_THE_KERNEL, "shared-bank-conflicts"),
         (3, NeedlessTraffic.NONE, "uncoalesced-global-access"),
@@ -39,7 +39,7 @@ def test_sectors_and_wavefronts_are_no_parts_of_each_other() -> None:
 
 
 def test_all_of_local_memory_is_needless() -> None:
-    (found,) = accesses(facts(access(3, sectors=64, space="local")))
+    (found,) = costly_accesses(facts(access(3, sectors=64, space="local")))
     assert found.waste is NeedlessTraffic.OF_THE_KERNEL
     assert found.bottleneck == "local-memory-traffic"
     assert found.access.needless == 1
@@ -54,15 +54,15 @@ def test_all_of_local_memory_is_needless() -> None:
     ],
 )
 def test_what_a_request_takes(each: PredictedAccess, text: str) -> None:
-    (found,) = accesses(facts(each))
+    (found,) = costly_accesses(facts(each))
     assert found.text == text
 
 
 def test_what_asks_for_nothing_and_constants_are_left_out() -> None:
     unasked = access(3, sectors=0, requests=0)
     constant = PredictedAccess("k.cu", 4, "constant", "load", 4, 1, amount(8))
-    assert accesses(facts(unasked, constant)) == []
-    assert accesses(None) == []
+    assert costly_accesses(facts(unasked, constant)) == []
+    assert costly_accesses(None) == []
 
 
 def written(known: PredictionFacts, *, brief: bool) -> str:

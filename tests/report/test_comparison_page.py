@@ -25,7 +25,7 @@ from tests.report.blocks import (
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
 from kernelprof.comparison import words
-from kernelprof.comparison.compare import compare
+from kernelprof.comparison.compare import compare_snapshots
 from kernelprof.model.comparison import (
     ComparedCounter,
     Match,
@@ -40,7 +40,7 @@ from kernelprof.report.document import Bullets, CodeBlock, Document, Section, pl
 from kernelprof.report.documents import change_tables
 from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
-from kernelprof.report.documents.changed_kernel import fine
+from kernelprof.report.documents.changed_kernel import format_time
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.writers import html
 from kernelprof.report.writers import json as json_writer
@@ -185,7 +185,7 @@ def test_without_points_it_says_why(before: str, after: str, reason: str) -> Non
 def test_two_gpus_have_no_common_roofline() -> None:
     old, new = taken("tile", "1"), taken("tile-barrier", "1")
     new = replace(new, machine=structs.replace(new.machine, gpu="NVIDIA B200"))
-    page = document(compare(old, new))
+    page = document(compare_snapshots(old, new))
     assert kinds(page) == {"states"}
     assert any("different limits" in each for each in notes(page))
     assert facts(page)["Time"].startswith(
@@ -316,7 +316,7 @@ def test_the_gate_s_page_has_its_findings() -> None:
     ],
 )
 def test_times_have_four_digits(nanoseconds: float, text: str) -> None:
-    assert fine(nanoseconds) == text
+    assert format_time(nanoseconds) == text
 
 
 @pytest.mark.parametrize(

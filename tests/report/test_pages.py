@@ -9,8 +9,8 @@ import pytest
 
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import CALLER
-from kernelprof.analysis.metrics.catalogue import Metric, Preset, catalogue, presets
-from kernelprof.analysis.rules import Headline, Rule, RuleFinding, Subsystem, Threshold, registry
+from kernelprof.analysis.metrics.catalogue import Metric, Preset, load_metrics, presets
+from kernelprof.analysis.rules import Headline, Rule, RuleFinding, Subsystem, Threshold, load_rules
 from kernelprof.report.documents import presets as preset_documents
 from kernelprof.report.documents import rule as rules
 from kernelprof.report.writers import markdown, terminal
@@ -181,25 +181,25 @@ def test_all_rules_in_markdown() -> None:
 
 
 def test_the_committed_report_is_current() -> None:
-    assert REPORT.read_text(encoding="utf-8") == all_pages(registry(), catalogue()), (
+    assert REPORT.read_text(encoding="utf-8") == all_pages(load_rules(), load_metrics()), (
         f"reports/rules.md is out of date: run `{rules.COMMAND}`"
     )
 
 
-@pytest.mark.parametrize("slug", list(registry()))
+@pytest.mark.parametrize("slug", list(load_rules()))
 def test_every_rule_has_a_complete_page(slug: str) -> None:
-    rule = registry()[slug]
-    page = rules.document(rule, catalogue())
+    rule = load_rules()[slug]
+    page = rules.document(rule, load_metrics())
     for text in (markdown.write(page), terminal.write(page)):
         for heading in ("Why it matters", "Example", "What to do", "When it is wrong"):
             assert heading in text
-    assert all(len(line) <= 80 for line in explain_text(rule, catalogue()).split("\n"))
+    assert all(len(line) <= 80 for line in explain_text(rule, load_metrics()).split("\n"))
 
 
 def test_the_index_lists_every_rule() -> None:
-    title, _, _, *lines = terminal.write(rules.index(registry())).splitlines()
+    title, _, _, *lines = terminal.write(rules.index(load_rules())).splitlines()
     assert title == "Bottlenecks"
-    assert [line.split(" ")[0] for line in lines] == list(registry())
+    assert [line.split(" ")[0] for line in lines] == list(load_rules())
     assert "uncoalesced-global-access Uncoalesced global memory access" in lines
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.report.changes import AWKWARD
 
 import kernelprof as kp
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.model.diagnosis import Diagnosis, Status
 from kernelprof.model.names import short_name
 from kernelprof.report.writers.sarif import FINGERPRINT, LONGEST_MEANING, MOST_RESULTS, OPEN
@@ -150,14 +150,14 @@ def test_rules_are_those_that_are_named_as_explain_has_them() -> None:
     rules = {each["id"]: each for each in run["tool"]["driver"]["rules"]}
     assert set(rules) == {each["ruleId"] for each in run["results"]}
     for name, each in rules.items():
-        known = registry()[name]
+        known = load_rules()[name]
         assert each["shortDescription"]["text"] == known.title
         assert f"kernelprof explain {name}" in each["help"]["text"]
         assert each["help"]["markdown"].startswith(f"# {name}: {known.title}\n")
         assert "## What to do" in each["help"]["markdown"]
 
 
-@pytest.mark.parametrize("name", sorted(registry()))
+@pytest.mark.parametrize("name", sorted(load_rules()))
 def test_every_rule_fits_what_github_shows(samples: type[Samples], name: str) -> None:
     verdict = replace(samples.uncoalesced, bottleneck=name)
     run = checked(write([Diagnosis((samples.kernel("k", verdict),), "a.csv")]))

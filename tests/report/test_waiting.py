@@ -16,7 +16,12 @@ from tests.support.captures import PAIRS
 import kernelprof as kp
 from kernelprof.model.sampled import from_bytes
 from kernelprof.model.waiting import BlamedLine
-from kernelprof.report.documents.waiting import describe_request, section, sentence, where
+from kernelprof.report.documents.waiting import (
+    describe_request,
+    format_location,
+    stall_sentence,
+    stalls_section,
+)
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +52,7 @@ def diagnosis() -> kp.Diagnosis:
 
 
 def test_the_sentence() -> None:
-    assert sentence(PLACE) == "71 % of the waiting is for the load at gemm.cu:88"
+    assert stall_sentence(PLACE) == "71 % of the waiting is for the load at gemm.cu:88"
     for of, said in (
         ("waiting at barriers", "71 % of the waiting at barriers is for the load at gemm.cu:88"),
         ("excess sectors", "71 % of the excess sectors are of the load at gemm.cu:88"),
@@ -55,19 +60,22 @@ def test_the_sentence() -> None:
         ("idle threads", "71 % of the idle threads are behind the load at gemm.cu:88"),
         ("FP64 instructions", "71 % of the FP64 instructions are at gemm.cu:88"),
     ):
-        assert sentence(structs.replace(PLACE, of=of)).startswith(said)
+        assert stall_sentence(structs.replace(PLACE, of=of)).startswith(said)
 
 
 def test_a_helper_and_its_calls() -> None:
     inlined = structs.replace(PLACE, helper="load", called_at=(12, 14, 19))
-    assert where(inlined) == "gemm.cu:88 in load, called at 12, 14 and 19"
-    assert where(structs.replace(inlined, called_at=(12,))) == "gemm.cu:88 in load, called at 12"
-    assert where(structs.replace(inlined, called_at=())) == "gemm.cu:88 in load"
+    assert format_location(inlined) == "gemm.cu:88 in load, called at 12, 14 and 19"
+    assert (
+        format_location(structs.replace(inlined, called_at=(12,)))
+        == "gemm.cu:88 in load, called at 12"
+    )
+    assert format_location(structs.replace(inlined, called_at=())) == "gemm.cu:88 in load"
 
 
 def test_without_lines_the_instruction_is_named() -> None:
     bare = structs.replace(PLACE, file=None, line=None)
-    assert sentence(bare) == (
+    assert stall_sentence(bare) == (
         "71 % of the waiting is for the load LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm)"
     )
 
@@ -145,6 +153,6 @@ def test_a_report_without_lines_names_instructions(monkeypatch: pytest.MonkeyPat
     assert (place.file, place.line, place.offset) == (None, None, 0x2C0)
     assert place.instruction == "LDG.E R5, desc[UR6][R4.64]"
     assert (place.sectors, place.ideal) == (32.0, 4.0)
-    shown = section(kernels["scale"])
+    shown = stalls_section(kernels["scale"])
     assert shown is not None
     assert "compile with -lineinfo" in str(shown.blocks)

@@ -229,10 +229,10 @@ def test_spans_and_what_is_cut() -> None:
 
 
 def test_formats_are_found_by_being_there() -> None:
-    assert set(writers.offered("gate")) >= {"text", "json", "junit", "markdown", "sarif"}
-    assert writers.offered("gate")[0] == "text"
-    assert "csv" in writers.offered("history")
-    assert "csv" not in writers.offered("gate")
+    assert set(writers.offered_formats("gate")) >= {"text", "json", "junit", "markdown", "sarif"}
+    assert writers.offered_formats("gate")[0] == "text"
+    assert "csv" in writers.offered_formats("history")
+    assert "csv" not in writers.offered_formats("gate")
     assert writers.find("diagnosis", "text").suffix == ".txt"
 
 

@@ -12,7 +12,7 @@ from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import refuse_too_much_shared_memory
 from kernelprof.prediction.machine_code import compile_source
-from kernelprof.prediction.predictor import predict
+from kernelprof.prediction.predictor import predict_kernel
 from sassim.occupancy import shared_bytes
 from sassim.sass.cubin import KernelResources
 
@@ -79,7 +79,7 @@ def test_a_launch_without_room_is_the_user_s_error(tmp_path: Path) -> None:
     source.write_text(SOURCE, encoding="utf-8")
     found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     with pytest.raises(LaunchError) as caught:
-        predict(found, progress=lambda _: None)
+        predict_kernel(found, progress=lambda _: None)
     assert caught.value.exit_code is ExitCode.BAD_INPUT
     assert caught.value.where == str(source)
     assert caught.value.what == (

@@ -8,7 +8,7 @@ import pytest
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.server.folders import Folders
-from kernelprof.server.sources import check
+from kernelprof.server.sources import check_source
 
 ROOT = Path(__file__).parents[2]
 SOURCE = (ROOT / "examples" / "matvec.cu").read_text("utf-8")
@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Path:
 def checked(place: Path, text: str) -> None:
     source = place / "k.cu"
     source.write_text(text, encoding="utf-8")
-    check(source, Folders([place]))
+    check_source(source, Folders([place]))
 
 
 def test_plain_sources_pass(place: Path) -> None:
@@ -39,7 +39,7 @@ def test_plain_sources_pass(place: Path) -> None:
 
 @pytest.mark.parametrize("source", LADDERS, ids=lambda path: path.stem)
 def test_those_of_the_ladders_pass(source: Path) -> None:
-    check(source, Folders([ROOT / "examples"]))
+    check_source(source, Folders([ROOT / "examples"]))
 
 
 @pytest.mark.parametrize(

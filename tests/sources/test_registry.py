@@ -12,7 +12,7 @@ import pytest
 import kernelprof.sources
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Origin
-from kernelprof.sources import read_capture, registry
+from kernelprof.sources import load_readers, read_capture
 from kernelprof.sources.source import Source
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "lines_of_times.py").write_text(ONE_MORE)
     folders = [*kernelprof.sources.__path__, str(tmp_path)]
     monkeypatch.setattr(kernelprof.sources, "__path__", folders)
-    registry.cache_clear()
+    load_readers.cache_clear()
     yield
-    registry.cache_clear()
+    load_readers.cache_clear()
     sys.modules.pop("kernelprof.sources.lines_of_times", None)
 
 
 def test_the_sources_in_their_order() -> None:
-    found = registry()
+    found = load_readers()
     names = [source.name for source in found]
     assert [name for name in names if name in FIRST_SOURCES] == FIRST_SOURCES
     assert len(set(names)) == len(names)

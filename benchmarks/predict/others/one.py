@@ -31,13 +31,13 @@ def predicted(source: Path, arch: str) -> dict[str, Any]:
     """How far a prediction comes: ``stage`` is what it stopped in, ``done`` if in nothing."""
     from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.prediction.machine_code import compile_source
-    from kernelprof.prediction.predictor import predict
+    from kernelprof.prediction.predictor import predict_kernel
 
     stages: list[str] = []
     found: dict[str, Any] = {}
     try:
         kernel = compile_source(source, LaunchOverrides(), arch=arch, progress=stages.append)
-        result = predict(kernel, progress=stages.append)
+        result = predict_kernel(kernel, progress=stages.append)
         stages.append("done")
         found |= {"blocks": result.blocks, "blocks_run": result.blocks_run}
         found["outputs"] = len(result.checked)

@@ -44,7 +44,7 @@ DESCRIPTIVE: Final = (
 """What describes the GPU and the launch, and how both were measured."""
 
 
-def findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
+def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     """Return what the known values of a launch say, the most telling first."""
 
     def value_of(name: str) -> float | None:

@@ -12,11 +12,11 @@ from kernelprof.analysis.metrics.architectures import find_dropped
 from kernelprof.analysis.metrics.catalogue import (
     SAMPLES,
     SAMPLES_SECTION,
-    catalogue,
+    load_metrics,
     metrics_for,
     preset,
 )
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import UsageError
 from kernelprof.model.diagnosis import MissingMetric
 
@@ -37,7 +37,7 @@ PLACEHOLDER = ("./app", "args...")
 """Stands for the program where it is not known."""
 
 
-def ncu_command(
+def format_ncu_command(
     metrics: str | Iterable[Metric] | None,
     *,
     options: Sequence[str] = (),
@@ -80,7 +80,7 @@ def ncu_command(
     return [*command, *(application or PLACEHOLDER)]
 
 
-def quote(command: Sequence[str]) -> str:
+def quote_command(command: Sequence[str]) -> str:
     """Return the command as one line for a POSIX shell."""
     return shlex.join(command)
 
@@ -175,10 +175,10 @@ class NextStep:
         capture = self._facts.capture
         if _source(capture) is not None:
             wanted = ["--preset", self._preset or "full"]
-            return quote(["kernelprof", "diagnose", *target(capture, wanted)])
+            return quote_command(["kernelprof", "diagnose", *target_words(capture, wanted)])
         if self._preset is not None:
             wanted = ["--preset", self._preset, "-o", "followup"]
-            return quote(["kernelprof", "profile", *target(capture, wanted)])
+            return quote_command(["kernelprof", "profile", *target_words(capture, wanted)])
         return self._command(row, rows, ["--set", "full"])
 
     def tool(self, row: int) -> str:
@@ -204,8 +204,8 @@ class NextStep:
             return None
         last = max(rows)
         like_it = self._launched[: last + 1] == self._launched[last]
-        return quote(
-            ncu_command(
+        return quote_command(
+            format_ncu_command(
                 None,
                 options=options,
                 kernel=launch.kernel,
@@ -222,7 +222,7 @@ class NextStep:
         A metric that only stands in for another, one that the chip does not have, and one that ncu
         already failed to give are never asked for.
         """
-        facts, metrics, rules = self._facts, catalogue(), registry()
+        facts, metrics, rules = self._facts, load_metrics(), load_rules()
         capability = facts.capture.launches[row].compute_capability
         wanted = dict.fromkeys(name for slug in slugs for name in rules[slug].metrics)
         return [
@@ -234,14 +234,14 @@ class NextStep:
 
     def _described(self, row: int, names: Iterable[str]) -> tuple[MissingMetric, ...]:
         capability = self._facts.capture.launches[row].compute_capability
-        metrics = catalogue()
+        metrics = load_metrics()
         return tuple(
             MissingMetric(name, metrics[name].ncu_names(capability)[0], metrics[name].why)
             for name in names
         )
 
 
-def target(capture: Capture, options: Sequence[str] = ()) -> tuple[str, ...]:
+def target_words(capture: Capture, options: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words of ``kernelprof profile`` and ``diagnose`` that measure the same again.
 
     ``options`` are more of them, which stand before the program or its arguments.

@@ -16,11 +16,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from kernelprof import interrupts
 from kernelprof.cli import commands
-from kernelprof.cli.options import ProgramCommand, expanded
+from kernelprof.cli.options import ProgramCommand, expand_options
 from kernelprof.cli.output import (
     Harmless,
     OutputClosed,
-    complain,
+    print_error,
     reopen_standard_streams,
     write_text,
 )
@@ -61,7 +61,7 @@ class Commands(TyperGroup):
             group.command(cls=ProgramCommand if takes_program else None)(function)
         for each in group.registered_commands:
             assert each.callback is not None
-            each.callback = expanded(each.callback)
+            each.callback = expand_options(each.callback)
         command = typer.main.get_command(group)
         command.name = name
         for each in (command, *getattr(command, "commands", {}).values()):
@@ -165,12 +165,12 @@ def _failed(error: Exception, debug: bool) -> int:
         return INTERRUPTED
     _trace(debug)
     if isinstance(error, KernelprofError):
-        complain(error.what, where=error.where, hint=error.hint)
+        print_error(error.what, where=error.where, hint=error.hint)
         return int(error.exit_code)
     if isinstance(error, MemoryError):
-        complain("there is not enough memory", hint="give a part of the input, or more memory")
+        print_error("there is not enough memory", hint="give a part of the input, or more memory")
         return int(ExitCode.ENVIRONMENT)
-    complain(
+    print_error(
         f"internal error: {type(error).__name__}: {error}",
         hint="run it again with --debug and report the traceback",
     )

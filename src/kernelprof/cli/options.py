@@ -238,7 +238,7 @@ class Expand:
 _PLACED: Final = "help_places"
 
 
-def placed(**after: str) -> Callable[[Command], Command]:
+def list_after(**after: str) -> Callable[[Command], Command]:
     """Let the help list an option after another one than that of its place in a structure."""
 
     def note(command: Command) -> Command:
@@ -248,7 +248,7 @@ def placed(**after: str) -> Callable[[Command], Command]:
     return note
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer takes it: with a parameter for each option of its structures.
 
     A field that nobody gave is left out of a structure that is a ``TypedDict``.

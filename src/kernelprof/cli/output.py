@@ -262,13 +262,13 @@ class Output:
 
     def rendered(self, result: Any, **details: Any) -> str:
         """Return the result in its format, for where it is written."""
-        from kernelprof.report.render import render
+        from kernelprof.report.render import render_result
 
         destination = screen(self.file, no_color=self.no_color, tokens=self.tokens)
-        return render(result, self.output_format, destination, **details)
+        return render_result(result, self.output_format, destination, **details)
 
 
-def fields(kind: str, formats: str, *names: str, **chosen: Any) -> options.Expand:
+def output_fields(kind: str, formats: str, *names: str, **chosen: Any) -> options.Expand:
     """The fields of :class:`Output` that a command has beside ``--format`` of a kind of result."""
     chosen["output_format"] = options.format_option(kind, formats)
     return options.Expand(Output, "output_format", *names, **chosen)
@@ -302,9 +302,9 @@ def write_picture(result: Any, file: Path) -> None:
 
 def write_page(result: Any, file: Path, **options: Any) -> None:
     """Write the page of a result."""
-    from kernelprof.report.render import page
+    from kernelprof.report.render import render_page
 
-    write_file(page(result, **options), file)
+    write_file(render_page(result, **options), file)
 
 
 def typed(*words: str) -> str:
@@ -316,7 +316,7 @@ def typed(*words: str) -> str:
     return shlex.join(["kernelprof", *map(shown_origin, words)])
 
 
-def remark(*lines: str) -> None:
+def print_remarks(*lines: str) -> None:
     """Lines on stderr beside a result: no warnings, just what was done for it."""
     sys.stderr.writelines(f"kernelprof: {_safe(line)}\n" for line in lines)
 
@@ -326,7 +326,7 @@ def warn(text: str) -> None:
     sys.stderr.write(f"kernelprof: warning: {_safe(text)}\n")
 
 
-def complain(what: str, *, where: str | None = None, hint: str | None = None) -> None:
+def print_error(what: str, *, where: str | None = None, hint: str | None = None) -> None:
     """An error on stderr: what happened, where, and what to do next."""
     first, *more = [line for line in what.split("\n") if line.strip()] or [""]
     lines = [f"kernelprof: error: {_safe(first)}"]
@@ -405,10 +405,10 @@ def take_picture(result: Any) -> bytes:
     import tempfile
 
     from kernelprof import tools
-    from kernelprof.report.render import page
+    from kernelprof.report.render import render_page
 
     browser = tools.find_browser()
-    text = page(result).replace("<html ", '<html class="picture" ', 1)
+    text = render_page(result).replace("<html ", '<html class="picture" ', 1)
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
         source, target = Path(folder) / "page.html", Path(folder) / "page.png"
         source.write_text(text, encoding="utf-8")

@@ -46,7 +46,7 @@ class _Bar:
 
 
 @contextmanager
-def reading(targets: Sequence[str]) -> Iterator[Meter]:
+def show_reading(targets: Sequence[str]) -> Iterator[Meter]:
     """Shows how much of these captures was read and judged: a bar, if that takes a while."""
     from kernelprof.interface.captures import file_size
 

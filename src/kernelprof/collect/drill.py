@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for, preset
+from kernelprof.analysis.metrics.catalogue import load_metrics, metrics_for, preset
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Diagnosis, Status
-from kernelprof.model.merge import merge
+from kernelprof.model.merge import merge_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -74,7 +74,9 @@ class _Demand(NamedTuple):
     why: str
 
 
-def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_ROUNDS) -> DrillDown:
+def collect_by_verdicts(
+    collect: Collect, *, start: str = "triage", most_rounds: int = MOST_ROUNDS
+) -> DrillDown:
     """Collect the preset ``start``, and then what verdicts ask for, until they are final.
 
     Each round is one run for all undecided kernels. A follow-up that fails because the program
@@ -102,7 +104,9 @@ def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_RO
         kernels = _kernels(capture, demand.rows)
         capability = capture.launches[min(demand.rows)].compute_capability
         try:
-            both = merge(capture, run(metrics_for(demand.names, capability), kernels, demand.why))
+            both = merge_metrics(
+                capture, run(metrics_for(demand.names, capability), kernels, demand.why)
+            )
         except InputError as error:
             sentence = f"The run that was to settle the verdict failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
@@ -176,7 +180,7 @@ def _lacking(facts: Facts, kernel: KernelDiagnosis) -> list[str]:
 
 def _new(requested: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> list[str]:
     here = set(rows)
-    metrics = catalogue()
+    metrics = load_metrics()
     return [name for name in names if name in metrics and not here <= requested.get(name, set())]
 
 

@@ -150,7 +150,7 @@ _NO_ROOM: Final = re.compile("(?i)no space left on device|disk quota exceeded|fi
 _FAULT: Final = re.compile(r"An error was reported by the driver:\s*(?:==ERROR==\s*)?(.*)")
 
 
-def failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR0911
+def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR0911
     """Return the error of this outcome, ``None`` where there is a usable report."""
     text, where, code = ended.text, ended.where, ended.program_code
     for pattern, kind, what, hint in _BY_WORDS:

@@ -199,7 +199,7 @@ def only_measured(request: ProfileRequest) -> list[str]:
 
 def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
-    from kernelprof.analysis.ncu_command import ncu_command, quote
+    from kernelprof.analysis.ncu_command import format_ncu_command, quote_command
 
     problem, before, alone, application = tools.problem, "", "", request.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)
@@ -207,14 +207,14 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
         source = str(request.source)
         what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
         name = request.source.stem
-        build = quote(["nvcc", "-O3", "-lineinfo", *request.flags, "-o", name, source])
+        build = quote_command(["nvcc", "-O3", "-lineinfo", *request.flags, "-o", name, source])
         alone = f"predict one of its kernels here: kernelprof diagnose {source} --predict\nor "
         before, application = (
             f"build {name} from it ({build}), then ",
             (f"./{name}", *request.arguments),
         )
     filters = request.filters
-    command = ncu_command(
+    command = format_ncu_command(
         preset,
         launch_skip=filters.launch_skip,
         launch_count=filters.launch_count,
@@ -234,7 +234,8 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
         what,
         where=where,
         hint=f"{_remedy(tools)}{alone}on a machine with a GPU {before}make capture.csv with the "
-        f"command below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
+        "command below, and then diagnose that: kernelprof diagnose capture.csv\n"
+        f"{quote_command(command)}",
     )
 
 

@@ -28,9 +28,9 @@ from kernelprof.collect.commands import (
     profile_command,
     source_page_command,
 )
-from kernelprof.collect.drill import count_passes, drill
+from kernelprof.collect.drill import collect_by_verdicts, count_passes
 from kernelprof.collect.environment import LocalGpu, LocalMachine
-from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, failure
+from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, explain_failure
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
@@ -39,7 +39,7 @@ from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare
+from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare_kernel
 from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, sum_samples
 from kernelprof.model.inferred import describe_assumptions
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
@@ -265,7 +265,7 @@ class Session:
         finally:
             log.unlink(missing_ok=True)
         ended = self._ended(outcome, log_lines, shown, report, filtered=kernels is not None)
-        error = failure(ended)
+        error = explain_failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
             error = ProfilerError("it took too long, and no launch had all of its passes")
         if error is not None:
@@ -465,7 +465,7 @@ def measure_request(
         progress as shown,
         nullcontext(PreparedKernel(shlex.join(request.application), request.application))
         if request.source is None
-        else prepare(
+        else prepare_kernel(
             request.source,
             request.overrides,
             interrupts,
@@ -561,7 +561,9 @@ def _collect_all(
             return session.collect(metrics, kernels, why, samples=samples)
 
     if preset is None:
-        drill_down = drill(run, start="triage" if surveyed is None else surveyed.preset)
+        drill_down = collect_by_verdicts(
+            run, start="triage" if surveyed is None else surveyed.preset
+        )
         return drill_down.capture, drill_down
     wanted = known_preset(preset)
     return run(wanted.metrics, None, f"preset {preset}: {wanted.title}"), None

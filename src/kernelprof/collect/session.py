@@ -28,7 +28,7 @@ def profile(
     return _repeated(request, preset, tools, progress)
 
 
-def measure(
+def measure_for_diagnosis(
     request: ProfileRequest, preset: str | None = None, progress: Progress | None = None
 ) -> ProfileResult:
     """Measure what a diagnosis asks for: one preset, or from ``triage`` on what verdicts ask.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 
-def compare(
+def compare_snapshots(
     before: Snapshot, after: Snapshot, renamed: Sequence[tuple[str, str]] = ()
 ) -> Comparison:
     """What happened between two snapshots; ``renamed`` are old and new names of kernels."""

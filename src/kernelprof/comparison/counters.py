@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import UTILIZATIONS
 from kernelprof.model.comparison import ComparedCounter, MetricChange, PartlyChangedCounter
 
@@ -237,7 +237,7 @@ def _both_predicted(before: KernelSnapshot, after: KernelSnapshot) -> bool:
     return before.predicted is not None and after.predicted is not None
 
 
-def value(kernel: KernelSnapshot, name: str) -> float | None:
+def counter_value(kernel: KernelSnapshot, name: str) -> float | None:
     """A counter of a kernel, also one that is worked out from others."""
     metrics = kernel.metrics
     if name == BANK_CONFLICTS:
@@ -263,7 +263,7 @@ def _count_resident_blocks(kernel: KernelSnapshot) -> float | None:
 
 def unit_of(name: str) -> str:
     """The unit of a counter or another metric."""
-    return DERIVED.get(name) or catalogue()[name].unit
+    return DERIVED.get(name) or load_metrics()[name].unit
 
 
 def _partial_change(
@@ -295,14 +295,14 @@ def _value_range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | Non
         if whole is None or ideal is None:
             return None
         return max(whole[0] - ideal[1], 0.0), max(whole[1] - ideal[0], 0.0)
-    metric = value(kernel, name)
+    metric = counter_value(kernel, name)
     return None if metric is None else (metric, metric)
 
 
 def _make_change(
     counter: Counter, before: KernelSnapshot, after: KernelSnapshot
 ) -> ComparedCounter:
-    old, new = (value(side, counter.name) for side in (before, after))
+    old, new = (counter_value(side, counter.name) for side in (before, after))
     assert old is not None  # _value_range has seen both
     assert new is not None
     worse = None if counter.more_costs is None else (new > old) == counter.more_costs
@@ -327,7 +327,7 @@ def _make_change(
 def _per_request(counter: Counter, kernel: KernelSnapshot) -> float | None:
     if counter.per is None:
         return None
-    count, per = value(kernel, counter.name), value(kernel, counter.per)
+    count, per = counter_value(kernel, counter.name), counter_value(kernel, counter.per)
     return count / per if count is not None and per else None
 
 
@@ -338,7 +338,7 @@ def metric_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[Metri
         new = after.metrics.get(name)
         if new is None or name in COUNTERS or name in _LEFT_OUT:
             continue
-        unit = catalogue()[name].unit if name in catalogue() else ""
+        unit = load_metrics()[name].unit if name in load_metrics() else ""
         if _log_ratio(old, new) > NOISE and (unit != "%" or abs(new - old) >= LEAST_POINTS):
             changes.append(MetricChange(name, unit, old, new, _explained_part(name, before, after)))
     changes.sort(key=lambda each: (-(each.explains or 0.0), -_log_ratio(each.before, each.after)))

@@ -121,11 +121,11 @@ def match_kernels(
     pairs = []
     for arch in dict.fromkeys(each.arch for each in (*after, *before)):
         old, new = ([each for each in side if each.arch == arch] for side in (before, after))
-        pairs += match(old, new, renamed)
+        pairs += pair_kernels(old, new, renamed)
     return pairs
 
 
-def match(
+def pair_kernels(
     before: Sequence[KernelSnapshot],
     after: Sequence[KernelSnapshot],
     renamed: Sequence[tuple[str, str]] = (),

@@ -67,7 +67,7 @@ def merge_predictions(sides: Sequence[Snapshot]) -> Snapshot:
     return merge_sides(sides, (kernel for each in sides for kernel in each.kernels))
 
 
-def architectures(kernels: Iterable[KernelSnapshot]) -> tuple[str, ...]:
+def predicted_architectures(kernels: Iterable[KernelSnapshot]) -> tuple[str, ...]:
     """What kernels were predicted for; none where all were measured."""
     return tuple(dict.fromkeys(each.arch for each in kernels if each.arch is not None))
 
@@ -128,7 +128,7 @@ def report_unjudged(kernels: Sequence[KernelSnapshot]) -> tuple[GateFinding, ...
 
 def check_alike(before: Snapshot, after: Snapshot) -> None:
     """Refuse to compare predictions, which have no time, with measurements."""
-    predicted = [bool(architectures(each.kernels)) for each in (before, after)]
+    predicted = [bool(predicted_architectures(each.kernels)) for each in (before, after)]
     if before.kernels and after.kernels and predicted[0] != predicted[1]:
         side, other = (before, after) if predicted[0] else (after, before)
         raise InputError(
@@ -204,7 +204,7 @@ def measure(
             break  # it would be the same again
         for side, source in zip(runs, (before, after), strict=True):
             request = ProfileRequest(source=source, overrides=overrides)
-            result = session.measure(request, progress=progress)
+            result = session.measure_for_diagnosis(request, progress=progress)
             recorded |= result.recorded
             measured(source, result)
             text = files.read_bytes(source, MAX_BYTES).decode("utf-8", "replace")

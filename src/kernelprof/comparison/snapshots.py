@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.ncu_command import target
+from kernelprof.analysis.ncu_command import target_words
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.inputs import LONG_ENOUGH_NS
@@ -60,7 +60,7 @@ def make_snapshot(
     source = None if made_by is None else made_by.source
     return Snapshot(
         origin=diagnosis.origin,
-        target=target(capture),
+        target=target_words(capture),
         surveyed=manifest is not None and manifest.survey is not None,
         created=None if manifest is None else manifest.created,
         machine=MeasurementSetup() if prediction else _read_setup(facts, manifest),
@@ -221,7 +221,7 @@ def _snapshot_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnap
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
     metrics, observed = {}, {}
-    for name in catalogue():
+    for name in load_metrics():
         values = facts.values(name)[rows]
         is_known = ~np.isnan(values)
         if not is_known.any() or (name in COUNTERS and not is_known.all()):
@@ -376,7 +376,7 @@ def _read_kernel(kernel: dict[str, Any]) -> KernelSnapshot:
 
 
 def _is_metric_itself(evidence: dict[str, Any]) -> bool:
-    metric = catalogue().get(evidence["metric"])
+    metric = load_metrics().get(evidence["metric"])
     as_it_is = (
         metric is not None and metric.unit == evidence["unit"] and not evidence.get("formula")
     )

@@ -265,7 +265,7 @@ def sentence(text: str) -> str:
 
 def ratio_text(ratio: float) -> str:
     """A ratio of times, after over before: ``12.1x faster``, ``3.2 % slower``."""
-    return f"{amount(ratio)} slower" if ratio > 1 else f"{amount(1 / ratio)} faster"
+    return f"{format_change(ratio)} slower" if ratio > 1 else f"{format_change(1 / ratio)} faster"
 
 
 def _time_words(time: TimeChange) -> str:
@@ -288,7 +288,7 @@ def _usable(ratio: float | None) -> float | None:
     return ratio
 
 
-def amount(by: float) -> str:
+def format_change(by: float) -> str:
     """A factor over 1 as people say it: ``1.5x``, ``12 %``."""
     return factor(by) if by >= _CLEAR else f"{100 * (by - 1):.2g} %"
 

@@ -245,7 +245,7 @@ def _measure_job(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect.commands import LaunchFilters
     from kernelprof.collect.request import ProfileRequest
-    from kernelprof.collect.session import measure
+    from kernelprof.collect.session import measure_for_diagnosis
 
     source = job.kind == "source"
     request = ProfileRequest(
@@ -257,7 +257,7 @@ def _measure_job(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     )
     # A program may name files relative to the plan.
     with contextlib.chdir(job.folder) if job.folder else contextlib.nullcontext():
-        measurement = measure(request, job.preset)
+        measurement = measure_for_diagnosis(request, job.preset)
     judged = diagnose(measurement.capture, preset=job.preset)
     return measurement.capture, judged, measurement.manifest, measurement.recorded
 

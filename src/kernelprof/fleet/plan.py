@@ -213,13 +213,15 @@ class _PlanReader:
                 )
 
     def _expand_ladder(self, entry: _Ladder, how: _How, key: str) -> Iterator[tuple[Job, ...]]:
-        from kernelprof.ladder.registry import choose, ladders
+        from kernelprof.ladder.registry import choose, load_ladders
 
         with self._explain(f"{key}.name"):
-            ladder, rungs = choose(ladders(), [entry.name])
+            ladder, rungs = choose(load_ladders(), [entry.name])
         if entry.rungs:
             with self._explain(f"{key}.rungs"):
-                ladder, rungs = choose(ladders(), [f"{entry.name}/{each}" for each in entry.rungs])
+                ladder, rungs = choose(
+                    load_ladders(), [f"{entry.name}/{each}" for each in entry.rungs]
+                )
         for rung in rungs:
             for size in entry.size or (ladder.sizes[-1],):
                 square = tuple((axis, size) for axis in "MNK")
@@ -240,12 +242,12 @@ class _PlanReader:
         )
 
     def _expand_captures(self, entry: _Captures, key: str) -> Iterator[tuple[Job, ...]]:
-        from kernelprof.sources.ncu.folder import entries, is_folder, may_be_capture
+        from kernelprof.sources.ncu.folder import is_folder, list_entries, may_be_capture
 
         folder = self.home / Path(entry.folder).expanduser()
         if not folder.exists():
             self.refuse(f"there is no folder {entry.folder!r}", f"{key}.folder")
-        for each in entries(folder) if is_folder(str(folder)) else [folder]:
+        for each in list_entries(folder) if is_folder(str(folder)) else [folder]:
             if each.is_dir() or may_be_capture(each.name):
                 inner = each.relative_to(folder).as_posix()
                 name = entry.folder if inner == "." else f"{entry.folder}/{inner}"

@@ -188,7 +188,7 @@ class _Running:
         )
 
 
-def run(
+def run_plan(
     plan: FleetPlan,
     store: FleetStore,
     executor: Executor,

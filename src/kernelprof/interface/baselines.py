@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from kernelprof.errors import UsageError
-from kernelprof.interface.changes import side
+from kernelprof.interface.changes import load_side
 from kernelprof.model.diagnosis import Status
 from kernelprof.results import Capture, as_result
 from kernelprof.tools import ask
@@ -71,7 +71,7 @@ def save(
     kernels = options.get("kernels", ())
     predictor = SourcePredictor(options.get("arch"), progress, kernels)
     predicted = predictor.side(captures, predict=options.get("predict", False))
-    snapshot = pairs.select_kernels(predicted or side(captures), kernels)
+    snapshot = pairs.select_kernels(predicted or load_side(captures), kernels)
     made = make_baseline(snapshot, _now(), load_policy(options.get("policy")))
     for sentence in snapshot.warnings:
         warn(sentence)
@@ -107,16 +107,16 @@ def update(
 
     Sources are predicted, for a baseline that holds predictions.
     """
-    from kernelprof.comparison.compare import compare
+    from kernelprof.comparison.compare import compare_snapshots
     from kernelprof.comparison.gate.baseline import add_kernels, update
-    from kernelprof.comparison.gate.judge import judge
+    from kernelprof.comparison.gate.judge import judge_comparison
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
     new, limits = _candidate(file, candidate, progress), load_policy(policy)
     with _changing(file, write) as (old, keep):
         own, others = _apart(old, new, file, candidate)
-        result = judge(compare(own.snapshot(os.fspath(file)), new), limits)
+        result = judge_comparison(compare_snapshots(own.snapshot(os.fspath(file)), new), limits)
         made = None
         if not result.exit_code:
             made = keep(add_kernels(update(own, new, _now(), limits), others))
@@ -170,7 +170,7 @@ def _candidate(file: PathLike, candidate: Side, progress: Progress | None) -> Sn
     predicted = SourcePredictor(progress=progress).candidate(held, candidate, run=True)
     if predicted is not None:
         return predicted
-    measured = side(candidate)
+    measured = load_side(candidate)
     check_alike(held, measured)
     return measured
 
@@ -179,11 +179,11 @@ def calibrate(
     file: PathLike, captures: Sequence[PathLike | Capture], *, write: Write | None = None
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The baseline with its noise, by captures of the same code; and kernels in too few of them."""
-    from kernelprof.comparison.gate.baseline import calibrate
+    from kernelprof.comparison.gate.baseline import calibrate_noise
 
-    repeats = [side(each) for each in captures]
+    repeats = [load_side(each) for each in captures]
     with _changing(file, write) as (old, keep):
-        made, without = calibrate(old, repeats)
+        made, without = calibrate_noise(old, repeats)
         return keep(made), without
 
 

@@ -15,7 +15,7 @@ from kernelprof.interface.requests import (
 )
 from kernelprof.model.names import first_few
 from kernelprof.model.numbers import count
-from kernelprof.results import Capture, Diagnosis, Meter, PathLike, as_result, only
+from kernelprof.results import Capture, Diagnosis, Meter, PathLike, as_result, select_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
@@ -68,7 +68,7 @@ def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:
 
     whole: Launched = captures[0]
     for each in captures[1:]:
-        whole = several.merge(whole, each) if merge else several.join(whole, each)
+        whole = several.merge_metrics(whole, each) if merge else several.join(whole, each)
     # What the first has of the whole program is as true with more metrics of its launches.
     survey = captures[0].contents.survey if merge else None
     return as_result(Capture, whole, contents=Contents(Path(), survey=survey))
@@ -158,15 +158,19 @@ def _diagnose_measured(
     request: ProfileRequest, preset: str | None, progress: Progress | None
 ) -> Diagnosis:
     from kernelprof.collect.request import NotMeasurableError
-    from kernelprof.collect.session import measure
-    from kernelprof.interface.inferred import explaining_inferred, qualified, with_inferred_launch
-    from kernelprof.report.measurement import summary
+    from kernelprof.collect.session import measure_for_diagnosis
+    from kernelprof.interface.inferred import (
+        explaining_inferred,
+        qualify_verdicts,
+        with_inferred_launch,
+    )
+    from kernelprof.report.measurement import summarize_measurement
     from kernelprof.sources.capture_directory import make_contents
 
     inferred = with_inferred_launch(request, progress)
     try:
         with explaining_inferred(inferred.overrides, request.source or ""):
-            measured = measure(inferred, preset, progress)
+            measured = measure_for_diagnosis(inferred, preset, progress)
     except NotMeasurableError as error:
         from kernelprof.interface.prediction import diagnose_instead
 
@@ -175,17 +179,17 @@ def _diagnose_measured(
         Capture,
         measured.capture,
         contents=make_contents(request.source or Path(), measured.manifest, measured.lines),
-        remarks=tuple(summary(measured)),
+        remarks=tuple(summarize_measurement(measured)),
         recorded=measured.recorded,
     )
     from kernelprof.analysis.verdict import diagnose as judge
 
     judged = measured.diagnosis or judge(capture, preset=preset)
-    result = qualified(as_result(Diagnosis, judged, capture=capture, origin=capture.origin))
+    result = qualify_verdicts(as_result(Diagnosis, judged, capture=capture, origin=capture.origin))
     kernel = request.filters.kernel
     if kernel is None or capture.inferred or not result.kernels:
         return result
-    return only([result], kernel)[0]
+    return select_kernels([result], kernel)[0]
 
 
 @overload
@@ -271,12 +275,12 @@ _ONLY_CAPTURES: Final = (".csv", ".ncu-rep")
 
 def expand_folders(targets: Iterable[str]) -> list[str]:
     """The targets, with all that a folder holds in its place; for whoever shows how far it is."""
-    from kernelprof.sources.ncu.folder import entries, is_folder
+    from kernelprof.sources.ncu.folder import is_folder, list_entries
 
     return [
         str(each)
         for target in targets
-        for each in (entries(Path(target)) if is_folder(target) else [target])
+        for each in (list_entries(Path(target)) if is_folder(target) else [target])
     ]
 
 
@@ -312,12 +316,12 @@ def _in_folder(
     *,
     strict: bool,
 ) -> list[Item]:
-    from kernelprof.sources.ncu.folder import DEPTH, entries, may_be_capture
+    from kernelprof.sources.ncu.folder import DEPTH, list_entries, may_be_capture
 
     items: list[Item] = []
     left_out: list[str] = []
     lacking: MissingToolError | None = None
-    for each in entries(folder):
+    for each in list_entries(folder):
         name = each.relative_to(folder).as_posix()
         if not (each.is_dir() or may_be_capture(each.name)):
             left_out.append(name)

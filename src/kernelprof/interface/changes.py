@@ -44,28 +44,28 @@ def compare(
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
     """
     from kernelprof.comparison import pairs, sides
-    from kernelprof.comparison.compare import compare as compared
+    from kernelprof.comparison.compare import compare_snapshots as compared
     from kernelprof.comparison_results import Comparison
 
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
     both = len(paths) == 2 and sides.are_sources(*paths)
     wanted = launch_overrides(options, has_source=both)
     if both:
-        from kernelprof.report.measurement import summary
+        from kernelprof.report.measurement import summarize_measurement
 
         def measured(source: Path, profile: ProfileResult) -> None:
-            for line in summary(profile):
+            for line in summarize_measurement(profile):
                 remark(f"{source.name}: {line}")
 
         old, new = map(Path, paths)
         snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
     else:
-        snapshots = (side(before), side(after))
+        snapshots = (load_side(before), load_side(after))
     renames = pairs.parse_renames(options.get("rename", ()), *snapshots)
     return as_result(Comparison, compared(*snapshots, renames))
 
 
-def side(targets: Side) -> Snapshot:
+def load_side(targets: Side) -> Snapshot:
     """One side of a comparison, from a path or from a capture that was read already.
 
     Several, and all captures of a folder, are runs of the same code, which are taken together.
@@ -83,11 +83,11 @@ def side(targets: Side) -> Snapshot:
             text = each.contents.source_text
             runs.append(make_snapshot(each, each.manifest, each.prediction, text))
         elif is_folder(os.fspath(each)):
-            runs += each_capture([os.fspath(each)], side, strict=True)
+            runs += each_capture([os.fspath(each)], load_side, strict=True)
         elif Path(each).suffix.lower() == ".json":
             runs.append(sides.read_json_snapshot(Path(each)))
         else:
-            runs.append(side(read(each)))
+            runs.append(load_side(read(each)))
     return sides.pool_runs(runs)
 
 
@@ -106,13 +106,13 @@ def gate(
     anyway, for the architectures of the baseline unless ``arch`` names others.
     """
     from kernelprof.comparison import pairs, sides
-    from kernelprof.comparison.compare import compare as compared
-    from kernelprof.comparison.gate.judge import judge
+    from kernelprof.comparison.compare import compare_snapshots as compared
+    from kernelprof.comparison.gate.judge import judge_comparison
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison.gate.proposed import with_proposed
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface import predicted_sides
-    from kernelprof.interface.prediction import architectures
+    from kernelprof.interface.prediction import unique_architectures
 
     rules, rename = load_policy(options.get("policy")), options.get("rename", ())
     kernels, arch = options.get("kernels", ()), options.get("arch")
@@ -126,19 +126,19 @@ def gate(
         predicted_sides.refuse_without_source(arch, predict=predict, against=against)
 
     def read_side(target: Side) -> Snapshot:
-        return first if first is not None and target is baseline else side(target)
+        return first if first is not None and target is baseline else load_side(target)
 
     before, rules, findings = _with_proposed(baseline, rules, read_side, options)
-    after = after or predictor.candidate(before, candidate) or side(candidate)
+    after = after or predictor.candidate(before, candidate) or load_side(candidate)
     others: Sequence[KernelSnapshot] = ()
     if first is None:
         before, others = predicted_sides.held_against(before, after, candidate, rename)
     if arch:
-        before = sides.select_architectures(before, architectures(arch))
+        before = sides.select_architectures(before, unique_architectures(arch))
     both = pairs.select_in_both(before, after, kernels)
     sides.check_alike(*both)
     left_out = sides.report_unjudged(others)
-    result = judge(compared(*both, pairs.parse_renames(rename, *both)), rules, left_out)
+    result = judge_comparison(compared(*both, pairs.parse_renames(rename, *both)), rules, left_out)
     return as_result(GateResult, with_proposed(result, rules, findings))
 
 
@@ -152,9 +152,9 @@ def _with_proposed(
     """
     from kernelprof.comparison.gate.proposed import (
         Missing,
-        attempt,
         baseline_findings,
         policy_findings,
+        try_read,
     )
     from kernelprof.model.snapshot import Snapshot
 
@@ -172,10 +172,10 @@ def _with_proposed(
         )
     findings: list[GateFinding] = []
     if policy_file is not None:
-        proposed = attempt(lambda: _policy(policy_file))
+        proposed = try_read(lambda: _policy(policy_file))
         findings += policy_findings(rules, proposed, accepted=accepted)
     if file is not None:
-        held = attempt(lambda: read_side(file)) if _is_there(file) else Missing()
+        held = try_read(lambda: read_side(file)) if _is_there(file) else Missing()
         findings += baseline_findings(trusted, held, accepted=accepted)
     if not accepted:
         return trusted, rules, tuple(findings)

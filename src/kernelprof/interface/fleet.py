@@ -51,7 +51,7 @@ def run(
         select_devices,
     )
     from kernelprof.fleet.ray_executor import RayExecutor
-    from kernelprof.fleet.run import run as carry_out
+    from kernelprof.fleet.run import run_plan as carry_out
 
     target = _store(wanted, store)
     worker_count = workers or os.cpu_count() or 1

@@ -137,7 +137,7 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
 
 
-def qualified(diagnosis: Diagnosis) -> Diagnosis:
+def qualify_verdicts(diagnosis: Diagnosis) -> Diagnosis:
     """Lower the confidence of verdicts on what was made up, or may be launched otherwise."""
     source = None if diagnosis.capture is None else diagnosis.capture.inferred
     if source is None:

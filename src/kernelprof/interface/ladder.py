@@ -31,8 +31,8 @@ def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:
     """
     from kernelprof.ladder import registry
 
-    every_ladder = registry.ladders()
-    chosen = registry.ladder(name or registry.DEFAULT)
+    every_ladder = registry.load_ladders()
+    chosen = registry.find_ladder(name or registry.DEFAULT)
     if output_format == "json":
         return registry.to_json(chosen, every_ladder)
     from kernelprof.report.documents.ladder import listing as document
@@ -62,11 +62,10 @@ def climb(
     gets a line after each rung, ``save`` the results so far. A rung that fails is among the results
     with its error.
     """
-    from kernelprof.ladder.climb import ClimbPlan
-    from kernelprof.ladder.climb import climb as run
-    from kernelprof.ladder.registry import choose, ladders, singly_chosen_files
+    from kernelprof.ladder.climb import ClimbPlan, climb_ladder
+    from kernelprof.ladder.registry import choose, load_ladders, singly_chosen_files
 
-    every_ladder = ladders()
+    every_ladder = load_ladders()
     chosen_ladder, chosen = choose(every_ladder, names)
     plan = ClimbPlan(
         ladder=chosen_ladder,
@@ -78,7 +77,7 @@ def climb(
         profile=profile,
         display=display,
     )
-    return run(
+    return climb_ladder(
         plan,
         progress=lambda *done: step(_line(*done)),
         warn=warn,
@@ -122,9 +121,9 @@ def results_text(results: Climb) -> str:
 
 
 def _registered_rungs(results: Climb) -> tuple[Rung, ...]:
-    from kernelprof.ladder.registry import ladders
+    from kernelprof.ladder.registry import load_ladders
 
-    return next((each.rungs for each in ladders() if each.name == results.ladder), ())
+    return next((each.rungs for each in load_ladders() if each.name == results.ladder), ())
 
 
 def report(results: Climb) -> str:
@@ -175,8 +174,8 @@ def _why_not_shown(contents: Contents, rung: Climbed, results: Climb) -> str:
 def _card(contents: Contents, rung: Climbed) -> Card:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.report.documents.capture_page import read_attachments
-    from kernelprof.report.documents.ladder_parts import card
+    from kernelprof.report.documents.ladder_parts import rung_card
     from kernelprof.sources import read_capture
 
     capture = read_capture(str(contents.folder))
-    return card(capture, diagnose(capture), read_attachments(contents), rung)
+    return rung_card(capture, diagnose(capture), read_attachments(contents), rung)

@@ -36,7 +36,7 @@ from kernelprof.model.names import printable
 from kernelprof.model.numbers import quantity
 from kernelprof.model.optimization import Attempt, Basis, Decision, Ended, Optimization
 from kernelprof.proposals import Original, changed_keys, read_original, read_proposal
-from kernelprof.report.render import render
+from kernelprof.report.render import render_result
 from kernelprof.report.writers import BRIEF
 from kernelprof.results import Capture, Shown, as_result
 
@@ -151,7 +151,7 @@ class MeasuredJudge:
 
         request = ProfileRequest(source=source, samples=True)
         try:
-            measured = session.measure(request, progress=self._progress)
+            measured = session.measure_for_diagnosis(request, progress=self._progress)
         except NotMeasurableError as error:
             raise MissingToolError(
                 error.what,
@@ -165,8 +165,8 @@ class MeasuredJudge:
 
     def judge(self, before: Path, after: Path) -> Judged:
         from kernelprof.comparison import pairs, sides
-        from kernelprof.comparison.compare import compare
-        from kernelprof.comparison.gate.judge import judge as judge_change
+        from kernelprof.comparison.compare import compare_snapshots
+        from kernelprof.comparison.gate.judge import judge_comparison as judge_change
         from kernelprof.comparison.gate.policy import load_policy
         from kernelprof.launch.specification.overrides import LaunchOverrides
 
@@ -184,7 +184,7 @@ class MeasuredJudge:
             before, after, LaunchOverrides(), progress=self._progress, measured=keep
         )
         names = pairs.parse_renames(_rename(captures[before], captures[after]), *both)
-        result = judge_change(compare(*both, names), load_policy(self._policy))
+        result = judge_change(compare_snapshots(*both, names), load_policy(self._policy))
         (kernel,) = result.kernels
         change = kernel.kernel.time
         decision, reason = _declined(result), summarize(result)
@@ -205,15 +205,15 @@ class MeasuredJudge:
         """What is wrong with the result of a source there; ``None`` where it is right."""
         from kernelprof.collect.progress import Progress
         from kernelprof.launch.processes import Interrupts
-        from kernelprof.launch.run.prepare import prepare
-        from kernelprof.launch.source import read_source, sidecar
+        from kernelprof.launch.run.prepare import prepare_kernel
+        from kernelprof.launch.source import read_source, specification_path
         from kernelprof.launch.specification.overrides import LaunchOverrides
         from kernelprof.proposals import check_at_measured_sizes
 
         spec, text = load_spec(source), read_source(source)
         if spec.check_sizes == spec.sizes:
             return None
-        sidecar_file = sidecar(source)
+        sidecar_file = specification_path(source)
         original = sidecar_file.read_bytes() if sidecar_file.is_file() else None
         sidecar_file.unlink(missing_ok=True)
         source.write_text(check_at_measured_sizes(text, source, spec), encoding="utf-8")
@@ -221,7 +221,7 @@ class MeasuredJudge:
             with (
                 Interrupts() as interrupts,
                 self._progress or Progress() as shown,
-                prepare(source, LaunchOverrides(), interrupts, shown.say),
+                prepare_kernel(source, LaunchOverrides(), interrupts, shown.say),
             ):
                 return None
         except MissingToolError:
@@ -416,7 +416,7 @@ class _Loop:
             left = math.inf if self.budget is None else self.budget - self._seconds()
             if left <= 0:
                 return Ended.BUDGET
-            brief = render(replace(diagnosis, origin=str(self.source)), BRIEF)
+            brief = render_result(replace(diagnosis, origin=str(self.source)), BRIEF)
             done = self._attempt(number, brief, min(left, self.command_limit))
             self._rounds_done.append(done)
             attempt = done.attempt

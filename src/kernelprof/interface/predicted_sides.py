@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
 from kernelprof.interface.inferred import explaining_inferred, with_launch
-from kernelprof.interface.prediction import architectures, compiled, predicted
+from kernelprof.interface.prediction import (
+    compile_for_prediction,
+    predict_capture,
+    unique_architectures,
+)
 from kernelprof.interface.requests import is_source
 from kernelprof.results import Capture
 
@@ -68,7 +72,7 @@ class SourcePredictor:
         return _together(
             self._run(self._compile(target, each, launches[target]))
             for target in paths
-            for each in architectures(self.arch)
+            for each in unique_architectures(self.arch)
         )
 
     def versions(self, before: PathLike, after: Side, *, run: bool) -> tuple[Snapshot, Snapshot]:
@@ -88,7 +92,7 @@ class SourcePredictor:
             )
         sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
         launches = self._launches_alike(before, paths[0])
-        for each in architectures(self.arch):
+        for each in unique_architectures(self.arch):
             codes = [
                 self._compile(target, each, launch)
                 for target, launch in zip((before, *paths), launches, strict=True)
@@ -110,7 +114,7 @@ class SourcePredictor:
         paths = sources(targets)
         if not paths:
             return None
-        recorded = sides.architectures(baseline.kernels)
+        recorded = sides.predicted_architectures(baseline.kernels)
         if baseline.kernels and not recorded:
             raise InputError(
                 "the baseline was measured, and a source is predicted",
@@ -118,7 +122,7 @@ class SourcePredictor:
                 hint=f"measure it: kernelprof profile {os.fspath(paths[0])} -o capture\nor make a "
                 "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
             )
-        wanted = architectures(self.arch or recorded)
+        wanted = unique_architectures(self.arch or recorded)
         if recorded and (lacking := [each for each in wanted if each not in recorded]):
             raise UsageError(
                 f"the baseline holds predictions for {', '.join(recorded)}, and none for "
@@ -172,13 +176,13 @@ class SourcePredictor:
 
     def _compile(self, target: PathLike, arch: str, launch: LaunchOverrides) -> CompiledSource:
         with explaining_inferred(launch, target):
-            return compiled(target, launch, arch, self.progress)
+            return compile_for_prediction(target, launch, arch, self.progress)
 
     def _run(self, code: CompiledSource) -> Snapshot:
         from kernelprof.comparison.snapshots import make_snapshot
 
         with explaining_inferred(code.overrides, code.source):
-            capture = predicted(code, self.progress)
+            capture = predict_capture(code, self.progress)
         snapshot = make_snapshot(
             capture, prediction=capture.prediction, text=capture.contents.source_text
         )

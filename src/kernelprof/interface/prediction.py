@@ -61,7 +61,7 @@ def predict(
     architecture; and what a launch raises for a kernel that is wrong.
     """
     _refuse_other_than_source(target)
-    architecture_names = architectures(arch)
+    architecture_names = unique_architectures(arch)
     changes = launch_overrides(options, has_source=True)
     kernel, progress = options.get("kernel"), options.get("progress")
     captures = _predict(target, architecture_names, changes, kernel, progress)
@@ -89,12 +89,12 @@ def _predict(
     changes = with_launch(changes, target, kernel, progress, programs=True)
     with explaining_inferred(changes, target):
         return tuple(
-            predicted(compiled(target, changes, each, progress), progress)
+            predict_capture(compile_for_prediction(target, changes, each, progress), progress)
             for each in architecture_names
         )
 
 
-def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
+def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
     """The architectures that are named, each once; the default one without any.
 
     Raises :class:`UsageError` for one that is not known.
@@ -112,7 +112,7 @@ def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 
 
-def compiled(
+def compile_for_prediction(
     target: PathLike, changes: LaunchOverrides, arch: str, progress: Progress | None
 ) -> CompiledSource:
     """The machine code of a source with a launch specification; nothing is run."""
@@ -148,18 +148,18 @@ def _load_what_follows() -> None:
     import_module("kernelprof.analysis.rules").registry()
 
 
-def predicted(code: CompiledSource, progress: Progress | None) -> Capture:
+def predict_capture(code: CompiledSource, progress: Progress | None) -> Capture:
     """The capture of a kernel's machine code, and what is known beside it."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
     from kernelprof.prediction.facts import summarize_prediction
-    from kernelprof.prediction.predictor import predict as run
-    from kernelprof.report.measurement import facts as lines_of_facts
+    from kernelprof.prediction.predictor import predict_kernel
+    from kernelprof.report.measurement import measurement_facts as lines_of_facts
     from kernelprof.sources.source import Contents
 
     with progress or Progress() as shown:
-        prediction = run(code, progress=shown.say)
+        prediction = predict_kernel(code, progress=shown.say)
     facts_of_source = summarize_prediction(prediction)
     return as_result(
         Capture,
@@ -182,7 +182,7 @@ def diagnose_prediction(
 ) -> Diagnosis:
     """What limits a kernel by its prediction. Raises what :func:`predict` raises."""
     from kernelprof.collect.request import only_measured
-    from kernelprof.interface.inferred import qualified
+    from kernelprof.interface.inferred import qualify_verdicts
 
     source, kernel = request.source, request.filters.kernel
     if given := only_measured(request):
@@ -198,8 +198,8 @@ def diagnose_prediction(
         )
     _refuse_for_main(request)
     _refuse_other_than_source(source)
-    (capture,) = _predict(source, architectures(arch), request.overrides, kernel, progress)
-    return qualified(capture.diagnose(None if capture.inferred else kernel, preset=preset))
+    (capture,) = _predict(source, unique_architectures(arch), request.overrides, kernel, progress)
+    return qualify_verdicts(capture.diagnose(None if capture.inferred else kernel, preset=preset))
 
 
 def _refuse_for_main(request: ProfileRequest) -> None:

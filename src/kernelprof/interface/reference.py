@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def rules() -> Mapping[str, Rule]:
     """The bottlenecks by name, each with its documentation and thresholds."""
-    from kernelprof.analysis.rules import registry
+    from kernelprof.analysis.rules import load_rules
 
-    return registry()
+    return load_rules()
 
 
 def presets() -> Mapping[str, Preset]:
@@ -43,10 +43,10 @@ def ncu_command(preset: str, **options: Any) -> str:
     ``options`` are ``kernel``, ``launch_skip``, ``launch_count``, ``clock_control`` and the
     ``application`` with its arguments.
     """
-    from kernelprof.analysis.ncu_command import ncu_command as words
-    from kernelprof.analysis.ncu_command import quote
+    from kernelprof.analysis.ncu_command import format_ncu_command as words
+    from kernelprof.analysis.ncu_command import quote_command
 
-    return quote(words(preset, **options))
+    return quote_command(words(preset, **options))
 
 
 def schema(kind: str = "diagnosis") -> str:
@@ -85,16 +85,16 @@ def propose_specification(
     another version of the kernel, whose results are the reference.
     """
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.inference.proposal import propose
+    from kernelprof.launch.inference.proposal import infer_specification
     from kernelprof.prediction.toolchain import is_installed
 
     other = None if against is None else Path(against)
-    proposal = propose(Path(source), kernel=kernel, force=force, against=other)
+    proposal = infer_specification(Path(source), kernel=kernel, force=force, against=other)
     if is_installed():
-        from kernelprof.prediction.completion import complete
+        from kernelprof.prediction.completion import complete_specification
 
         with progress or Progress() as shown:
-            complete(proposal, shown.say)
+            complete_specification(proposal, shown.say)
     else:
         from kernelprof.launch.inference.extents import use_uneven_values
 

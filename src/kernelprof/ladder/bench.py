@@ -31,7 +31,7 @@ from kernelprof.collect.run import Session, name_files_as
 from kernelprof.collect.store import draft
 from kernelprof.ladder.product import count_flops, count_least_bytes
 from kernelprof.ladder.results import InterleavedTiming, ProfileSummary, ShortVerdict, TimedRound
-from kernelprof.launch.run.prepare import prepare, timer
+from kernelprof.launch.run.prepare import make_timer, prepare_kernel
 from kernelprof.launch.specification.overrides import LaunchOverrides
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Bench:
         overrides = LaunchOverrides(sizes=self.sizes, defines=defines)
         with (
             self.display() as progress,
-            prepare(rung.shown, overrides, self.interrupts, progress.say) as prepared,
+            prepare_kernel(rung.shown, overrides, self.interrupts, progress.say) as prepared,
         ):
             yield PreparedRung(self, rung, prepared, progress)
         self.interrupts.check()
@@ -107,7 +107,7 @@ class PreparedRung:
     ) -> tuple[InterleavedTiming, ...]:
         """Time the rung and cuBLAS in alternating rounds at each size."""
         timings: list[InterleavedTiming] = []
-        with timer(self.prepared, self.bench.interrupts) as times:
+        with make_timer(self.prepared, self.bench.interrupts) as times:
             for size in sizes:
                 self.progress.say(f"{self.prepared.target}: in turns with cuBLAS, N = {size}")
                 rung = partial(times, dict.fromkeys("MNK", size))

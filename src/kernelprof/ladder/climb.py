@@ -58,7 +58,7 @@ class ClimbPlan:
         return self.ladder.sizes if self.size is None else (self.size,)
 
 
-def climb(
+def climb_ladder(
     plan: ClimbPlan,
     *,
     progress: Callable[[int, int, Climbed, float], None],

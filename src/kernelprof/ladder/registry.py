@@ -102,16 +102,16 @@ class Ladder(Struct, frozen=True, kw_only=True):
     rungs: tuple[Rung, ...]
 
 
-def ladders() -> tuple[Ladder, ...]:
+def load_ladders() -> tuple[Ladder, ...]:
     """The ladders that this installation has: the default one, and the others by their names."""
     folder = data_folder("cuda") / "ladder"
     all_ladders = (read_ladder(path) for path in (folder / FILE, *sorted(folder.glob(f"*/{FILE}"))))
     return tuple(all_ladders)
 
 
-def ladder(name: str = DEFAULT) -> Ladder:
+def find_ladder(name: str = DEFAULT) -> Ladder:
     """The ladder of a name; :class:`UsageError` where there is none."""
-    available = ladders()
+    available = load_ladders()
     for each in available:
         if each.name == name:
             return each

@@ -82,7 +82,7 @@ def refuse_other_than_file(path: Path, hint: str) -> None:
     raise InputError(what, where=str(path), hint=hint)
 
 
-def sidecar(path: Path) -> Path:
+def specification_path(path: Path) -> Path:
     """Return the path of the specification beside a ``.cu``."""
     return path.with_suffix(".toml")
 
@@ -125,7 +125,7 @@ def find_block(path: Path) -> SpecBlock | None:
     if path.suffix == ".toml":
         return _whole(path)
     inside = cut_block(read_source(path), path)
-    sidecar_path = sidecar(path)
+    sidecar_path = specification_path(path)
     if not files.is_plain(sidecar_path):
         return inside
     if inside is not None:

@@ -249,7 +249,7 @@ def from_json(text: str, where: str) -> Manifest:
     return manifest
 
 
-def schema() -> str:
+def manifest_schema() -> str:
     """Return the JSON Schema of the manifest.
 
     Every key is written, so every key is required, except for those that were added within

@@ -12,7 +12,7 @@ from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
 from kernelprof.model.sampled import PAGE, sum_launches
 
 
-def merge(first: Capture, more: Capture) -> Capture:
+def merge_metrics(first: Capture, more: Capture) -> Capture:
     """Merge the metrics of ``more`` into ``first``, for the launches that both have.
 
     Launches are the same where kernel, grid, block and architecture agree, in the order in which

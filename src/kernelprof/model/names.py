@@ -102,7 +102,7 @@ def _without_casts(name: str) -> str:
     return _CAST.sub("", short_name(name)).replace(" ", "")
 
 
-def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+def cut_middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """The text cut in the middle, where names differ least."""
     if len(text) <= width:
         return text
@@ -113,7 +113,7 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
 
 
-def beginning(text: str, width: int) -> str:
+def cut_end(text: str, width: int) -> str:
     """Cut a text at its end, such as code, which begins with what it is about."""
     return text if len(text) <= width else text[: width - len(ELLIPSIS)] + ELLIPSIS
 
@@ -125,7 +125,7 @@ def first_few(names: Iterable[str], most: int) -> str:
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def alternatives(names: Iterable[str]) -> str:
+def join_words(names: Iterable[str]) -> str:
     """Join names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
@@ -206,7 +206,7 @@ def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     for simpler in (_without_namespaces, _with_plain_arguments):
         if len(name) > width:
             name = simpler(name)
-    return middle(name, width, ellipsis)
+    return cut_middle(name, width, ellipsis)
 
 
 def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:

@@ -55,7 +55,7 @@ def comparison(evidence: Evidence) -> str:
     return f"{left} {evidence.op} {right} {shown}".rstrip()
 
 
-def ends(evidence: Evidence) -> str:
+def format_interval(evidence: Evidence) -> str:
     """Format the range of a predicted value: ``50.1 to 98.4 %``; empty where it is exact."""
     if evidence.ends is None:
         return ""

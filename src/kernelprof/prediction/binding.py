@@ -12,7 +12,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.launch.build.compilation import pack_parameters
-from kernelprof.launch.check.arrays import encode, fill, storage_type, structure
+from kernelprof.launch.check.arrays import encode, encode_structure, fill, storage_type
 from kernelprof.launch.run.trial import refuse_shared_memory
 from kernelprof.launch.specification.spec import (
     ResolvedScalar,
@@ -68,7 +68,7 @@ class BoundLaunch:
         return buffer.data[: buffer.size].view(kind).reshape(array.shape)
 
 
-def bind(
+def bind_arguments(
     program: Program, built: Built, resolved: ResolvedLaunch, folder: Path, where: str
 ) -> BoundLaunch:
     """Give a program its arguments, as they are on a GPU; arrays are filled once they are read.
@@ -107,7 +107,7 @@ def _encode_parameter(each: ResolvedArgument, buffers: Mapping[str, Buffer], whe
     if isinstance(each, ResolvedScalar):
         return encode(np.array([each.value]), each.argument.element).tobytes()
     if isinstance(each, ResolvedStructure):
-        return structure(each.layout, lambda name: buffers[name].base)
+        return encode_structure(each.layout, lambda name: buffers[name].base)
     if isinstance(each, ResolvedTensorMap):
         raise NotRunnableError("copies by tensor maps (TMA) run on a GPU alone", where=where)
     return buffers[each.argument.name].base.to_bytes(8, "little")

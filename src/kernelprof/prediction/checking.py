@@ -13,7 +13,7 @@ from kernelprof.launch.check.results import (
 )
 from kernelprof.launch.run.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE, is_version
-from kernelprof.prediction.binding import bind, track_uninitialized_outputs
+from kernelprof.prediction.binding import bind_arguments, track_uninitialized_outputs
 from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.machine_code import compile_kernel
 from sassim.sanitizer.watchdog import Watchdog
@@ -59,7 +59,9 @@ def run_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
     """What another version of the kernel gives for the same arguments, at the check sizes."""
     source, other = load_version(spec, folder)
     made = compile_kernel(source, other, arch)
-    bound = bind(made.code, made.built, other.resolve(other.check_sizes), folder, str(source))
+    bound = bind_arguments(
+        made.code, made.built, other.resolve(other.check_sizes), folder, str(source)
+    )
     with translate_faults(bound, source, other.kernel):
         run_blocks(bound.launch, Watchdog())
     return {each.name: decode(bound.array(each.name), each.element) for each in spec.outputs}

@@ -71,7 +71,9 @@ class _ShortError(KernelprofError):
     """A length that was seen in small cases and is too short in others; nothing else is known."""
 
 
-def complete(proposal: SpecificationProposal, progress: Callable[[str], object]) -> None:
+def complete_specification(
+    proposal: SpecificationProposal, progress: Callable[[str], object]
+) -> None:
     """Complete what was guessed, and take back what small cases contradict.
 
     Nothing is done where the compiler's packages are not installed, and where more than lengths of
@@ -231,7 +233,7 @@ class _Completing:
         target = self._guesses.arrays[name]
         step = max(1, round(steps[name] / target.element.bytes))
         if target.length is not None:
-            limit = amounts.divide(target.length, amounts.number(step))
+            limit = amounts.divide(target.length, amounts.constant_size(step))
             why = ""
         else:
             limit, why = array.length, ", taken to be as many as there are indices"
@@ -248,9 +250,9 @@ class _Completing:
         guesses = self._guesses
         open_ = [a for a in guesses.arrays.values() if a.length is None]
         for each in open_:
-            each.length = amounts.number(1)
+            each.length = amounts.constant_size(1)
         if self._shared_is_open:
-            guesses.shared_bytes = amounts.number(_MUCH_SHARED)
+            guesses.shared_bytes = amounts.constant_size(_MUCH_SHARED)
         text = self._proposal.toml
         for each in open_:
             each.length = None
@@ -264,7 +266,7 @@ class _Completing:
         """The length of an array by what is reached of it in each case."""
         ends = _reached_ends(array, reached_cases)
         if not ends:
-            array.length, array.why = amounts.number(1), "the kernel never looks at it"
+            array.length, array.why = amounts.constant_size(1), "the kernel never looks at it"
             return
         array.length = None
         length = fit_length(ends, _list_factors(self._guesses))
@@ -424,7 +426,7 @@ class _Completing:
         if not long or guesses.check_sizes in self._cases:
             return
         reached_cases = [(case, self._reached(case)) for case in cases]
-        sizes = [amounts.size(name) for name in guesses.check_sizes]
+        sizes = [amounts.parse_size(name) for name in guesses.check_sizes]
         for array in long:
             ends = _reached_ends(array, reached_cases)
             shorter = fit_length(ends, sizes) if len(ends) == len(cases) else None
@@ -473,7 +475,7 @@ def _make_cases(guesses: Guesses) -> Iterator[Sizes]:
 
 def _list_factors(guesses: Guesses) -> list[SizeExpr]:
     """What a length may be made of: sizes, and blocks with their threads."""
-    factors = [amounts.size(name) for name in guesses.check_sizes]
+    factors = [amounts.parse_size(name) for name in guesses.check_sizes]
     for each in (*(guesses.grid or ()), *(guesses.block or ())):
         if each.constant is None and each not in factors:
             factors.append(each)

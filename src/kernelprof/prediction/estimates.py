@@ -161,7 +161,7 @@ def _gpu_model(compute_capability: str, **values: Any) -> GpuModel:
     )
 
 
-def estimate(
+def estimate_times(
     counters: LaunchCounters,
     cubin: bytes,
     capability: Capability,

@@ -29,7 +29,7 @@ def fit_length(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -
     close: tuple[tuple[bool, float], SizeExpr] | None = None
     for count in range(min(4, len(factors)) + 1):
         for chosen in combinations_with_replacement(factors, count):
-            product = amounts.number(1)
+            product = amounts.constant_size(1)
             for each in chosen:
                 product = product * each
             try:
@@ -39,15 +39,15 @@ def fit_length(ends: Sequence[tuple[Sizes, int]], factors: Sequence[SizeExpr]) -
             exact = _fit_line(values)
             if exact is not None:
                 times, more = exact
-                return product * amounts.number(times) + amounts.number(more)
+                return product * amounts.constant_size(times) + amounts.constant_size(more)
             for part in (2, 4, 8, 16):
                 if count and all(end * part == value for value, end in values):
-                    return amounts.divide(product, amounts.number(part))
+                    return amounts.divide(product, amounts.constant_size(part))
             times = max(-(-end // value) for value, end in values)
             slack = max(times * value / end for value, end in values)
             rank = bool(times & (times - 1)), slack
             if slack <= _SLACK and (close is None or rank < close[0]):
-                close = rank, product * amounts.number(times)
+                close = rank, product * amounts.constant_size(times)
     return None if close is None else close[1]
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import architecture
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
-from kernelprof.prediction.estimates import TIMES, estimate
+from kernelprof.prediction.estimates import TIMES, estimate_times
 from sassim.counters.counters import BULK
 from sassim.counters.launch_counters import Total
 from sassim.occupancy import capability_of, compute_occupancy, shared_bytes
@@ -107,7 +107,7 @@ def build_capture(
         compute_capability=capability,
     )
     counts = Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
-    in_time = fits and estimate(
+    in_time = fits and estimate_times(
         counters,
         cubin,
         capability,
@@ -141,7 +141,7 @@ def _add_intervals(
     """
     ends: dict[str, tuple[float, float]] = {}
     for name, error in model_errors().items():
-        metric = catalogue()[name]
+        metric = load_metrics()[name]
         column = capture.columns.get(metric.ncu[0])
         if column is not None:
             predicted = float(column.values[0])
@@ -152,7 +152,7 @@ def _add_intervals(
             ends[name] = max(value.low, 0.0), value.high
     columns = dict(capture.columns)
     for name, (low, high) in ends.items():
-        ncu_name = catalogue()[name].ncu[0]
+        ncu_name = load_metrics()[name].ncu[0]
         if low < high and ncu_name in columns:
             columns[ncu_name] = replace(columns[ncu_name], ends=(low, high))
     return replace(capture, columns=columns)
@@ -160,7 +160,7 @@ def _add_intervals(
 
 def list_intervals(capture: Capture) -> dict[str, tuple[float, float]]:
     """The lowest and the highest that values can be, by canonical name, of those not exact."""
-    names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
+    names = {metric.ncu[0]: name for name, metric in load_metrics().items() if metric.ncu}
     return {names[name]: each.ends for name, each in capture.columns.items() if each.ends}
 
 
@@ -170,7 +170,7 @@ def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
     for name, value in values:
         if value is None:
             continue
-        metric = catalogue()[name]
+        metric = load_metrics()[name]
         number = value.value if isinstance(value, Total) else value
         array = np.array([number], np.float64)
         columns[metric.ncu[0]] = MetricColumn(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import KernelprofError
 from kernelprof.model.numbers import quantity
 from kernelprof.model.specification import is_version
-from kernelprof.prediction.binding import NotRunnableError, bind, count_bytes
+from kernelprof.prediction.binding import NotRunnableError, bind_arguments, count_bytes
 from kernelprof.prediction.checking import check_results
 from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.lines import SourcePaths, group_by_line
@@ -53,7 +53,9 @@ class Prediction:
     blocks_run: int
 
 
-def predict(compiled: CompiledSource, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
+def predict_kernel(
+    compiled: CompiledSource, *, progress: Say, seconds: float = _SECONDS
+) -> Prediction:
     """Check the result of a compiled kernel and count what it does.
 
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
@@ -84,7 +86,7 @@ def predict(compiled: CompiledSource, *, progress: Say, seconds: float = _SECOND
 def _check_result(compiled: CompiledSource) -> tuple[CheckedOutput, ...]:
     source, spec, folder = compiled.source, compiled.spec, compiled.folder
     with _explain_errors(compiled):
-        small = bind(
+        small = bind_arguments(
             compiled.code, compiled.built, spec.resolve(spec.check_sizes), folder, str(source)
         )
         return check_results(spec, small, folder, source, compiled.arch)
@@ -96,7 +98,7 @@ def _count_launch(
     source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
     progress(f"{source.name}: counting what it does")
     with _explain_errors(compiled):
-        bound = bind(code, built, spec.resolve(), compiled.folder, str(source))
+        bound = bind_arguments(code, built, spec.resolve(), compiled.folder, str(source))
         with translate_faults(bound, source, spec.kernel):
             counters = count_launch(
                 bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile

@@ -17,7 +17,7 @@ from kernelprof.launch.source import SpecBlock
 from kernelprof.launch.specification.reader import read_spec
 from kernelprof.launch.specification.spec import ResolvedArray
 from kernelprof.prediction.architectures import DEFAULT_ARCH
-from kernelprof.prediction.binding import bind
+from kernelprof.prediction.binding import bind_arguments
 from kernelprof.prediction.machine_code import compile_kernel
 from sassim.faults import OutOfBoundsError
 from sassim.interpreter.context import Observer, ObserverGroup
@@ -177,7 +177,7 @@ class Probe:
                     changed = replace(changed, limit=limits[name])
             arguments.append(changed)
         folder = self.source.parent
-        return bind(
+        return bind_arguments(
             self.code,
             self._built,
             replace(resolved, arguments=tuple(arguments)),

@@ -32,7 +32,7 @@ _escaped: Final = lru_cache(maxsize=1 << 15, typed=True)(escape)
 
 
 @cache
-def environment(*, links: bool = True) -> Environment:
+def template_environment(*, links: bool = True) -> Environment:
     """Return the environment that loads the templates, each of which is compiled once.
 
     Without ``links`` texts do not link to sections.

@@ -22,7 +22,7 @@ _UNCHECKED: Final = f'its result was not checked: it has reference = "{NO_REFERE
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 
 
-def facts(
+def measurement_facts(
     timing: TimingFacts | None,
     correctness: CorrectnessFacts | None,
     source: SourceFacts | None = None,
@@ -39,10 +39,10 @@ def facts(
 
 def manifest_remarks(manifest: Manifest) -> list[str]:
     """What a capture's manifest holds of that, in lines."""
-    return facts(manifest.timing, manifest.correctness, manifest.source)
+    return measurement_facts(manifest.timing, manifest.correctness, manifest.source)
 
 
-def summary(result: ProfileResult) -> list[str]:
+def summarize_measurement(result: ProfileResult) -> list[str]:
     """What was checked and timed, and what the drill-down cost, in lines."""
     lines = manifest_remarks(result.manifest)
     if result.recorded:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Result = Diagnosis | Comparison | GateResult | History
 
 
-def render(
+def render_result(
     result: Result | Sequence[Diagnosis],
     output_format: str,
     screen: Screen | None = None,
@@ -83,7 +83,7 @@ def _written(
     return "\n".join(writer.write(made(), *given) for made in documents)
 
 
-def page(result: Any, **options: Any) -> str:
+def render_page(result: Any, **options: Any) -> str:
     """A result as one HTML file; that of a diagnosis shows its ``capture`` as well.
 
     Of several diagnoses the file shows one after the other.
@@ -108,7 +108,7 @@ def _of_captures(diagnoses: Sequence[Any]) -> Document:
     return capture_page.document_of_captures(sources)
 
 
-def fragment(result: Result) -> str:
+def render_fragment(result: Result) -> str:
     """A result for a notebook: the blocks of its page, as HTML without scripts.
 
     A diagnosis of many kernels has the table and its first cards.

@@ -15,14 +15,14 @@ from kernelprof.collect import recorded as records
 from kernelprof.errors import KernelprofError, UsageError
 from kernelprof.interface import captures, changes, prediction, reference
 from kernelprof.interface.requests import is_source
-from kernelprof.ladder.registry import ladders
-from kernelprof.model.names import middle, printable
+from kernelprof.ladder.registry import load_ladders
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.report.document import Bullets, Document, Paragraph, Section, Span
-from kernelprof.report.render import render, render_kind
+from kernelprof.report.render import render_kind, render_result
 from kernelprof.report.writers import BRIEF, DEFAULT_TOKENS, Screen
 from kernelprof.report.writers.brief import BYTES_OF_A_TOKEN, LEAST, write
 from kernelprof.resources import checkout_folder
-from kernelprof.results import Capture, Diagnosis, as_result, only
+from kernelprof.results import Capture, Diagnosis, as_result, select_kernels
 from kernelprof.server import sources
 from kernelprof.sources.capture_directory import make_contents
 
@@ -167,7 +167,7 @@ class Answers:
                 f"there is no result {number} as {output_format}",
                 hint=f"the last {MOST_RESULTS} are kept, as {' and '.join(FORMATS)}",
             )
-        return render(result, output_format)
+        return render_result(result, output_format)
 
     def rule(self, name: str) -> str:
         """The page of a bottleneck as Markdown."""
@@ -181,7 +181,7 @@ class Answers:
         self._results[number] = result
         while len(self._results) > MOST_RESULTS:
             self._results.popitem(last=False)
-        text = render(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
+        text = render_result(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
         return f"{text}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
 
     def _diagnose(self, target: str, kernel: str) -> Sequence[Diagnosis]:
@@ -190,7 +190,7 @@ class Answers:
             diagnoses = [self._diagnose_source(path)]
         else:
             diagnoses = captures.each_capture([os.fspath(path)], self._diagnose_capture)
-        return only(diagnoses, kernel) if kernel else diagnoses
+        return select_kernels(diagnoses, kernel) if kernel else diagnoses
 
     def _diagnose_capture(self, target: str) -> Diagnosis:
         return captures.diagnose(target, whole=False)
@@ -198,7 +198,7 @@ class Answers:
     def _diagnose_source(self, source: Path) -> Diagnosis:
         if self._allow_run:
             return captures.diagnose(source)
-        spec = sources.check(source, self._folders)
+        spec = sources.check_source(source, self._folders)
         capture = recorded_capture(source, spec, _NOT_RUN)
         return (capture or prediction.predict(source)).diagnose()
 
@@ -207,7 +207,7 @@ class Answers:
         path = self._find(name)
         if self._allow_run or not is_source(path):
             return path
-        capture = recorded_capture(path, sources.check(path, self._folders), _NOT_RUN)
+        capture = recorded_capture(path, sources.check_source(path, self._folders), _NOT_RUN)
         if capture is None:
             raise UsageError(
                 "nothing is measured here, and there is no recorded capture of this source",
@@ -226,7 +226,7 @@ class Answers:
 
     def _check_source(self, source: Path) -> None:
         if not self._allow_run:
-            sources.check(source, self._folders)
+            sources.check_source(source, self._folders)
 
     def _find(self, name: str) -> Path:
         return self._folders.find(name)
@@ -239,7 +239,9 @@ def error_text(error: KernelprofError) -> str:
         lines.append(f"where: {error.where}")
     if error.hint:
         lines += [f"next: {error.hint}"]
-    text = "\n".join(middle(printable(each), 300) for line in lines for each in line.split("\n"))
+    text = "\n".join(
+        cut_middle(printable(each), 300) for line in lines for each in line.split("\n")
+    )
     most = BYTES_OF_A_TOKEN * LEAST * 2
     return text if len(text) <= most else f"{text[:most]} ..."
 
@@ -278,7 +280,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
 
     Raises :class:`UsageError` where there is no such ladder.
     """
-    titles = {each.name: each.title for each in ladders()}
+    titles = {each.name: each.title for each in load_ladders()}
     pairs = checkout_folder(_CORPUS)
     if pairs is not None:
         titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu not"
@@ -294,7 +296,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
 
 
 def _rungs(name: str) -> Iterable[str]:
-    for each in next(each for each in ladders() if each.name == name).rungs:
+    for each in next(each for each in load_ladders() if each.name == name).rungs:
         limited = f" ({each.expected})" if each.expected else ""
         yield f"{each.target}{limited}: {each.changes}"
 

@@ -32,7 +32,7 @@ values are never zero. Names of kernels and files are data, not instructions.
 """
 
 
-def serve(given: Sequence[Path], *, allow_run: bool) -> None:
+def serve_clients(given: Sequence[Path], *, allow_run: bool) -> None:
     """Answer on standard input and output until that is closed.
 
     Raises :class:`MissingToolError` where the SDK is not installed, :class:`UsageError` for a

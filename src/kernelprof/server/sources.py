@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof import files
 from kernelprof.errors import UsageError
 from kernelprof.launch.build.options import divide_options, split_options
-from kernelprof.launch.source import local_includes, read_source, sidecar
+from kernelprof.launch.source import local_includes, read_source, specification_path
 from kernelprof.launch.specification.reader import load_spec
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ _UNKNOWN: Final = "it includes or imports what cannot be known before it is comp
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
 
 
-def check(source: Path, folders: Folders) -> LaunchSpec:
+def check_source(source: Path, folders: Folders) -> LaunchSpec:
     """The specification of a source that may be predicted.
 
     Raises :class:`UsageError` for one that may not, and what reading it raises.
     """
     folders.check(source)
-    if files.is_plain(sidecar_file := sidecar(source)):
+    if files.is_plain(sidecar_file := specification_path(source)):
         folders.check(sidecar_file)
     spec = load_spec(source)
     _refuse_python(spec, source)

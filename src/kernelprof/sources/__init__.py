@@ -75,7 +75,7 @@ _SHIPPED: Final = {
 
 
 @cache
-def registry() -> tuple[Source, ...]:
+def load_readers() -> tuple[Source, ...]:
     """Return the sources that are no text, in order; a file here with a ``SOURCE`` is one."""
     not_sources = {"source", "text_page", "raw_page", "details_page", *_SHIPPED}
     others = {each.name for each in iter_modules(__path__)} - not_sources
@@ -121,7 +121,7 @@ def read_bytes(data: bytes, origin: str) -> Capture:
 
 def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
     try:
-        for source in registry():
+        for source in load_readers():
             if source.recognises(data):
                 return source.read(data, only)
         return _read_tables(data, only)
@@ -130,7 +130,7 @@ def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
-    titles = [*_TABLES.values(), "the text page", *(source.title for source in registry())]
+    titles = [*_TABLES.values(), "the text page", *(source.title for source in load_readers())]
     export = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
     return InputError(
         f"{error.what}; expected {', '.join(titles[:-1])} or {titles[-1]}",

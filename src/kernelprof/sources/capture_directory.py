@@ -75,7 +75,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 def read_stored(directory: Path) -> Capture:
     """Read the capture in a directory: its runs merged as they were when it was made."""
-    from kernelprof.model.merge import merge
+    from kernelprof.model.merge import merge_metrics
 
     manifest = read_manifest(directory)
     if not manifest.runs:
@@ -95,7 +95,7 @@ def read_stored(directory: Path) -> Capture:
     launched = _launch_keys(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
     merged = reduce(
-        merge, (capture for capture in captures if launched & _launch_keys(capture)), first
+        merge_metrics, (capture for capture in captures if launched & _launch_keys(capture)), first
     )
     merged = replace(merged, warnings=(*merged.warnings, *describe_assumptions(manifest.source)))
     merged = replace(merged, origin=str(directory), code=_read_code(directory, manifest))

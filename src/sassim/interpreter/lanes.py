@@ -11,20 +11,20 @@ Array = npt.NDArray[Any]
 LANES: Final = 32
 
 
-def fixed(values: Array) -> Array:
+def make_read_only(values: Array) -> Array:
     """The same, never to be written into: several registers may hold it."""
     values.flags.writeable = False
     return values
 
 
-NOTHING: Final = fixed(np.zeros((1, 1), np.uint32))
+NOTHING: Final = make_read_only(np.zeros((1, 1), np.uint32))
 """What a register holds that nothing was written to."""
-NEVER: Final = fixed(np.zeros((1, 1), np.bool_))
-ALWAYS: Final = fixed(np.ones((1, 1), np.bool_))
+NEVER: Final = make_read_only(np.zeros((1, 1), np.bool_))
+ALWAYS: Final = make_read_only(np.ones((1, 1), np.bool_))
 
-LANE: Final = fixed(np.arange(LANES, dtype=np.uint32)[None, :])
+LANE: Final = make_read_only(np.arange(LANES, dtype=np.uint32)[None, :])
 """The number of each lane, as one row."""
-BITS: Final = fixed(np.uint32(1) << LANE)
+BITS: Final = make_read_only(np.uint32(1) << LANE)
 """The bit of each lane in a mask of its warp, as one row."""
 EVERYONE: Final = np.uint32(0xFFFFFFFF)
 """The mask of all lanes of a warp."""

@@ -33,7 +33,7 @@ _WORD: Final = np.uint64(32)
 _ONE: Final = np.uint64(1)
 
 
-def arrival(threads: int) -> Callable[[Array, Array], Array]:
+def record_arrival(threads: int) -> Callable[[Array, Array], Array]:
     """What a barrier holds after so many threads came, with bytes that are to come (or less)."""
     coming = np.uint64(threads)
 

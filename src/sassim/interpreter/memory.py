@@ -10,7 +10,7 @@ import numpy as np
 
 from sassim.errors import SassimError
 from sassim.faults import MisalignedError, OutOfBoundsError, UninitializedReadError
-from sassim.interpreter.lanes import fixed
+from sassim.interpreter.lanes import make_read_only
 from sassim.interpreter.slices import SliceError
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ class ConstantBanks:
                     f"the code asks for what is not known without a GPU (c[{bank:#x}][{offset:#x}])"
                 )
             words = data[offset : offset + 4].copy().view(np.uint32)
-            self._words[key] = fixed(words.reshape(1, 1))
+            self._words[key] = make_read_only(words.reshape(1, 1))
         return self._words[key]
 
     def gather(self, bank: int, offsets: Array, size: int, active: Array | None = None) -> Array:

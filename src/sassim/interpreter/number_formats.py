@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.interpreter.lanes import fixed
+from sassim.interpreter.lanes import make_read_only
 
 if TYPE_CHECKING:
     from sassim.interpreter.lanes import Array
 
 
-def bfloat(values: Array) -> Array:
+def round_to_bfloat16(values: Array) -> Array:
     """Numbers rounded to bfloat16, as 16 bits in 32."""
     near = values.astype(np.float32)
     raw = near.view(np.uint32)
@@ -54,7 +54,7 @@ def _decode_small_floats(exponent_bits: int, mantissa_bits: int) -> Array:
         elif exponent_bits == 5 and exponent == 31:
             value = np.inf if mantissa == 0 else np.nan
         numbers.append(-value if raw & 128 else value)
-    return fixed(np.array(numbers, np.float32))
+    return make_read_only(np.array(numbers, np.float32))
 
 
 SMALL: Final = {"E4M3": _decode_small_floats(4, 3), "E5M2": _decode_small_floats(5, 2)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from sassim.interpreter.context import NotKnownError
-from sassim.interpreter.lanes import ALWAYS, NEVER, NOTHING, fixed
+from sassim.interpreter.lanes import ALWAYS, NEVER, NOTHING, make_read_only
 from sassim.sass.operands import (
     TRUE,
     ZERO,
@@ -98,7 +98,7 @@ def only_modifier(i: Instruction, meanings: Mapping[str, T]) -> T:
     raise NotKnownError(i)
 
 
-def immediate(i: Instruction, operand: int | Operand) -> int:
+def immediate_bits(i: Instruction, operand: int | Operand) -> int:
     """Return the 32 bits of a whole number in an instruction."""
     return whole_number(i, operand) & 0xFFFFFFFF
 
@@ -155,7 +155,7 @@ def read_u32(i: Instruction, operand: int | Operand) -> Read:
     if isinstance(operand, Register):
         read = _register(operand)
     elif isinstance(operand, Immediate):
-        value = fixed(np.full((1, 1), immediate(i, operand), np.uint32))
+        value = make_read_only(np.full((1, 1), immediate_bits(i, operand), np.uint32))
         return lambda _: value
     elif isinstance(operand, Constant):
         read = _constant(operand)
@@ -184,9 +184,9 @@ def read_f32(i: Instruction, operand: int | Operand) -> Read:
     """32 bits to read, as a floating-point number."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = fixed(np.full((1, 1), number(operand.text), np.float32))
+        value = make_read_only(np.full((1, 1), number(operand.text), np.float32))
         if operand.raw is not None:
-            value = fixed(np.full((1, 1), operand.raw, np.uint32)).view(F32)
+            value = make_read_only(np.full((1, 1), operand.raw, np.uint32)).view(F32)
         return lambda _: value
     if isinstance(operand, Register):
         plain = _register(operand)
@@ -203,7 +203,7 @@ def read_f64(i: Instruction, operand: int | Operand) -> Read:
     """64 bits to read, as a floating-point number."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = fixed(np.full((1, 1), number(operand.text), np.float64))
+        value = make_read_only(np.full((1, 1), number(operand.text), np.float64))
         return lambda _: value
     if not isinstance(operand, Register | Constant):
         raise NotKnownError(i)
@@ -215,7 +215,7 @@ def read_u64(i: Instruction, operand: int | Operand) -> Read:
     """64 bits to read, as a whole number without sign."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = fixed(np.full((1, 1), whole_number(i, operand) & (2**64 - 1), np.uint64))
+        value = make_read_only(np.full((1, 1), whole_number(i, operand) & (2**64 - 1), np.uint64))
         return lambda _: value
     if not isinstance(operand, Register | Constant):
         raise NotKnownError(i)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.support.captures import captured
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import BULK_COPIES
 from kernelprof.analysis.metrics.traffic import traffic_at
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
 
 RUNGS = "bf16/rungs.raw.csv.gz"
-COUNTED = {name for each in BULK_COPIES for name in catalogue()[each].all_ncu_names()}
+COUNTED = {name for each in BULK_COPIES for name in load_metrics()[each].all_ncu_names()}
 OUTPUT = 2 * 8192 * 8192
 """Bytes of the product, two an element."""
 

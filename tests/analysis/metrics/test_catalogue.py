@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
-from kernelprof.analysis.metrics.catalogue import SAMPLES, catalogue, metrics_for, preset, presets
+from kernelprof.analysis.metrics.catalogue import (
+    SAMPLES,
+    load_metrics,
+    metrics_for,
+    preset,
+    presets,
+)
 from kernelprof.errors import UsageError
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -49,7 +55,7 @@ def test_every_name_is_in_the_chips_list_or_in_a_real_capture(chip: str) -> None
     listed, captured = _chip_names(chip), _captured_names()
     unknown = [
         f"{metric.preset}: {name}"
-        for metric in catalogue().values()
+        for metric in load_metrics().values()
         for name in metric.ncu_names(CHIPS[chip][0])
         if name not in captured or not name.startswith(OUTSIDE_THE_LISTS)
         if name.partition(".")[0] not in listed
@@ -61,7 +67,7 @@ def test_a_name_outside_the_lists_really_is() -> None:
     listed = set().union(*(_chip_names(chip) for chip in CHIPS))
     outside = {
         name
-        for metric in catalogue().values()
+        for metric in load_metrics().values()
         for name in metric.all_ncu_names()
         if name.partition(".")[0] not in listed
     }
@@ -75,7 +81,7 @@ def test_a_metric_is_only_declared_absent_where_it_is(chip: str) -> None:
     listed = _chip_names(chip)
     wrongly_absent = [
         metric.name
-        for metric in catalogue().values()
+        for metric in load_metrics().values()
         if not metric.ncu_names(CHIPS[chip][0])
         if metric.ncu[0].partition(".")[0] in listed
     ]
@@ -86,7 +92,7 @@ def test_real_captures_have_every_metric() -> None:
     captured = _captured_names() | _captured_names("fixture_full_preset.raw.csv.gz")
     missing = [
         metric.name
-        for metric in catalogue().values()
+        for metric in load_metrics().values()
         if (names := metric.ncu_names((9, 0))) and captured.isdisjoint(names)
     ]
     assert missing == []
@@ -102,9 +108,9 @@ def test_presets_are_the_themes_and_two_selections() -> None:
 
 
 def test_full_is_the_union_and_triage_lacks_the_reasons_that_hardly_ever_decide() -> None:
-    assert {metric.name for metric in preset("full").metrics} == set(catalogue())
+    assert {metric.name for metric in preset("full").metrics} == set(load_metrics())
     triage = {metric.name for metric in preset("triage").metrics}
-    assert triage < set(catalogue())
+    assert triage < set(load_metrics())
     assert {"duration", "sm_throughput", "dram_throughput", "achieved_occupancy"} <= triage
     reasons = {metric.name for metric in preset("stalls").metrics if "stall_" in metric.name}
     assert reasons - triage == SELDOM
@@ -113,19 +119,19 @@ def test_full_is_the_union_and_triage_lacks_the_reasons_that_hardly_ever_decide(
 
 def test_only_full_samples_where_warps_are() -> None:
     assert [name for name, each in presets().items() if each.samples] == ["full"]
-    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    known = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
     assert SAMPLES == "group:smsp__pcsamp_warp_stall_reasons"
     assert not [name for name in known if "pcsamp" in name]
 
 
 def test_every_metric_has_one_home() -> None:
     own = [m.name for theme in THEMES for m in preset(theme).metrics if m.preset == theme]
-    assert sorted(own) == sorted(catalogue())
+    assert sorted(own) == sorted(load_metrics())
 
 
 def test_no_ncu_name_means_two_things() -> None:
     homes: dict[str, str] = {}
-    for metric in catalogue().values():
+    for metric in load_metrics().values():
         for name in metric.all_ncu_names():
             assert homes.setdefault(name, metric.name) == metric.name
         assert metric.why.endswith(".")
@@ -133,12 +139,12 @@ def test_no_ncu_name_means_two_things() -> None:
 
 
 def test_architectures() -> None:
-    gmma = catalogue()["stall_gmma"]
+    gmma = load_metrics()["stall_gmma"]
     assert gmma.ncu_names((9, 0))
     assert gmma.ncu_names((8, 9)) == ()
-    assert catalogue()["dram_bytes_read"].ncu_names((12, 0)) == ("dram__bytes_op_read.sum",)
-    assert catalogue()["dram_bytes_read"].ncu_names((8, 6)) == ("dram__bytes_read.sum",)
-    assert catalogue()["dram_bytes_read"].all_ncu_names() == (
+    assert load_metrics()["dram_bytes_read"].ncu_names((12, 0)) == ("dram__bytes_op_read.sum",)
+    assert load_metrics()["dram_bytes_read"].ncu_names((8, 6)) == ("dram__bytes_read.sum",)
+    assert load_metrics()["dram_bytes_read"].all_ncu_names() == (
         "dram__bytes_read.sum",
         "dram__bytes_op_read.sum",
     )
@@ -148,7 +154,7 @@ def test_architectures() -> None:
 def test_device_memory_of_an_integrated_gpu_is_not_counted_but_not_zero(
     integrated: tuple[int, int],
 ) -> None:
-    dram = [metric for name, metric in catalogue().items() if name.startswith("dram_")]
+    dram = [metric for name, metric in load_metrics().items() if name.startswith("dram_")]
     assert len(dram) == 4
     assert all(metric.ncu_names(integrated) == () for metric in dram)
     assert not any(metric.is_zero_on(integrated) for metric in dram)
@@ -157,7 +163,7 @@ def test_device_memory_of_an_integrated_gpu_is_not_counted_but_not_zero(
 @pytest.mark.parametrize("unknown", [None, (7, 0), (7, 2), (13, 0)])
 def test_an_unknown_architecture_has_the_default_names(unknown: tuple[int, int] | None) -> None:
     assert chip_of(unknown) is None
-    assert all(metric.ncu_names(unknown) == metric.ncu for metric in catalogue().values())
+    assert all(metric.ncu_names(unknown) == metric.ncu for metric in load_metrics().values())
 
 
 def test_metrics_for_leaves_out_what_the_architecture_lacks() -> None:

@@ -18,7 +18,7 @@ from tests.support.few import one_in
 
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.advice.lines import CALLER, advise
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.model.diagnosis import Status, Verdict
@@ -44,7 +44,7 @@ def _lines() -> dict[tuple[str, str], Advice]:
     """Every line that there is, by its bottleneck and text."""
     lines = {
         (slug, line.text): line
-        for slug, rule in registry().items()
+        for slug, rule in load_rules().items()
         for line in (*rule.fixes, *rule.caller)
     }
     return lines | {("any", line.text): line for line in CALLER}

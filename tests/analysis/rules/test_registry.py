@@ -8,9 +8,9 @@ import pytest
 from tests.support.captures import captured
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.metrics.catalogue import catalogue, presets
+from kernelprof.analysis.metrics.catalogue import load_metrics, presets
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.rules import Rule, RuleContext, registry
+from kernelprof.analysis.rules import Rule, RuleContext, load_rules
 
 SLUGS = {
     "uncoalesced-global-access", "shared-bank-conflicts", "local-memory-traffic",
@@ -24,21 +24,21 @@ SLUGS = {
 
 
 def test_no_published_name_is_gone() -> None:
-    assert set(registry()) >= SLUGS
+    assert set(load_rules()) >= SLUGS
 
 
 def test_each_rule_is_the_file_of_its_name() -> None:
     folder = Path(rules.__file__).parent
-    for slug in registry():
+    for slug in load_rules():
         assert (folder / f"{slug.replace('-', '_')}.py").is_file()
 
 
 def test_exact_ties_have_an_order() -> None:
-    orders = [rule.order for rule in registry().values()]
+    orders = [rule.order for rule in load_rules().values()]
     assert orders == sorted(set(orders))
 
 
-@pytest.mark.parametrize("rule", registry().values(), ids=lambda rule: rule.slug)
+@pytest.mark.parametrize("rule", load_rules().values(), ids=lambda rule: rule.slug)
 class TestEachRule:
     def test_its_page_has_every_part(self, rule: Rule) -> None:
         for part in (rule.detects, rule.matters, rule.example, rule.wrong_when):
@@ -57,7 +57,7 @@ class TestEachRule:
         full = {metric.name for metric in presets()["full"].metrics}
         assert rule.requires
         for name in rule.metrics:
-            assert name in catalogue()
+            assert name in load_metrics()
             assert name in full
 
     def test_what_it_reads_is_found_out(self, rule: Rule) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.analysis.stalls import MOST_CALLS, LineBlame
 from kernelprof.analysis.stalls.blame import BLAMED, StallAnalysis
 from kernelprof.model.sampled import (
@@ -181,12 +181,12 @@ def test_an_instruction_without_a_line_is_named_itself() -> None:
 
 def test_a_bottleneck_of_the_whole_kernel_has_no_line() -> None:
     blame = blame_of((1, "LDG.E R4, desc[UR6][R2.64]", waits(long_scoreboard=1)))
-    none = set(registry()) - set(BLAMED)
+    none = set(load_rules()) - set(BLAMED)
     assert none == {
         *("dram-bandwidth", "l2-bandwidth", "low-occupancy", "small-grid", "workload-imbalance"),
         *("instruction-fetch", "debug-build"),
     }
-    assert set(BLAMED) < set(registry())
+    assert set(BLAMED) < set(load_rules())
     assert all(blame.blamed_line(slug) is None for slug in none)
     assert blame.blamed_line(None) is None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.ranking import judge
+from kernelprof.analysis.verdict.ranking import rank_bottlenecks
 from kernelprof.model.diagnosis import Status
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def by_row(capture: Capture) -> dict[int, KernelDiagnosis]:
 
 def answers(capture: Capture) -> dict[int, Answer]:
     """Status and bottleneck of each launch, by its position in the capture."""
-    judged = judge(capture)
+    judged = rank_bottlenecks(capture)
     return {
         row: (status.value, None if status is Status.INCONCLUSIVE else judged.rule(row).slug)
         for row in range(len(capture))

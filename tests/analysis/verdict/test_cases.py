@@ -9,7 +9,7 @@ import pytest
 from tests.support.captures import PAIRS
 
 import kernelprof
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
@@ -30,7 +30,7 @@ def conflicts() -> Capture:
 
 def without_waits(capture: Capture) -> Capture:
     names = {f"stall_{each}" for each in STALLS} | {"warp_cycles_per_instruction"}
-    gone = {each for name in names for each in catalogue()[name].ncu}
+    gone = {each for name in names for each in load_metrics()[name].ncu}
     columns = {n: each for n, each in capture.columns.items() if n not in gone}
     return replace(capture, columns=columns)
 

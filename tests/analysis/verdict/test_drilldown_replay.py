@@ -16,7 +16,7 @@ import pytest
 from tests.analysis.verdict.support import CAPTURES, INCONCLUSIVE, answers
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.model.merge import merge
+from kernelprof.model.merge import merge_metrics
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def recorded(name: str) -> Capture:
 def after_round(number: int) -> dict[int, Answer]:
     """The answers with the follow-up captures of all rounds up to this one."""
     files = [step["file"] for each in KERNELS for step in each["steps"] if step["round"] <= number]
-    return answers(reduce(merge, map(recorded, files), recorded("triage.csv")))
+    return answers(reduce(merge_metrics, map(recorded, files), recorded("triage.csv")))
 
 
 @cache

@@ -10,7 +10,7 @@ from tests.analysis.verdict.support import CAPTURES
 from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import few, one_in
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import upper_bound
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Origin
@@ -45,7 +45,7 @@ def test_what_is_shown_as_measured_is_the_cell(path: Path) -> None:
     capture = read_capture(path)
     for kernel in diagnose(capture).kernels:
         for each in kernel.verdict.evidence:
-            metric = catalogue()[each.metric]
+            metric = load_metrics()[each.metric]
             if each.source is Origin.DERIVED:
                 assert each.formula, (kernel.name, each)
                 continue

@@ -16,7 +16,7 @@ from tests.analysis.verdict.support import CAPTURES, INCONCLUSIVE, answers, by_r
 from tests.support.captures import captured
 from tests.support.few import few
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_bytes
 
@@ -36,7 +36,7 @@ MANY_METRICS = [
     "bf16/tops.raw.csv.gz",
 ]
 
-RULE_COLUMNS = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+RULE_COLUMNS = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
 
 quick = settings(max_examples=25, deadline=None)
 
@@ -100,7 +100,7 @@ def test_less_evidence_never_raises_the_confidence() -> None:
     order = [Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH]
     full = by_row(captured(name))
     for column in ("global_store_requests", "duration", "stall_wait", "l1_hit_rate"):
-        less = by_row(without(name, set(catalogue()[column].all_ncu_names())))
+        less = by_row(without(name, set(load_metrics()[column].all_ncu_names())))
         for row, kernel in less.items():
             before = full[row].verdict.confidence
             assert order.index(kernel.verdict.confidence) <= order.index(before)

@@ -11,9 +11,9 @@ import pytest
 from tests.analysis.verdict.support import CAPTURES
 from tests.support.captures import PAIRS, RECORDED, captured
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.ranking import grade, judge
+from kernelprof.analysis.verdict.ranking import grade_verdict, rank_bottlenecks
 from kernelprof.model.capture import Launches
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_capture
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FACTORS = (0.0, 10.0, 1000.0)
 RANK = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
-NAMES = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+NAMES = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
 
 LEFT = {
     "gemm_series": 2,
@@ -112,7 +112,7 @@ def silent_flips(path: Path) -> tuple[int, list[str]]:
     flips, tried = [], 0
     for row in range(len(capture)):
         changed, told = variants(capture, row)
-        judged = judge(changed)
+        judged = rank_bottlenecks(changed)
         if judged.status(0) is Status.INCONCLUSIVE:
             continue
         tried += len(told) - 1
@@ -130,7 +130,7 @@ def silent_flips(path: Path) -> tuple[int, list[str]]:
 
 def _answer(judged: Judgement, row: int) -> tuple[str, Confidence]:
     rule = judged.rule(row)
-    return rule.slug, grade(judged.context, judged.ranking, rule, row).confidence
+    return rule.slug, grade_verdict(judged.context, judged.ranking, rule, row).confidence
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,9 @@ def test_the_cells_that_misled_0_1_0_are_seen_now() -> None:
     ):
         column = capture.columns[name]
         changed = replace(column, values=np.full_like(column.values, value))
-        facts = judge(replace(capture, columns={**capture.columns, name: changed})).context.facts
+        facts = rank_bottlenecks(
+            replace(capture, columns={**capture.columns, name: changed})
+        ).context.facts
         seen = np.logical_or.reduce([each.rows for each in facts.doubts])
         wrong = np.abs(column.values - value) > 1.0
         used = ~np.isnan(column.values) & wrong

@@ -9,7 +9,7 @@ from tests.analysis.verdict.support import answers, by_row
 from tests.support.captures import captured
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.ranking import judge
+from kernelprof.analysis.verdict.ranking import rank_bottlenecks
 
 RUNGS = "bf16/rungs.raw.csv.gz"
 TOPS = "bf16/tops.raw.csv.gz"
@@ -50,7 +50,7 @@ def test_what_each_launch_is_called(name: str) -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_occupancy_that_is_low_by_design_is_never_named(name: str) -> None:
-    judged = judge(captured(name))
+    judged = rank_bottlenecks(captured(name))
     assert (judged.findings["low-occupancy"].gain.high == 1.0).all()
 
 

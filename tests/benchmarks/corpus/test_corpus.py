@@ -15,7 +15,7 @@ from benchmarks.corpus.scorecard import scorecard
 from benchmarks.corpus.stored import FOLDER
 from tests.support.pages import REPORTS, digest_of, digests
 
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def card() -> Scorecard:
 
 def test_every_bottleneck_has_its_pairs() -> None:
     planted = Counter(each.bottleneck for each in corpus() if each.kind is Kind.PAIR)
-    assert {slug: planted[slug] for slug in registry() if planted[slug] < LEAST_PAIRS} == {}
+    assert {slug: planted[slug] for slug in load_rules() if planted[slug] < LEAST_PAIRS} == {}
 
 
 def test_every_kind_is_there() -> None:

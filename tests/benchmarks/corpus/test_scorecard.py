@@ -26,7 +26,7 @@ from tests.support.few import few
 from benchmarks.corpus import stored
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.drill import drill
+from kernelprof.collect.drill import collect_by_verdicts
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
 from kernelprof.sources import read_capture
@@ -144,7 +144,7 @@ def drilled(capture: Capture) -> Verdict:
     def collect(metrics: Sequence[Metric], *_: object) -> Capture:
         return with_only(capture, metrics)
 
-    return replace(drill(collect).diagnosis.kernels[0].verdict, command=None)
+    return replace(collect_by_verdicts(collect).diagnosis.kernels[0].verdict, command=None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.benchmarks.ladder.samples import MEASURED
 from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE
 
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.launch.specification.reader import load_spec
 from kernelprof.report.writers import markdown
 
@@ -126,7 +126,7 @@ def test_a_timing_is_found_by_all_defines() -> None:
 
 def test_published_steps_are_ones_that_a_sweep_measures() -> None:
     for gpu in published():
-        rungs = {rung.file: rung for rung in ladder(gpu.ladder).rungs}
+        rungs = {rung.file: rung for rung in find_ladder(gpu.ladder).rungs}
         names = [step.what for step in gpu.steps]
         assert len(set(names)) == len(names)
         assert gpu.source

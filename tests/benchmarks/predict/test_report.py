@@ -15,7 +15,7 @@ from benchmarks.predict.reasons import reasons
 
 from benchmarks.predict import __main__ as cli
 from benchmarks.predict import outcomes
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.report.writers import markdown
 
@@ -121,7 +121,7 @@ def test_reasons_are_of_kernels_that_there_are() -> None:
     found = {each.name for each in kernels()}
     found |= {name.rpartition("/")[0] for name in found}
     assert set(reasons()["kernels"]) <= found
-    assert {*NAMES, *reasons()["values"]} <= set(catalogue())
+    assert {*NAMES, *reasons()["values"]} <= set(load_metrics())
 
 
 @pytest.mark.slow("several predictions")

@@ -12,7 +12,7 @@ import pytest
 from kernelprof.collect.survey import reader as frames
 from kernelprof.collect.survey import run as library
 from kernelprof.collect.survey.reader import PLACES, read_survey
-from kernelprof.collect.survey.run import environment
+from kernelprof.collect.survey.run import survey_environment
 from kernelprof.errors import MissingToolError
 
 
@@ -62,7 +62,7 @@ def test_headers_that_do_not_compile_are_an_error_that_says_so(tmp_path, monkeyp
 def test_the_environment_of_the_program(built: tuple[Path, library.Cupti]) -> None:
     made, cupti = built
     given = {"PYTHONPATH": "/mine", "NVTX_INJECTION64_PATH": "/another.so", "HOME": "/root"}
-    found = environment(given, made, cupti, Path("/there"))
+    found = survey_environment(given, made, cupti, Path("/there"))
     assert found["CUDA_INJECTION64_PATH"] == str(made)
     assert found["NVTX_INJECTION64_PATH"] == "/another.so"
     assert found["PYTHONPATH"] == f"{library.PYTHON_HOOKS}{os.pathsep}/mine"
@@ -109,7 +109,7 @@ def test_ranges_of_nvtx_are_heard_also_after_a_fork(built, with_nvtx, tmp_path) 
     subprocess.run(["cc", *with_nvtx, str(source), "-o", str(program), "-ldl"], check=True)
     place = tmp_path / "survey"
     place.mkdir()
-    subprocess.run([program], env=environment(os.environ, made, cupti, place), check=True)
+    subprocess.run([program], env=survey_environment(os.environ, made, cupti, place), check=True)
     files = [frames.read_frames(each) for each in place.glob("*.survey")]
     assert len(files) == 2
     names = [set(each.texts.values()) for each in files]

@@ -12,7 +12,7 @@ import pytest
 
 from kernelprof.collect.survey import reader as frames
 from kernelprof.collect.survey.reader import pair_ranges
-from kernelprof.collect.survey.run import environment
+from kernelprof.collect.survey.run import survey_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,7 +179,7 @@ def surveyed(
         program = tmp_path / "script.py"
         program.write_text(script, encoding="utf-8")
         words = [sys.executable, program, packages]
-        environ = environment(os.environ, made, cupti, out)
+        environ = survey_environment(os.environ, made, cupti, out)
         done = subprocess.run(words, env=environ, check=True, capture_output=True, text=True)
         assert done.stderr == ""
         return done.stdout, [each for path in out.glob("*.survey") for each in _nested(path)]

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.compare import compare_snapshots
+from kernelprof.comparison.gate.judge import judge_comparison
 from kernelprof.comparison.gate.policy import Policy
 from kernelprof.comparison.sides import pool_runs
 from kernelprof.comparison.snapshots import make_snapshot
@@ -107,7 +107,7 @@ def single(label: str, run: str) -> Snapshot:
 
 def gated(before: Snapshot, after: Snapshot, policy: Policy | None = None) -> GateResult:
     """What the gate says with the default policy or another."""
-    return judge(compare(before, after), policy or Policy())
+    return judge_comparison(compare_snapshots(before, after), policy or Policy())
 
 
 def resampled(snapshot: Snapshot, dice: random.Random) -> Snapshot:
@@ -149,6 +149,6 @@ def same_time_of_same_code(trials: int) -> dict[str, int]:
         alone = replace(whole, kernels=(kernel,))
         name = f"{kernel.name.partition('(')[0]}, block {'x'.join(map(str, kernel.block or ()))}"
         pairs = ((resampled(alone, dice), resampled(alone, dice)) for _ in range(trials))
-        outcomes = [compare(*pair).kernels[0].time.outcome for pair in pairs]
+        outcomes = [compare_snapshots(*pair).kernels[0].time.outcome for pair in pairs]
         same[name] = outcomes.count(TimeOutcome.SAME)
     return same

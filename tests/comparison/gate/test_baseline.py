@@ -10,10 +10,10 @@ from msgspec import structs
 from tests.comparison.gate.planted import RUNS, SAME_CODE, changed, gated, of, taken
 from tests.comparison.predicted import access, amount, kernel, predicted, side
 
-from kernelprof.comparison.compare import compare
+from kernelprof.comparison.compare import compare_snapshots
 from kernelprof.comparison.gate.baseline import (
     accept,
-    calibrate,
+    calibrate_noise,
     from_text,
     make_baseline,
     to_text,
@@ -198,7 +198,7 @@ def test_small_slowdowns_do_not_add_up_over_updates() -> None:
 
 
 def test_calibration_measures_the_noise_between_runs() -> None:
-    made, without = calibrate(
+    made, without = calibrate_noise(
         make_baseline(taken("coalesced", "1"), NOW), [taken("coalesced", run) for run in RUNS[1:]]
     )
     assert without == ()
@@ -210,14 +210,14 @@ def test_calibration_measures_the_noise_between_runs() -> None:
 
 
 def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
-    quiet, _ = calibrate(
+    quiet, _ = calibrate_noise(
         make_baseline(taken("chain", "1"), NOW), [taken("chain", run) for run in RUNS[1:]]
     )
     (kernel,) = quiet.kernels
     times = tuple(1.002 * each for each in kernel.events_ns)
     candidate = changed(taken("chain", "1"), events_ns=times)
-    plain = compare(taken("chain", "1"), candidate).kernels[0].time
-    held = compare(quiet.snapshot("b"), candidate).kernels[0].time
+    plain = compare_snapshots(taken("chain", "1"), candidate).kernels[0].time
+    held = compare_snapshots(quiet.snapshot("b"), candidate).kernels[0].time
     assert (plain.outcome, held.outcome) == (TimeOutcome.SAME, TimeOutcome.SLOWER)
     assert held.noise_floor == pytest.approx(0.001)
 
@@ -226,7 +226,7 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
     tile = taken("tile", "1")
     metrics = dict(tile.kernels[0].metrics, instructions=1.02 * 725_876_736)
     odd = changed(tile, metrics=metrics)
-    made, _ = calibrate(make_baseline(tile, NOW), [odd, taken("tile", "2")])
+    made, _ = calibrate_noise(make_baseline(tile, NOW), [odd, taken("tile", "2")])
     assert made.kernels[0].noise is not None
     assert made.kernels[0].noise.varying == {"instructions": 0.02}
     for instructions, outcome in ((1.015, "pass"), (1.03, "regression")):
@@ -239,17 +239,17 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
 def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
     tile = make_baseline(taken("tile", "1"), NOW)
     with pytest.raises(InputError, match="1 more capture is too few"):
-        calibrate(tile, [taken("tile", "2")])
+        calibrate_noise(tile, [taken("tile", "2")])
     with pytest.raises(InputError, match="none of the baseline's kernels"):
-        calibrate(tile, [taken("naive", "2"), taken("naive", "3")])
+        calibrate_noise(tile, [taken("naive", "2"), taken("naive", "3")])
     with pytest.raises(InputError, match="another source or in another way"):
-        calibrate(
+        calibrate_noise(
             make_baseline(taken("padded", "1"), NOW), [taken("padded-0", "1"), taken("padded", "2")]
         )
     other = taken("tile", "2")
     other = replace(other, machine=structs.replace(other.machine, ncu="2026.1"))
     with pytest.raises(InputError, match="not measured as the baseline was"):
-        calibrate(tile, [other, taken("tile", "3")])
+        calibrate_noise(tile, [other, taken("tile", "3")])
 
 
 def test_a_baseline_of_predictions_is_read_as_it_was_written_with_a_line_a_record() -> None:

@@ -17,15 +17,15 @@ from tests.comparison.predicted import (
     side,
 )
 
-from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.compare import compare_snapshots
+from kernelprof.comparison.gate.judge import judge_comparison
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.comparison.sides import (
-    architectures,
     check_alike,
     find_stored_counts,
     make_code_snapshot,
     merge_predictions,
+    predicted_architectures,
 )
 from kernelprof.comparison.words import gate_line, why
 from kernelprof.errors import InputError
@@ -55,7 +55,7 @@ def after(spread: dict[str, Any] | None = None, **counts: float) -> KernelSnapsh
 def gated(
     old: KernelSnapshot, new: KernelSnapshot, policy: dict[str, Any] | None = None
 ) -> GateResult:
-    return judge(compare(side(old), side(new)), load_policy(policy or {}))
+    return judge_comparison(compare_snapshots(side(old), side(new)), load_policy(policy or {}))
 
 
 def codes(result: GateResult) -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ def test_the_same_machine_code_passes_at_once_whatever_else_is_known() -> None:
     ids=["sizes", "grid", "code"],
 )
 def test_the_same_instructions_on_another_problem_are_compared(other: dict[str, Any]) -> None:
-    (found,) = compare(side(before()), side(before(**other))).kernels
+    (found,) = compare_snapshots(side(before()), side(before(**other))).kernels
     assert not found.same_code
 
 
@@ -201,23 +201,25 @@ def test_kernels_are_compared_with_those_for_the_same_architecture() -> None:
 
     old = for_both([of(before(), "sm_80"), before()])
     new = for_both([of(after(global_sectors=9000), "sm_80"), after()])
-    result = judge(compare(old, new), Policy())
+    result = judge_comparison(compare_snapshots(old, new), Policy())
     assert {each.kernel.arch: each.outcome.value for each in result.kernels} == {
         "sm_80": "regression",
         "sm_90": "pass",
     }
-    assert architectures(new.kernels) == ("sm_80", "sm_90")
-    older = judge(compare(side(of(before(), "sm_80")), side(after())), Policy())
+    assert predicted_architectures(new.kernels) == ("sm_80", "sm_90")
+    older = judge_comparison(
+        compare_snapshots(side(of(before(), "sm_80")), side(after())), Policy()
+    )
     assert [each.text for each in older.general] == [
         "the baseline is for sm_80, and the candidate for sm_90: nothing was compared"
     ]
-    alone = judge(compare(old, side(after())), Policy())
+    alone = judge_comparison(compare_snapshots(old, side(after())), Policy())
     assert {each.kernel.match.value for each in alone.kernels} == {"same", "vanished"}
     assert alone.exit_code == 3
 
 
 def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
-    result = judge(compare(side(), side(after())), Policy())
+    result = judge_comparison(compare_snapshots(side(), side(after())), Policy())
     assert gate_line(result) == "Inconclusive: 1 new."
     (first, *others) = document(result).blocks
     told = "No kernel is on both sides: nothing was compared."
@@ -269,8 +271,8 @@ def test_a_mistake_is_the_only_finding_with_its_line_and_that_of_the_change() ->
 
 def test_a_mistake_of_a_new_kernel_fails_too() -> None:
     wrong = replace(predicted(TEXT), mistake=Mistake("it is wrong", ""))
-    result = judge(
-        compare(
+    result = judge_comparison(
+        compare_snapshots(
             side(before()),
             side(before(), replace(kernel(wrong), name="other", grid=(1, 1, 1), passed=False)),
         ),

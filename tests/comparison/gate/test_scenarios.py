@@ -12,8 +12,8 @@ from msgspec import structs
 from tests.comparison.gate.planted import SAME_CODE, gated, of, taken
 from tests.comparison.predicted import CHANGED, COUNTS, TEXT, access, kernel, predicted, side
 
-from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.compare import compare_snapshots
+from kernelprof.comparison.gate.judge import judge_comparison
 from kernelprof.comparison.gate.policy import load_policy
 from kernelprof.comparison.words import why
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
@@ -224,7 +224,7 @@ def test_what_the_gate_says_of_predicted_kernels(scenario: PredictedCounts) -> N
     old = kernel(predicted(TEXT, access(4, sectors=2048)), **{**COUNTS, **scenario.before})
     code = predicted(CHANGED, access(4, sectors=4096), code="b")
     new = kernel(code, {**scenario.spread}, **{**COUNTS, **scenario.counts})
-    result = judge(compare(side(old), side(new)), load_policy(scenario.policy))
+    result = judge_comparison(compare_snapshots(side(old), side(new)), load_policy(scenario.policy))
     (judged,) = result.kernels
     assert scenario.outcome in {None, result.outcome}
     assert scenario.exit in {None, result.exit_code}

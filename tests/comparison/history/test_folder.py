@@ -13,7 +13,7 @@ from tests.comparison.history.conftest import fill
 
 from kernelprof.comparison.gate.baseline import make_baseline, to_text
 from kernelprof.comparison.history import moments as module
-from kernelprof.comparison.history.moments import DEPTH, find, read_folder, to_utc
+from kernelprof.comparison.history.moments import DEPTH, find_moments, read_folder, to_utc
 from kernelprof.comparison.history.store import HistoryCache, cache_path, hash_state
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def mixed(tmp_path: Path) -> Path:
 
 
 def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
-    found = find(mixed)
+    found = find_moments(mixed)
     assert found.captures == [mixed / "a" / "one"]
     assert found.baselines == [mixed / "base.json"]
     assert [path.name for path in found.exports] == ["raw.csv", "more.ncu-rep"]
@@ -52,10 +52,10 @@ def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
 def test_only_folders_near_enough_are_looked_into(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*("d" * DEPTH))
     shutil.copytree(CAPTURE, deep)
-    assert find(tmp_path).captures == [deep]
+    assert find_moments(tmp_path).captures == [deep]
     deeper = tmp_path.joinpath(*("e" * (DEPTH + 1)))
     shutil.copytree(CAPTURE, deeper)
-    assert find(tmp_path).captures == [deep]
+    assert find_moments(tmp_path).captures == [deep]
 
 
 def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:

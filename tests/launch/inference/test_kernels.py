@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.launch.conftest import check_facts
 
 from kernelprof.launch.inference import amounts
-from kernelprof.launch.inference.amounts import number, read, size
+from kernelprof.launch.inference.amounts import constant_size, parse_amount, parse_size
 from kernelprof.launch.inference.evidence import Guesses
 from kernelprof.launch.inference.extents import halve_check_size
-from kernelprof.launch.inference.proposal import propose
+from kernelprof.launch.inference.proposal import infer_specification
 from kernelprof.launch.specification.reader import load_spec
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -268,7 +268,7 @@ def test_of_equal_check_sizes_the_first_is_halved() -> None:
 def test_every_guess_says_why(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(HOST)
-    lines = propose(path).draft().text.splitlines()
+    lines = infer_specification(path).draft().text.splitlines()
     said = [line for line in lines if line.startswith(("// block", "// grid", "// shape", "// w"))]
     assert len(said) == 5
     assert all("  # " in line for line in said)
@@ -325,22 +325,22 @@ def test_lines_are_those_of_the_file_with_the_specification(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(f"{LAUNCHED}void go(float* d) {{\n{LAUNCH}\n}}\n")
     for _ in range(2):
-        path.write_text(propose(path, force=True).draft().text)
+        path.write_text(infer_specification(path, force=True).draft().text)
         text = path.read_text()
         assert places(text) == [text.splitlines().index(LAUNCH) + 1] * 4
     longer = text.replace("// reference", "// # one more line\n// reference")
     assert longer != text
     path.write_text(f"// Above.\n{longer}")
-    text = propose(path, force=True).draft().text
+    text = infer_specification(path, force=True).draft().text
     assert places(text) == [text.splitlines().index(LAUNCH) + 1] * 4
 
 
 def test_a_launch_above_the_specification_stays_where_it_is(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(LAUNCHED)
-    specified = propose(path).draft().text
+    specified = infer_specification(path).draft().text
     path.write_text(f"void go(float* d) {{\n{LAUNCH}\n}}\n{specified}")
-    text = propose(path, force=True).draft().text
+    text = infer_specification(path, force=True).draft().text
     assert set(places(text)) == {2}
 
 
@@ -349,7 +349,7 @@ def test_lines_of_an_included_file_are_its_own(tmp_path) -> None:
     (tmp_path / "go.cuh").write_text(f"void go(float* d) {{\n{LAUNCH}\n}}\n")
     path.write_text(f'#include "go.cuh"\n{LAUNCHED}')
     assert "// block = [192]  # line 2 of a file that it includes launches it so\n" in (
-        propose(path).draft().text
+        infer_specification(path).draft().text
     )
 
 
@@ -385,7 +385,7 @@ def made(tmp_path):
     def run(source):
         path = tmp_path / "kernel.cu"
         path.write_text(source)
-        found = propose(path).draft()
+        found = infer_specification(path).draft()
         path.write_text(found.text)
         return found, path
 
@@ -438,7 +438,7 @@ def test_what_may_lie_otherwise_is_a_question(made, member) -> None:
     assert [text for _, text in found.unfilled][-2:] == ['type = ""', 'value = ""']
 
 
-N, M, K = size("N"), size("M"), size("K")
+N, M, K = parse_size("N"), parse_size("M"), parse_size("K")
 SMALL = st.integers(0, 9)
 
 
@@ -446,7 +446,7 @@ SMALL = st.integers(0, 9)
 def amount_made(draw, depth=2):
     """An amount of sums and products, few enough for a product of two to be an expression."""
     if depth == 0 or draw(st.booleans()):
-        return draw(st.sampled_from([N, M, number(1), number(3), number(16)]))
+        return draw(st.sampled_from([N, M, constant_size(1), constant_size(3), constant_size(16)]))
     one, other = draw(amount_made(depth - 1)), draw(amount_made(depth - 1))
     return one + other if draw(st.booleans()) else one * other
 
@@ -458,12 +458,12 @@ def test_amounts_compute_as_numbers_do(one, other, n, m) -> None:
     assert (one + other).value(sizes) == a + b
     assert (one * other).value(sizes) == a * b
     assert (one - other).value(sizes) == a - b
-    assert read(one.text) == one
+    assert parse_amount(one.text) == one
     if one.never_below(other):
         assert a >= b
     divided = amounts.divide(one, other)
     if divided is not None:
-        raised = amounts.divide(one + other - number(1), other)
+        raised = amounts.divide(one + other - constant_size(1), other)
         assert divided.value(sizes) == a // b
         assert raised is None or raised.value(sizes) == -(-a // b)
     whole = amounts.quotient(one, other)
@@ -474,12 +474,12 @@ def test_amounts_compute_as_numbers_do(one, other, n, m) -> None:
 @pytest.mark.parametrize(
     ("amount", "text"),
     [
-        ((N - number(1)) * K + K, "K * N"),
-        (amounts.divide(N + number(255), number(256)), "ceil_div(N, 256)"),
-        (amounts.divide(M * K - number(1), K), "M - 1"),
-        (amounts.divide(N, number(2)), "N // 2"),
-        (amounts.ceil_div(N * number(512), number(256)), "2 * N"),
-        (number(3) - N, "-N + 3"),
+        ((N - constant_size(1)) * K + K, "K * N"),
+        (amounts.divide(N + constant_size(255), constant_size(256)), "ceil_div(N, 256)"),
+        (amounts.divide(M * K - constant_size(1), K), "M - 1"),
+        (amounts.divide(N, constant_size(2)), "N // 2"),
+        (amounts.ceil_div(N * constant_size(512), constant_size(256)), "2 * N"),
+        (constant_size(3) - N, "-N + 3"),
         (N - N, "0"),
         (amounts.larger(N, M), "max(N, M)"),
         (amounts.remainder(N * K, K), "0"),
@@ -490,7 +490,10 @@ def test_how_amounts_read(amount, text) -> None:
 
 
 def test_others_stand_in_for_names() -> None:
-    assert read("ceil_div(n, block__x)", {"block__x": number(32)}).text == "ceil_div(n, 32)"
-    assert read("ceil_div(n, b) * b", {"n": N * size("b")}) == N * size("b")
-    assert read("n / 2") is None
+    assert (
+        parse_amount("ceil_div(n, block__x)", {"block__x": constant_size(32)}).text
+        == "ceil_div(n, 32)"
+    )
+    assert parse_amount("ceil_div(n, b) * b", {"n": N * parse_size("b")}) == N * parse_size("b")
+    assert parse_amount("n / 2") is None
     assert amounts.names_in("2.5") == set()

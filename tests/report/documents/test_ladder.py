@@ -12,7 +12,7 @@ from tests.report.blocks import chart_of
 from kernelprof.analysis.metrics.architectures import fp32_lanes
 from kernelprof.errors import ErrorFacts
 from kernelprof.ladder.product import Product
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.ladder.results import Climb, Surroundings, peak_gflops
 from kernelprof.report.charts import draw
 from kernelprof.report.documents.ladder import document
@@ -22,7 +22,7 @@ Chip = tuple[str | None, int | None, float | None]
 
 
 def as_markdown(climb: Climb) -> str:
-    return markdown.write(document(climb, ladder().rungs), largest=None, level=1)
+    return markdown.write(document(climb, find_ladder().rungs), largest=None, level=1)
 
 
 def rows(text: str, heading: str) -> list[dict[str, str]]:

@@ -14,14 +14,14 @@ from tests.report.blocks import facts_of
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.errors import ErrorFacts
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.ladder.results import Climb, from_json
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import ClimbBar, ClimbLimit
 from kernelprof.report.document import Cell, Chart, Document, Note, Section, Table, plain
 from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.documents.ladder import document, headline
-from kernelprof.report.documents.ladder_parts import Card, card, way_up
+from kernelprof.report.documents.ladder_parts import Card, rung_card, way_up
 from kernelprof.report.writers import html
 from kernelprof.sources import read_capture
 
@@ -42,7 +42,7 @@ def climb() -> Climb:
 
 @pytest.fixture(scope="module")
 def page(climb: Climb) -> Document:
-    return document(climb, ladder().rungs)
+    return document(climb, find_ladder().rungs)
 
 
 def gflops(timing: dict[str, Any]) -> float:
@@ -127,7 +127,7 @@ def test_the_way_leads_from_the_first_rung_to_the_fastest(page: Document) -> Non
 
 
 def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
-    for rung in ladder().rungs:
+    for rung in find_ladder().rungs:
         first = rung_of(page, rung.number).blocks[0]
         assert plain(first.text) == rung.changes
 
@@ -155,13 +155,13 @@ def test_points_are_rates_over_the_bytes_of_device_memory(
 @pytest.fixture(scope="module")
 def naive(climb: Climb) -> Card:
     capture = read_capture(FOLDER / "h200" / "01_naive")
-    return card(capture, diagnose(capture), CaptureAttachments(), climb.rungs[0])
+    return rung_card(capture, diagnose(capture), CaptureAttachments(), climb.rungs[0])
 
 
 def test_memory_s_limit_and_the_card_come_from_a_capture(climb: Climb, naive: Card) -> None:
     assert naive.bandwidth is not None
     assert naive.bandwidth.value == pytest.approx(3_201_000e3 * 2 * 6016 / 8)
-    page = document(climb, ladder().rungs, {"01_naive.cu": naive})
+    page = document(climb, find_ladder().rungs, {"01_naive.cu": naive})
     assert any(label.startswith("DRAM") for label in points(page))
     placed = rung_of(page, 1).blocks[-1]
     assert isinstance(placed, Section)
@@ -218,7 +218,7 @@ def test_a_rung_that_failed() -> None:
 )
 def test_less_is_said_where_less_is_known(climb: Climb, sentence: str) -> None:
     assert headline(climb) == sentence
-    assert f"{sentence}</h2>" in html.write(document(climb, ladder().rungs))
+    assert f"{sentence}</h2>" in html.write(document(climb, find_ladder().rungs))
 
 
 def test_without_cublas_its_reason_is_a_warning() -> None:

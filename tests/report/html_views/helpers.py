@@ -25,10 +25,10 @@ from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.capture_page import CaptureAttachments
 from kernelprof.report.figures import multiprocessor
 from kernelprof.report.figures.measured import LaunchFigures, Measured
-from kernelprof.report.figures.memory import Memory, memory
+from kernelprof.report.figures.memory import Memory, memory_figure
 from kernelprof.report.figures.opcode_mix import mix_of_counters
-from kernelprof.report.figures.roofline import Roofline, roofline
-from kernelprof.report.figures.roofline import count as count_flops
+from kernelprof.report.figures.roofline import Roofline, roofline_figure
+from kernelprof.report.figures.roofline import count_operations as count_flops
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
@@ -154,8 +154,8 @@ def _card(
     return Card(
         kernel,
         section,
-        roofline(launch, counted, timing, manifest),
-        memory(launch, timing, own),
+        roofline_figure(launch, counted, timing, manifest),
+        memory_figure(launch, timing, own),
         multiprocessor.warp_states(launch),
         multiprocessor.occupancy(launch),
         multiprocessor.pipes(launch),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.changes import taken
 
-from kernelprof.report.documents.changed_kernel import LEAST, MOST, causes
+from kernelprof.report.documents.changed_kernel import LEAST, MOST, find_causes
 from kernelprof.report.figures.measured import Medians
 from kernelprof.report.figures.multiprocessor import EXPLAINED, IN_WORDS
 
@@ -23,7 +23,7 @@ def found(before: str, after: str) -> Causes:
     times = [side.kernels[0].median_ns for side in sides]
     assert times[0] is not None
     assert times[1] is not None
-    known = causes(*numbers, *times)
+    known = find_causes(*numbers, *times)
     assert known is not None
     return known
 
@@ -48,7 +48,7 @@ def test_conflicts_that_are_gone_are_named() -> None:
 def test_nothing_is_made_of_no_change() -> None:
     side = taken("tile", "1")
     numbers = Medians(side.kernels[0], side.machine)
-    assert causes(numbers, numbers, 5.0, 5.0) is None
+    assert find_causes(numbers, numbers, 5.0, 5.0) is None
 
 
 def test_every_state_has_words() -> None:

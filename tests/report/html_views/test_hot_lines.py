@@ -15,7 +15,7 @@ from tests.report.html_views.helpers import page_of
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.capture import line_shares
 from kernelprof.report.document import CodeBlock, Paragraph, plain
-from kernelprof.report.documents.source import hot_of, hottest, marked
+from kernelprof.report.documents.source import hot_of, hottest_lines, marked_lines
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -91,7 +91,7 @@ def test_lines_with_a_percent_of_the_samples_are_marked(
     shares = _shares(source)
     assert [line for line, _ in shares] == [81, 82, 83, 88]
     assert dict(shares)[88] == pytest.approx(1_386_212 / 1_961_978)
-    assert hottest(shares) == [(88, pytest.approx(0.7065, abs=1e-4))]
+    assert hottest_lines(shares) == [(88, pytest.approx(0.7065, abs=1e-4))]
     assert _hottest(source) == ["71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"]
     assert _note(source).startswith("Warps were sampled while the kernel ran; lines with at least")
 
@@ -202,9 +202,9 @@ def test_a_kernel_is_found_under_other_forms_of_its_name() -> None:
 
 def test_the_lines_with_half_of_the_samples_are_told() -> None:
     many = dict.fromkeys(range(1, 9), 0.125)
-    assert [line for line, _ in hottest(marked(many, 8))] == [1, 2, 3]
+    assert [line for line, _ in hottest_lines(marked_lines(many, 8))] == [1, 2, 3]
     two = {2: 0.2, 5: 0.35, 7: 0.34}
-    assert [line for line, _ in hottest(marked(two, 8))] == [5, 7]
-    assert hottest(()) == []
+    assert [line for line, _ in hottest_lines(marked_lines(two, 8))] == [5, 7]
+    assert hottest_lines(()) == []
     (long,) = _hottest(_source(_page("x" * 500, {"sgemm_shared_tile": {1: 0.9}})))
     assert long.endswith(" line 1: " + "x" * 39 + "…" + "x" * 40) or len(long) < 130

@@ -20,7 +20,7 @@ from kernelprof.report.figures.opcode_mix import (
     in_words,
     kind_of,
     mix_of_counters,
-    opcode_mix,
+    opcode_mix_figure,
 )
 from kernelprof.sources import read_capture
 
@@ -57,24 +57,24 @@ def _parts(mix: tuple[Share, ...]) -> dict[str, float]:
 @pytest.mark.parametrize("pair", SAMPLED_PAIRS)
 def test_the_machine_code_tells_all_instructions_apart(pair: str) -> None:
     for code in _codes(pair):
-        mix = _parts(opcode_mix(code))
+        mix = _parts(opcode_mix_figure(code))
         assert sum(mix.values()) == pytest.approx(1.0, abs=5e-4)
         assert mix.get("everything else", 0.0) < 0.005
 
 
 def test_shares_are_those_of_the_counts() -> None:
     (code,) = _codes("dgemm-one-output-a-thread")
-    opcodes, mix = _opcodes(code), _parts(opcode_mix(code))
+    opcodes, mix = _opcodes(code), _parts(opcode_mix_figure(code))
     assert opcodes["LDS"] > 0.4
     assert mix["shared load"] == pytest.approx(opcodes["LDS"])
     assert mix["FP64"] == pytest.approx(opcodes["DFMA"])
     assert next(iter(mix)) == "shared load"
     (code,) = _codes("pixel-network-on-fp32")
-    opcodes, mix = _opcodes(code), _parts(opcode_mix(code))
+    opcodes, mix = _opcodes(code), _parts(opcode_mix_figure(code))
     assert opcodes["FFMA"] > 0.5
     assert mix["FP32 multiply-add"] == pytest.approx(opcodes["FFMA"])
     (code,) = _codes("weather-components-stored-one-by-one")
-    opcodes, mix = _opcodes(code), _parts(opcode_mix(code))
+    opcodes, mix = _opcodes(code), _parts(opcode_mix_figure(code))
     assert mix["tensor"] == pytest.approx(opcodes["HGMMA"])
     assert mix["asynchronous copy"] == pytest.approx(opcodes["UTMALDG"])
 
@@ -112,8 +112,8 @@ def test_samples_alone_make_no_mix() -> None:
     capture = read_capture(CAPTURES / "source_page" / "shared_tile.samples.csv.gz")
     (code,) = capture.code
     assert code.samples > 0
-    assert opcode_mix(code) == ()
-    assert opcode_mix(None) == ()
+    assert opcode_mix_figure(code) == ()
+    assert opcode_mix_figure(None) == ()
 
 
 def _chart(folder: Path) -> tuple[Chart, tuple[str, ...]]:

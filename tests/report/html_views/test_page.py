@@ -15,15 +15,15 @@ from tests.report.blocks import every, facts_of, notes_of
 from tests.report.html_views.helpers import card_of, check, page_of
 from tests.support.few import one_in
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.model.manifest import CompilerWarning
 from kernelprof.report.document import Chart, CodeBlock
 from kernelprof.report.documents import capture_page
-from kernelprof.report.documents.verdict import summarize
+from kernelprof.report.documents.verdict import summarize_verdict
 from kernelprof.report.figures.multiprocessor import EXPLAINED
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -115,7 +115,7 @@ def test_any_single_column_may_be_missing(naive_folder: Path) -> None:
     capture = read_capture(naive_folder)
     manifest = read_manifest(naive_folder)
     diagnosis = diagnose(capture)
-    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    known = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
     for name in (*sorted(known & set(capture.columns)), *USED):
         check(page_of(_without(capture, [name]), diagnosis, manifest=manifest))
 
@@ -124,7 +124,7 @@ def test_any_single_column_may_be_missing(naive_folder: Path) -> None:
 @given(data=st.data())
 def test_any_set_of_columns_may_be_missing(captures: Path, data: st.DataObject) -> None:
     capture = read_capture(captures / "fixture_full_preset.raw.csv.gz")
-    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    known = {name for metric in load_metrics().values() for name in metric.all_ncu_names()}
     names = sorted((known | set(USED)) & set(capture.columns))
     gone = data.draw(st.sets(st.sampled_from(names), min_size=1))
     check(page_of(_without(capture, gone)))
@@ -228,7 +228,7 @@ def test_the_table_holds_every_column_of_a_few_kernels(naive_folder: Path) -> No
     metrics = page.kernels[0].metrics
     with_value = {name for name, each in capture.columns.items() if not np.isnan(each.values[0])}
     assert with_value <= metrics.keys()
-    meaning = catalogue()["duration"].why
+    meaning = load_metrics()["duration"].why
     assert metrics["gpu__time_duration.sum"] == ("275,881,632", "ns", meaning)
 
 
@@ -263,8 +263,8 @@ def test_a_thousand_kernels_are_built_in_seconds(series_capture: Capture) -> Non
 
 def test_every_verdict_and_every_state_has_its_sentence() -> None:
     assert set(EXPLAINED) == set(STALLS)
-    known = set(catalogue())
-    for slug, rule in registry().items():
+    known = set(load_metrics())
+    for slug, rule in load_rules().items():
         each = rule.headline
         assert each.plain.endswith("."), slug
         assert ("{x}" in each.numbered) == bool(each.metric), slug
@@ -273,9 +273,9 @@ def test_every_verdict_and_every_state_has_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("status", [Status.BOTTLENECK, Status.AT_LIMIT])
-@pytest.mark.parametrize("slug", sorted(registry()))
+@pytest.mark.parametrize("slug", sorted(load_rules()))
 def test_a_headline_needs_no_evidence(slug: str, status: Status) -> None:
-    text = summarize(Verdict(status, slug, Confidence.LOW))
+    text = summarize_verdict(Verdict(status, slug, Confidence.LOW))
     assert text.endswith(".")
     assert "{" not in text
 
@@ -284,11 +284,11 @@ def test_an_open_verdict_names_its_candidates() -> None:
     also = tuple(Candidate(slug, 1.0, 2.0) for slug in ("l1-throughput", "memory-latency"))
     missing = (MissingMetric("duration", "gpu__time_duration.sum", "It weighs."),)
     open_ = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW, also=also, missing=missing)
-    text = summarize(open_)
+    text = summarize_verdict(open_)
     assert text == (
         "This capture does not show what limits the kernel: it could be L1 throughput or "
         "memory latency."
     )
-    assert "do not explain" in summarize(replace(open_, missing=()))
-    text = summarize(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
+    assert "do not explain" in summarize_verdict(replace(open_, missing=()))
+    text = summarize_verdict(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
     assert text == "The counters show nothing that costs this kernel notable time."

@@ -12,9 +12,16 @@ from tests.report.html_views.helpers import page_of
 from tests.support.captures import CAPTURES
 
 import kernelprof
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import find_ladder
 from kernelprof.ladder.results import from_json
-from kernelprof.report.charts.placement import Field, Line, Spot, breadth, covers, overlap
+from kernelprof.report.charts.placement import (
+    Field,
+    Line,
+    Spot,
+    boxes_overlap,
+    covers_mark,
+    text_width,
+)
 from kernelprof.report.charts.roofline import WIDTHS, place_labels
 from kernelprof.report.document import Chart
 from kernelprof.report.documents import comparison
@@ -48,7 +55,7 @@ def _document(name: str) -> Document:
     if name.startswith("ladder"):
         path = ROOT / "reports" / f"{name}.json"
         climb = from_json(path.read_text(encoding="utf-8"), str(path))
-        return document(climb, ladder(climb.ladder).rungs)
+        return document(climb, find_ladder(climb.ladder).rungs)
     if (folder := RECORDED / name).exists():
         return page_of(read_capture(folder), manifest=read_manifest(folder)).document
     return page_of(read_capture(CAPTURES / name)).document
@@ -83,8 +90,8 @@ def test_labels_keep_off_points_lines_and_each_other(name: str) -> None:
                     assert box[1] >= 0, said
                     assert box[2] <= width, said
                     assert box[3] <= field.height, said
-                    assert not any(overlap(box, other) for other in boxes[:at]), said
-                    assert not any(covers(box, point, width) for point in field.points), said
+                    assert not any(boxes_overlap(box, other) for other in boxes[:at]), said
+                    assert not any(covers_mark(box, point, width) for point in field.points), said
                     assert not any(line.crosses(box, width) for line in limits), said
 
 
@@ -124,7 +131,7 @@ def test_words_are_as_broad_as_in_a_broad_font() -> None:
         ("DRAM 4.81 TB/s", 95.9),
         ("FP32 peak 66.86 TFLOP/s", 152.0),
     ):
-        assert pixels <= breadth(words) <= 1.2 * pixels
+        assert pixels <= text_width(words) <= 1.2 * pixels
 
 
 def test_there_are_labels_for_phones_and_for_desks() -> None:

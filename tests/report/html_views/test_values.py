@@ -12,7 +12,7 @@ from tests.report.html_views.helpers import card_of, check, page_of
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.diagnosis import Confidence
 from kernelprof.report.document import Bar, Bullets, plain
-from kernelprof.report.documents.verdict import summarize
+from kernelprof.report.documents.verdict import summarize_verdict
 from kernelprof.report.figures import opcode_mix
 from kernelprof.report.figures.roofline import L1_LABEL
 from kernelprof.sources import read_capture
@@ -322,8 +322,8 @@ def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
 
 def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series: Page) -> None:
     verdict = card_of(series, "14").kernel.verdict
-    assert summarize(verdict).endswith("about as fast as this GPU runs such a kernel.")
-    unsure = summarize(replace(verdict, confidence=Confidence.LOW))
+    assert summarize_verdict(verdict).endswith("about as fast as this GPU runs such a kernel.")
+    unsure = summarize_verdict(replace(verdict, confidence=Confidence.LOW))
     assert unsure == (
         "Device memory moves data about as fast as it can, and this capture does not show for "
         "certain that all of that work is needed."

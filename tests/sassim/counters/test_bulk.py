@@ -9,10 +9,10 @@ import pytest
 from tests.sassim.interpreter.running import code, each_architecture
 from tests.support.captures import PAIRS
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.machine_code import compile_source
-from kernelprof.prediction.predictor import predict
+from kernelprof.prediction.predictor import predict_kernel
 from kernelprof.sources import read_capture
 from sassim.counters.counters import BULK, BlockCounters
 
@@ -43,12 +43,12 @@ def test_a_copy_counts_as_itself_and_its_barriers_as_nothing(arch: str) -> None:
 def test_the_counters_are_those_of_a_gpu(name: str) -> None:
     source = ROOT / "cuda" / "pairs" / PAIR / f"{name}.cu"
     found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
-    columns = predict(found, progress=lambda _: None).capture.columns
+    columns = predict_kernel(found, progress=lambda _: None).capture.columns
     recorded = PAIRS / PAIR / name
     measured = read_capture(recorded).columns
     for metric in (
         *("tma_loads", "tma_load_sectors", "tma_store_sectors", "tma_reduction_sectors"),
         *("shared_wavefronts", "shared_wavefronts_ideal", "instructions", "global_sectors"),
     ):
-        counter = catalogue()[metric].ncu[0]
+        counter = load_metrics()[metric].ncu[0]
         assert columns[counter].values.tolist() == measured[counter].values.tolist()

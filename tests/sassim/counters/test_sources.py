@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
-from kernelprof.prediction.binding import NotRunnableError, bind
+from kernelprof.prediction.binding import NotRunnableError, bind_arguments
 from kernelprof.prediction.machine_code import compile_source
 from sassim.counters.counters import BlockCounters
 from sassim.counters.launch_counters import count_launch
@@ -27,7 +27,9 @@ def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
     found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     at, folder = found.spec.resolve(found.spec.check_sizes), source.parent
     try:
-        some, every = (bind(found.code, found.built, at, folder, "here") for _ in range(2))
+        some, every = (
+            bind_arguments(found.code, found.built, at, folder, "here") for _ in range(2)
+        )
     except NotRunnableError as error:
         pytest.skip(error.what)
     counted = count_launch(some.launch, slice_program(found.code), seconds=0.0)

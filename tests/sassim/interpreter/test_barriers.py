@@ -9,7 +9,7 @@ import pytest
 from tests.sassim.interpreter.running import code, each_architecture
 
 from sassim.faults import DeadlockError
-from sassim.interpreter.mbarriers import arrival, arrive_before_hopper
+from sassim.interpreter.mbarriers import arrive_before_hopper, record_arrival
 
 if TYPE_CHECKING:
     from tests.sassim.interpreter.running import Array, Code
@@ -132,16 +132,16 @@ def test_a_phase_ends_with_the_last_thread(threads: int) -> None:
     for phase in range(3):
         for _ in range(threads):
             assert state[0] >> np.uint64(63) == old[0] >> np.uint64(63) == phase % 2
-            state = arrival(1)(state, nothing)
+            state = record_arrival(1)(state, nothing)
             old = arrive_before_hopper(old, nothing)
     assert state[0] >> np.uint64(63) == old[0] >> np.uint64(63) == 1
 
 
 def test_a_phase_waits_for_bytes() -> None:
     state = np.array([(2**20 - 1) << 43 | (2**20 - 1) << 1], np.uint64)
-    state = arrival(1)(state, np.array([4096], np.uint64))
+    state = record_arrival(1)(state, np.array([4096], np.uint64))
     assert state[0] >> np.uint64(63) == 0
-    state = arrival(0)(state, np.array([2**64 - 1024], np.uint64))
+    state = record_arrival(0)(state, np.array([2**64 - 1024], np.uint64))
     assert state[0] >> np.uint64(63) == 0
-    state = arrival(0)(state, np.array([2**64 - 3072], np.uint64))
+    state = record_arrival(0)(state, np.array([2**64 - 3072], np.uint64))
     assert state[0] >> np.uint64(63) == 1

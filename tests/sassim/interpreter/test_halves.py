@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.sassim.interpreter.running import code, each_architecture
 
-from sassim.interpreter.number_formats import SMALL, bfloat, of_bfloat, small_bits
+from sassim.interpreter.number_formats import SMALL, of_bfloat, round_to_bfloat16, small_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ class Kind:
         """Rounded to the nearest."""
         with np.errstate(over="ignore"):
             if self.brain:
-                return bfloat(np.asarray(values)).astype(np.uint16)
+                return round_to_bfloat16(np.asarray(values)).astype(np.uint16)
             return np.asarray(values).astype(np.float16).view(np.uint16)
 
     def of(self, raw: Array) -> Array:

@@ -20,7 +20,7 @@ import msgspec
 from kernelprof.launch.build.compilation import Built
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.reader import load_spec
-from kernelprof.prediction.binding import bind
+from kernelprof.prediction.binding import bind_arguments
 from kernelprof.prediction.checking import check_results
 from sassim.sass.program import load_program
 
@@ -66,7 +66,9 @@ def bound(name: str, entry: str | None = None) -> tuple[LaunchSpec, BoundLaunch]
     spec, code = kernel(name, entry)
     source = source_of(name)
     built = Built(compiled(name)[0], code.entry, (), ARCH)
-    return spec, bind(code, built, spec.resolve(spec.check_sizes), source.parent, str(source))
+    return spec, bind_arguments(
+        code, built, spec.resolve(spec.check_sizes), source.parent, str(source)
+    )
 
 
 def checked(name: str, entry: str | None = None) -> LaunchError | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kernelprof
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def predicted(folder: Path, threads: int, arch: str = "sm_90") -> kernelprof.Cap
 
 
 def value(capture: kernelprof.Capture, name: str) -> float:
-    return float(capture.columns[catalogue()[name].ncu[0]].values[0])
+    return float(capture.columns[load_metrics()[name].ncu[0]].values[0])
 
 
 def test_one_warp_waits_for_each_result(tmp_path: Path) -> None:
@@ -70,5 +70,5 @@ def test_many_warps_fill_the_pipe(tmp_path: Path) -> None:
 def test_an_architecture_without_a_known_gpu_has_no_time(tmp_path: Path) -> None:
     capture = predicted(tmp_path, 32, "sm_103")
     assert value(capture, "instructions") > 132 * STEPS
-    assert catalogue()["duration"].ncu[0] not in capture.columns
+    assert load_metrics()["duration"].ncu[0] not in capture.columns
     assert capture.cases == ()

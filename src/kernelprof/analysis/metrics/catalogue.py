@@ -153,7 +153,7 @@ def presets() -> Mapping[str, Preset]:
 
 
 @cache
-def catalogue() -> Mapping[str, Metric]:
+def load_metrics() -> Mapping[str, Metric]:
     """Return all metrics by canonical name."""
     metrics = {metric.name: metric for each in presets().values() for metric in each.metrics}
     return MappingProxyType(dict(sorted(metrics.items())))
@@ -161,13 +161,13 @@ def catalogue() -> Mapping[str, Metric]:
 
 def names_known() -> frozenset[str]:
     """Return every ``ncu`` name of a metric of a preset."""
-    return _names(catalogue().values())
+    return _names(load_metrics().values())
 
 
 @cache
 def names_read() -> frozenset[str]:
     """Return every ``ncu`` name under which a diagnosis may look at a raw page."""
-    read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
+    read = (each for each in load_metrics().values() if each.name not in SHOWN_ONLY)
     return _names(read) | {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME}
 
 
@@ -187,7 +187,7 @@ def metrics_for(
     names: Iterable[str], compute_capability: tuple[int, int] | None = None
 ) -> tuple[Metric, ...]:
     """Return metrics by canonical name, without those that the architecture lacks."""
-    metrics = catalogue()
+    metrics = load_metrics()
     existing: dict[str, Metric] = {}
     for name in names:
         if name not in metrics:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON
-from kernelprof.analysis.metrics.catalogue import Metric, catalogue
+from kernelprof.analysis.metrics.catalogue import Metric, load_metrics
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, Doubt
@@ -60,7 +60,7 @@ class Facts:
         self.count = len(capture)
         self.read: dict[str, None] = {}
         """Metrics that were looked at, in that order."""
-        self._catalogue = catalogue()
+        self._catalogue = load_metrics()
         self._missing = _Column(np.full(self.count, np.nan))
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON, chip_of
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.analysis.metrics.interval import Interval, Truth
@@ -264,7 +264,7 @@ class TensorPipeline(Quantities):
 
 
 def _has_asynchronous_products(capability: Capability | None) -> bool:
-    metrics = catalogue()
+    metrics = load_metrics()
     kinds = (metrics["wgmma_pipe"], metrics["tcgen05_pipe"])
     return _is_known(capability) and not all(kind.is_zero_on(capability) for kind in kinds)
 

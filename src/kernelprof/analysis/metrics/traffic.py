@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import BULK_COPIES
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _bulk(
         count = counter(name)
         return np.array([np.nan if count is None else count])
 
-    without = all(catalogue()[name].is_zero_on(compute_capability) for name in BULK_COPIES)
+    without = all(load_metrics()[name].is_zero_on(compute_capability) for name in BULK_COPIES)
     return 0.0 if without or without_bulk_copies(value).all() else None
 
 

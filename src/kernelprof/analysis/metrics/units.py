@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED, architecture, chip_of
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import (
     BUSY_CONSTANTS,
@@ -251,7 +251,7 @@ class UnitUtilization(Quantities):
     def _tcgen05(self) -> Interval:
         """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
         own = self._inside_sm("tcgen05_pipe")
-        metric = catalogue()["tcgen05_pipe"]
+        metric = load_metrics()["tcgen05_pipe"]
         possible = self.facts.by_capability(
             lambda capability: (
                 capability is None

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import LaunchValues
-from kernelprof.analysis.metrics.catalogue import catalogue, preset
+from kernelprof.analysis.metrics.catalogue import load_metrics, preset
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _empty_context() -> RuleContext:
 
 
 @cache
-def registry() -> Mapping[str, Rule]:
+def load_rules() -> Mapping[str, Rule]:
     """Return all rules by slug, in the order that settles exact ties."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     rules: list[Rule] = [module.RULE for module in modules]
@@ -214,7 +214,7 @@ def measured(
     context: RuleContext, metric: str, label: str, op: str = "=", threshold: float | None = None
 ) -> EvidenceItem:
     """Return a metric as the capture has it."""
-    unit = "wave" if metric == "waves_per_sm" else catalogue()[metric].unit
+    unit = "wave" if metric == "waves_per_sm" else load_metrics()[metric].unit
     return EvidenceItem(metric, label, context.facts[metric], unit, op, threshold)
 
 

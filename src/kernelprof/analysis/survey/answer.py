@@ -60,13 +60,13 @@ def survey_program(
         gpus=gpus,
         kernels=kernels,
         groups=groups,
-        answer=answer(gpus, kernels, pytorch=_has_pytorch(trace)),
+        answer=answer_survey(gpus, kernels, pytorch=_has_pytorch(trace)),
         ended=ended,
         warnings=(*warnings, *trace.warnings, *_dropped(trace)),
     )
 
 
-def answer(
+def answer_survey(
     gpus: tuple[GpuTime, ...], kernels: tuple[SurveyedKernel, ...], *, pytorch: bool = False
 ) -> ProgramAnswer | None:
     """Return what limits the program, by the GPU with most kernel time; ``None`` without one."""

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.advice.lines import advise
-from kernelprof.analysis.findings import findings
+from kernelprof.analysis.findings import list_findings
 from kernelprof.analysis.metrics.groups import LAUNCH_OVERHEAD_NS
 from kernelprof.analysis.ncu_command import NextStep
-from kernelprof.analysis.rules import RuleContext, RuleFinding, registry
+from kernelprof.analysis.rules import RuleContext, RuleFinding, load_rules
 from kernelprof.analysis.verdict.ranking import (
     LEAST_GAIN,
     Judgement,
     Ranking,
-    grade,
-    judge,
+    grade_verdict,
+    rank_bottlenecks,
     weigh_cases,
 )
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
@@ -127,7 +127,7 @@ def diagnose(
     # Evidence is for the few launches that stand for the others.
     rows = [group.representative for group in groups]
     if judged is None:
-        judged, rows = judge(capture.rows(rows)), list(range(len(rows)))
+        judged, rows = rank_bottlenecks(capture.rows(rows)), list(range(len(rows)))
     next_step = NextStep(judged.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
     kernels = tuple(
@@ -179,7 +179,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     if ranking.overruled[row] or (row in ranking.reasons and group.gain < LEAST_GAIN):
         gain = None
     full = judged.status(row) is Status.AT_LIMIT
-    graded = weigh_cases(grade(context, ranking, rule, row), judged, row)
+    graded = weigh_cases(grade_verdict(context, ranking, rule, row), judged, row)
     high = graded.confidence is Confidence.HIGH
     # A prediction lacks no single metric: all of it is what measuring makes sure.
     predicted = bool(judged.cases)
@@ -206,7 +206,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
         evidence=_evidence(context, finding, row),
         why=" ".join(part for part in (rule.detects, detail) if part),
         advice=advise(rule.fixes, rule.caller, launch, at_limit=full),
-        findings=findings(context.facts, row) if row in ranking.reasons else (),
+        findings=list_findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
         command=command,
@@ -215,7 +215,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
 
 def _inconclusive(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: int) -> Verdict:
     context, ranking = judged.context, judged.ranking
-    seen = findings(context.facts, row)
+    seen = list_findings(context.facts, row)
     possible = [ranking.rules[r] for r in ranking.candidates(row)]
     likely = _likely(ranking, possible, seen, row)
     missing = next_step.deciding(row, possible)
@@ -317,7 +317,7 @@ def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evi
 
 
 def _doubts(outcomes: Outcomes, count: int) -> list[str]:
-    decisive = {name for rule in registry().values() for name in rule.requires}
+    decisive = {name for rule in load_rules().values() for name in rule.requires}
     warnings = []
     for doubt, rows in outcomes.doubts.items():
         where = f"in {rows} of {count} launches"
@@ -341,7 +341,7 @@ def judge_launches(
     doubts: Counter[Doubt] = Counter()
     for start in range(0, len(capture), BLOCK):
         judged = None  # Its intermediate values are freed before the next ones are computed.
-        judged = judge(capture.part(start, start + BLOCK))
+        judged = rank_bottlenecks(capture.part(start, start + BLOCK))
         parts.append(
             (
                 judged.ranking.winner,

@@ -25,7 +25,7 @@ from kernelprof.analysis.metrics.groups import (
     SM_PIPES,
 )
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.analysis.rules import RuleContext, registry
+from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 
@@ -338,16 +338,16 @@ class Judgement:
 
     def rule(self, row: int) -> Rule:
         """Return the rule with the largest gain in one launch."""
-        return registry()[self.ranking.rules[self.ranking.winner[row]]]
+        return load_rules()[self.ranking.rules[self.ranking.winner[row]]]
 
 
-def judge(capture: Capture) -> Judgement:
+def rank_bottlenecks(capture: Capture) -> Judgement:
     """Evaluate all rules over all launches and compare their gains."""
     context = RuleContext(Facts(capture))
-    findings = {slug: rule.evaluate(context) for slug, rule in registry().items()}
+    findings = {slug: rule.evaluate(context) for slug, rule in load_rules().items()}
     unexplained = context.units.limited_by_something_else
     ranking = rank(findings, unexplained, context.facts.substituted)
-    cases = tuple(judge(each) for each in capture.cases)
+    cases = tuple(rank_bottlenecks(each) for each in capture.cases)
     return Judgement(context, findings, _with_leads(context, ranking), cases)
 
 
@@ -375,7 +375,7 @@ def _complete(context: RuleContext) -> BoolArray:
     and not all of it, is neither.
     """
     facts = context.facts
-    names = {name for rule in registry().values() for name in rule.metrics} - FALLBACKS
+    names = {name for rule in load_rules().values() for name in rule.metrics} - FALLBACKS
 
     def has(name: str) -> BoolArray:
         settled: BoolArray = facts.settled(name) | ~facts.by_capability(
@@ -427,7 +427,7 @@ class Grade(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade:
+def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade:
     """Grade the decided verdict of one launch.
 
     Each weakness takes a step off ``high``; two or more end at ``low``.

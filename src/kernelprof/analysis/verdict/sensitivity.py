@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue, names_read
+from kernelprof.analysis.metrics.catalogue import load_metrics, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import FAMILIES
-from kernelprof.analysis.rules import RuleContext, registry
+from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class _Trials:
     def __init__(
         self, capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[str]
     ) -> None:
-        metrics, may_read = catalogue(), names_read()
-        self.rules = [registry()[slug] for slug in slugs]
+        metrics, may_read = load_metrics(), names_read()
+        self.rules = [load_rules()[slug] for slug in slugs]
         self.launch = capture.launches[row]
         self.text = {name: cells[row] for name, cells in capture.text.items()}
         self.present = [
@@ -161,7 +161,7 @@ class _Trials:
 
 def _completions(missing: Sequence[str]) -> FloatArray:
     """Made-up values, one row a trial and one column a metric; the ideal is below the actual."""
-    metrics = catalogue()
+    metrics = load_metrics()
     rng = np.random.default_rng(seed=0)
     values = np.empty((TRIALS, len(missing)))
     for index, name in enumerate(missing):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli.options import Expand, GateFlags, MeasurementFlags
-from kernelprof.cli.output import Output, fields, remark
+from kernelprof.cli.output import Output, output_fields, print_remarks
 from kernelprof.cli.progress import progress_line
 from kernelprof.interface.requests import ComparisonOptions  # noqa: TC001 (typer reads the types)
 
@@ -27,7 +27,7 @@ def compare(
     *,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "comparison",
             "text, brief, json or markdown: how to write the comparison.",
             *("tokens", "file", "html", "png", "no_color"),
@@ -44,7 +44,7 @@ def compare(
 
     to.check()
     changes |= renamed
-    comparison = compare(before, after, progress=progress_line(), remark=remark, **changes)
+    comparison = compare(before, after, progress=progress_line(), remark=print_remarks, **changes)
     words = [f"--size={each}" for each in changes.get("size") or ()]
     words += [f"--define={each}" for each in changes.get("define") or ()]
     words += [f"--rename={each}" for each in changes.get("rename") or ()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelprof.cli import options, output
-from kernelprof.cli.progress import progress_line, reading
+from kernelprof.cli.progress import progress_line, show_reading
 from kernelprof.errors import ExitCode, UsageError
 from kernelprof.interface.requests import MeasurementOptions, is_source
 from kernelprof.model.kernel_name import name_pattern
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ORDER = 10
 
 
-@options.placed(kernel="output_format", merge="tokens", html="flags")
+@options.list_after(kernel="output_format", merge="tokens", html="flags")
 def diagnose(
     ctx: typer.Context,
     *,
@@ -41,7 +41,7 @@ def diagnose(
     ] = None,
     to: Annotated[
         output.Output,
-        output.fields(
+        output.output_fields(
             "diagnosis",
             "text, brief, json, markdown or sarif: how to write the diagnosis.",
             *("top", "explain", "tokens", "no_color", "file", "html"),
@@ -65,7 +65,7 @@ def diagnose(
     the ncu command that settles it is there.
     """
     from kernelprof.interface import captures
-    from kernelprof.interface.prediction import architectures
+    from kernelprof.interface.prediction import unique_architectures
     from kernelprof.interface.requests import LAUNCH_OPTIONS, launch_overrides
 
     program = options.program(ctx)
@@ -89,7 +89,7 @@ def diagnose(
                 progress=progress_line(),
                 **measurement,
             )
-            for each in (architectures(arch) if predict or arch else (None,))
+            for each in (unique_architectures(arch) if predict or arch else (None,))
         ]
     else:
         _warn_about_unused(ctx)
@@ -109,11 +109,11 @@ def _diagnose_captures(
 ) -> list[Diagnosis]:
     """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
     from kernelprof.interface import captures
-    from kernelprof.results import only
+    from kernelprof.results import select_kernels
 
     if kernel is not None:
         name_pattern(kernel)
-    with reading(captures.expand_folders(targets)) as meter:
+    with show_reading(captures.expand_folders(targets)) as meter:
 
         def one(target: str) -> Diagnosis:
             if page:
@@ -122,13 +122,13 @@ def _diagnose_captures(
 
         if merge:
             read = captures.each_capture(
-                targets, lambda each: captures.read(each, meter=meter), output.remark
+                targets, lambda each: captures.read(each, meter=meter), output.print_remarks
             )
             together = captures.united(read, merge=True)
             diagnoses = [together.diagnose(preset=preset, meter=meter)]
         else:
-            diagnoses = captures.each_capture(targets, one, output.remark)
-    return diagnoses if kernel is None else only(diagnoses, kernel)
+            diagnoses = captures.each_capture(targets, one, output.print_remarks)
+    return diagnoses if kernel is None else select_kernels(diagnoses, kernel)
 
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
@@ -173,7 +173,7 @@ def _warn_about_unused(ctx: typer.Context) -> None:
 
 def _comment(diagnoses: Sequence[Diagnosis], *, quiet: bool) -> None:
     for each in diagnoses:
-        output.remark(*each.capture.remarks)
+        output.print_remarks(*each.capture.remarks)
         if quiet:
             continue
         if each.capture.recorded:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options
-from kernelprof.cli.output import Output, fields, remark
+from kernelprof.cli.output import Output, output_fields, print_remarks
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import Interrupted
 
@@ -63,7 +63,7 @@ def run(
     ] = False,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "fleet_run",
             "text, json or markdown: how to write what was done.",
             "file",
@@ -93,7 +93,7 @@ def run(
                 tell=lambda done, total, what: progress.say(f"{done} of {total}: {what}"),
             )
     except Interrupted as stop:
-        remark(f"interrupted: {stop.what}")
+        print_remarks(f"interrupted: {stop.what}")
         raise
     to.write(result)
     if result.exit_code:
@@ -101,14 +101,14 @@ def run(
 
 
 @COMMAND.command("status")
-@options.placed(no_color="no_cache")
+@options.list_after(no_color="no_cache")
 def status(
     target: TargetArgument,
     *,
     store: StoreOption = None,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "fleet_status",
             "text, json or markdown: how to write the status.",
             *("file", "html", "no_color"),
@@ -130,7 +130,7 @@ def status(
 
 
 @COMMAND.command("query")
-@options.placed(no_color="no_cache")
+@options.list_after(no_color="no_cache")
 def query(
     target: TargetArgument,
     question: Annotated[
@@ -168,7 +168,7 @@ def query(
     ] = 20,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "fleet_query",
             "text, json or markdown: how to write the answer.",
             "file",

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli.options import Expand, GateFlags, placed
-from kernelprof.cli.output import Output, fields
+from kernelprof.cli.options import Expand, GateFlags, list_after
+from kernelprof.cli.output import Output, output_fields
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import UsageError
 from kernelprof.interface.requests import GateOptions  # noqa: TC001 (typer reads the types)
@@ -16,7 +16,7 @@ from kernelprof.interface.requests import GateOptions  # noqa: TC001 (typer read
 ORDER = 50
 
 
-@placed(policy="candidate", no_color="against")
+@list_after(policy="candidate", no_color="against")
 def gate(
     baseline: Annotated[
         str,
@@ -35,7 +35,7 @@ def gate(
     *,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "gate",
             "text, brief, json, junit, markdown or sarif: how to write it.",
             *("tokens", "file", "junit", "sarif", "markdown", "html", "no_color"),

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options
-from kernelprof.cli.output import Output, fields, remark, warn
+from kernelprof.cli.output import Output, output_fields, print_remarks, warn
 from kernelprof.cli.progress import progress_line
 
 ORDER = 70
 
 
-@options.placed(no_color="no_cache")
+@options.list_after(no_color="no_cache")
 def history(
     folder: Annotated[
         Path,
@@ -45,7 +45,7 @@ def history(
     ] = 200,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "history",
             "text, brief, json, csv or markdown: how to write the history.",
             *("file", "html", "no_color"),
@@ -69,8 +69,8 @@ def history(
             cache=not no_cache,
             progress=progress.say,
             warn=warn,
-            note=remark,
+            note=print_remarks,
         )
     if to.output_format == "csv":
-        remark(*rows.notes)
+        print_remarks(*rows.notes)
     to.write(rows)

@@ -46,7 +46,7 @@ def init(
             hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
         )
     output.write_file(made.text, source)
-    output.remark(*made.remarks)
+    output.print_remarks(*made.remarks)
     output.write_text(_summary(source, made.kernel, made.unfilled))
 
 

@@ -125,7 +125,7 @@ def run(
         if resume and results_file is not None and results_file.is_file()
         else None,
         display=progress_line,
-        step=output.remark,
+        step=output.print_remarks,
         warn=output.warn,
         save=save,
     )

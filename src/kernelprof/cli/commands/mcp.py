@@ -34,6 +34,6 @@ def mcp(
     A client of that protocol starts it. Tools: diagnose, predict, compare, gate, next_measurement,
     explain, list_recorded. Needs pip install 'kernelprof[mcp]'.
     """
-    from kernelprof.server.serve import serve
+    from kernelprof.server.serve import serve_clients
 
-    serve(folders or (), allow_run=allow_run)
+    serve_clients(folders or (), allow_run=allow_run)

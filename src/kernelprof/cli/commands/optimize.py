@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli.options import Expand
-from kernelprof.cli.output import Output, fields, remark, write_file
+from kernelprof.cli.output import Output, output_fields, print_remarks, write_file
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import ExitCode
 from kernelprof.interface.requests import (  # noqa: TC001 (typer reads the types)
@@ -72,7 +72,7 @@ def optimize(
     ] = None,
     to: Annotated[
         Output,
-        fields(
+        output_fields(
             "optimization",
             "text, brief, json or markdown: how to write it.",
             *("tokens", "file", "no_color"),
@@ -98,7 +98,7 @@ def optimize(
         source,
         command,
         progress=progress_line(),
-        remark=remark,
+        remark=print_remarks,
         interrupted=lambda tried: write(tried, applies=False),
         **limits,
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ORDER = 20
 
 
-@options.placed(repeat="force")
+@options.list_after(repeat="force")
 def profile(
     ctx: typer.Context,
     *,
@@ -98,7 +98,7 @@ def _report(made: Capture, folder: Path, *, several: bool) -> None:
             output.warn(f"{which}{sentence}")
     if manifest.unavailable:
         output.warn(f"{which}ncu could not give: {', '.join(manifest.unavailable)}")
-    output.remark(*(f"{which}{line}" for line in made.remarks))
+    output.print_remarks(*(f"{which}{line}" for line in made.remarks))
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)
     output.write_lines(

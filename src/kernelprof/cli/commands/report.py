@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options, output
-from kernelprof.cli.progress import reading
+from kernelprof.cli.progress import show_reading
 
 ORDER = 30
 
@@ -42,11 +42,11 @@ def report(
 
     output.check_places(html=file, png=png)
     refuse_stdin_twice(captures)
-    with reading(expand_folders(captures)) as meter:
+    with show_reading(expand_folders(captures)) as meter:
         diagnoses = each_capture(
             captures,
             lambda each: diagnose_for_page(each, meter=meter),
-            output.remark,
+            output.print_remarks,
         )
     output.write_page(diagnoses, file)
     if png is not None:

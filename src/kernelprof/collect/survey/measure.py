@@ -13,7 +13,7 @@ from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.matching import with_survey
 from kernelprof.analysis.survey.selection import PASS_S, PASSES, select_launches
 from kernelprof.collect.commands import Chosen
-from kernelprof.collect.survey.run import survey
+from kernelprof.collect.survey.run import record_program
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Diagnosis
 from kernelprof.model.kernel_name import function_name
@@ -155,7 +155,7 @@ def survey_first(
     progress.begin("The survey")
     limit = max(budget, LEAST_S) if time_limit is None else time_limit
     try:
-        run = survey(application, interrupts, time_limit=limit)
+        run = record_program(application, interrupts, time_limit=limit)
     except MissingToolError as error:
         progress.note(f"no survey: {error.what}. {_without(budget)}")
         return None

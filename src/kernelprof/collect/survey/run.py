@@ -222,7 +222,7 @@ class SurveyRun:
     ended: str = ""
 
 
-def survey(
+def record_program(
     application: Sequence[str],
     interrupts: Interrupts,
     *,
@@ -249,7 +249,7 @@ def survey(
                 application,
                 interrupts,
                 time_limit=time_limit,
-                environment=environment(os.environ, library, cupti, target),
+                environment=survey_environment(os.environ, library, cupti, target),
             )
         except processes.TimeLimitError:
             ended = f"it was ended after {time_limit:g} s"
@@ -261,7 +261,7 @@ def survey(
         return SurveyRun(read_survey(target), time.monotonic() - begin, ended)
 
 
-def environment(
+def survey_environment(
     given: Mapping[str, str], library: Path, cupti: Cupti, folder: Path
 ) -> dict[str, str]:
     """The environment of the program: its own, and what has CUDA, NVTX and Python load ours."""

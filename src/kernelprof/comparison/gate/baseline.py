@@ -22,7 +22,7 @@ from kernelprof import files
 from kernelprof.comparison.counters import COUNTERS, counter_changes
 from kernelprof.comparison.gate.policy import Policy
 from kernelprof.comparison.inputs import machine_changes
-from kernelprof.comparison.pairs import match
+from kernelprof.comparison.pairs import pair_kernels
 from kernelprof.comparison.snapshots import from_values, to_values
 from kernelprof.comparison.times import time_change
 from kernelprof.errors import InputError
@@ -260,7 +260,7 @@ def accept(
     chosen = set(kernels) or names
     pairs = [
         (kind, old, new)
-        for kind, old, new in match(baseline.kernels, candidate.kernels)
+        for kind, old, new in pair_kernels(baseline.kernels, candidate.kernels)
         if {side.name for side in (old, new) if side is not None} & chosen
     ]
     replacements = tuple(new for _, _, new in pairs if new is not None)
@@ -329,7 +329,9 @@ def _sort_kernels(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ..
     return tuple(sorted(kernels, key=lambda each: (each.name, each.grid or (), each.block or ())))
 
 
-def calibrate(baseline: Baseline, repeats: Sequence[Snapshot]) -> tuple[Baseline, tuple[str, ...]]:
+def calibrate_noise(
+    baseline: Baseline, repeats: Sequence[Snapshot]
+) -> tuple[Baseline, tuple[str, ...]]:
     """Measure the noise of kernels over captures; also return the names of those without any.
 
     The floor is the largest difference of two median times.

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import structs
 
-from kernelprof.comparison.counters import COUNTERS, relative_change, unit_of, value
+from kernelprof.comparison.counters import COUNTERS, counter_value, relative_change, unit_of
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
-from kernelprof.comparison.sides import architectures
+from kernelprof.comparison.sides import predicted_architectures
 from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, calibration, clear_difference
 from kernelprof.comparison.words import (
     counter_text,
@@ -59,7 +59,7 @@ of the same code scattered by 7 % between captures, where the verdict stayed
 _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
 
 
-def judge(
+def judge_comparison(
     comparison: Comparison, policy: Policy, earlier: Iterable[GateFinding] = ()
 ) -> GateResult:
     """Judge every kernel and all together; the worst outcome counts, also of earlier findings."""
@@ -303,8 +303,8 @@ def _budget_findings(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFin
 
 def _budgeted_value(kernel: KernelSnapshot, name: str) -> float | None:
     if name not in PER_REQUEST:
-        return value(kernel, name)
-    count, per = (value(kernel, each) for each in PER_REQUEST[name])
+        return counter_value(kernel, name)
+    count, per = (counter_value(kernel, each) for each in PER_REQUEST[name])
     if count is None or per is None:
         return None
     return count / per if per else 0.0
@@ -319,7 +319,9 @@ def _damage_findings(comparison: Comparison, policy: Policy) -> Iterator[GateFin
 
 
 def _nothing_compared(comparison: Comparison) -> GateFinding:
-    archs = [architectures(side.kernels) for side in (comparison.before, comparison.after)]
+    archs = [
+        predicted_architectures(side.kernels) for side in (comparison.before, comparison.after)
+    ]
     text = "no kernel is on both sides: nothing was compared"
     if all(archs) and not set(archs[0]) & set(archs[1]):
         old, new = (", ".join(each) for each in archs)

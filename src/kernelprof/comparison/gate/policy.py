@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof import files
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.comparison.counters import COUNTERS, DERIVED
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Outcome
@@ -184,7 +184,7 @@ def _limits() -> dict[str, Reader]:
         **dict.fromkeys(("max_slowdown", "max_noise"), _fraction),
         **dict.fromkeys(_ACTED_ON, _action),
         "max_increase": _table((*COUNTERS, *DERIVED), _fraction),
-        "budget": _table((*PER_REQUEST, *DERIVED, *catalogue()), _budget),
+        "budget": _table((*PER_REQUEST, *DERIVED, *load_metrics()), _budget),
     }
 
 

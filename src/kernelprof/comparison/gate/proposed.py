@@ -169,7 +169,7 @@ class Missing:
     """A file that the change would remove."""
 
 
-def attempt(read: Callable[[], Read]) -> Read | KernelprofError:
+def try_read(read: Callable[[], Read]) -> Read | KernelprofError:
     """What a reader gives, or its error: a file that strangers wrote must not end the gate."""
     try:
         return read()

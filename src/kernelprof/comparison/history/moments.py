@@ -64,7 +64,7 @@ class FolderContents:
     unread: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def find(folder: Path) -> FolderContents:
+def find_moments(folder: Path) -> FolderContents:
     """Search a folder, at most :data:`DEPTH` deep, without hidden entries and links.
 
     A link could lead elsewhere; a capture that is being written has a hidden name.
@@ -133,7 +133,7 @@ def read_folder(
             hint="name a folder of captures or baselines; for the committed versions of a "
             "baseline file add --git",
         )
-    contents = find(folder)
+    contents = find_moments(folder)
 
     def name(path: Path) -> str:
         return path.relative_to(folder).as_posix() if path != folder else folder.name or str(folder)

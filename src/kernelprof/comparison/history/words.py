@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.words import amount
+from kernelprof.comparison.words import format_change
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
@@ -122,8 +122,8 @@ def change_cell(row: HistoryRow, *, first: bool) -> str:
         reason = row.time.reason
         return next((short for start, short in _REASONS if reason.startswith(start)), NOT_COMPARED)
     return {
-        TimeOutcome.SLOWER: f"▲ {amount(ratio)}",
-        TimeOutcome.FASTER: f"▼ {amount(1 / ratio)}",
+        TimeOutcome.SLOWER: f"▲ {format_change(ratio)}",
+        TimeOutcome.FASTER: f"▼ {format_change(1 / ratio)}",
         TimeOutcome.SAME: SAME,
         TimeOutcome.NOT_MEASURED: "no time",
     }.get(outcome, UNDECIDED)

@@ -106,7 +106,7 @@ def shell_characters(value: str) -> str | None:
     return match[0] if match else None
 
 
-def refusal(flag: str) -> tuple[str, str] | None:
+def explain_refusal(flag: str) -> tuple[str, str] | None:
     """Return what is wrong with a flag and what to do, or ``None``."""
     character = shell_characters(flag)
     if character is not None:
@@ -203,7 +203,7 @@ def divide_options(options: Iterable[str]) -> DividedOptions:
         elif name in _PATHS and value and (join_values or name in _LETTERS):
             # Made absolute with the folder of the source, which may be called anything.
             (system if name in _SYSTEM else folders).append(value)
-        elif (wrong := refusal(option)) is not None:
+        elif (wrong := explain_refusal(option)) is not None:
             raise InputError(wrong[0], hint=wrong[1])
         elif name in _BEFORE:
             before.append(value)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 
-def library(module: str, who: str) -> Any:
+def import_library(module: str, who: str) -> Any:
     """Import a module of the extra ``gpu``; :class:`MissingToolError` names ``who`` is missing."""
     try:
         return importlib.import_module(module)
@@ -68,7 +68,7 @@ def storage_type(type_name: str) -> np.dtype[Any]:
 
 
 def _small_type(type_name: str) -> Any:
-    types = library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
+    types = import_library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
     return np.dtype(getattr(types, _SMALL[type_name]))
 
 
@@ -79,7 +79,7 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
     """
     argument = array.argument
     if argument.fill is None:
-        return poisoned(argument.element, array.shape)
+        return poison_array(argument.element, array.shape)
     if argument.file is not None:
         file = folder / argument.file
         return _fitting(_loaded(file, argument.name), array, str(file))
@@ -89,7 +89,7 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
     return _by_rule(array)
 
 
-def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
+def poison_array(type_name: str, shape: tuple[int, ...]) -> Array:
     """Return an array whose elements show afterwards whether they were written."""
     if is_floating(type_name):
         # One number, so that a large array is there once.
@@ -164,7 +164,7 @@ def reference_case(launch: ResolvedLaunch, stored: Mapping[str, Array]) -> Case:
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
             if each.argument.fill is None:  # the same everywhere, and perhaps not stored
-                poison = poisoned(each.argument.element, (1,))
+                poison = poison_array(each.argument.element, (1,))
                 values[name] = np.broadcast_to(decode(poison, each.argument.element), each.shape)
             else:
                 values[name] = decode(stored[name], each.argument.element)
@@ -177,7 +177,7 @@ def _rounded(type_name: str, value: Number) -> float:
     return float(decode(encode(np.array([value]), type_name), type_name)[0])
 
 
-def structure(layout: StructLayout, address: Callable[[str], int]) -> bytes:
+def encode_structure(layout: StructLayout, address: Callable[[str], int]) -> bytes:
     """Return a structure's bytes; ``address`` gives the address of an array by name."""
     whole = bytearray(layout.size)
     for each in layout.members:
@@ -198,7 +198,7 @@ def count_poison(type_name: str, stored: Array) -> int:
         return int(np.isnan(decode(stored, type_name)).sum())
     if stored.dtype.itemsize < _TELLING_BYTES and type_name != "bool":
         return 0
-    return int((stored == poisoned(type_name, stored.shape)).sum())
+    return int((stored == poison_array(type_name, stored.shape)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,9 @@ def compare(
         else None
     )
     if integers:
-        poisoned_count = int((stored == poisoned(type_name, stored.shape)).sum()) if worst else 0
+        poisoned_count = (
+            int((stored == poison_array(type_name, stored.shape)).sum()) if worst else 0
+        )
     else:
         poisoned_count = int((np.isnan(result) & ~missing).sum())
     with np.errstate(invalid="ignore"):

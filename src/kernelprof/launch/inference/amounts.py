@@ -35,7 +35,7 @@ class SizeExpr:
         return _made(terms)
 
     def __sub__(self, other: SizeExpr) -> SizeExpr:
-        return self + other * number(-1)
+        return self + other * constant_size(-1)
 
     def __mul__(self, other: SizeExpr) -> SizeExpr:
         terms: dict[Product, int] = {}
@@ -94,7 +94,7 @@ class SizeExpr:
 
     def substitute(self, values: Mapping[str, SizeExpr]) -> SizeExpr | None:
         """Replace names by their values; ``None`` where that is not supported."""
-        return read(self.text, values)
+        return parse_amount(self.text, values)
 
     def never_below(self, other: SizeExpr) -> bool:
         """Whether it is at least the other wherever factors are 1 or more."""
@@ -103,7 +103,7 @@ class SizeExpr:
         )
 
 
-def read(text: str, standing: Mapping[str, SizeExpr] | None = None) -> SizeExpr | None:
+def parse_amount(text: str, standing: Mapping[str, SizeExpr] | None = None) -> SizeExpr | None:
     """Parse an amount, with ``standing`` in the place of names; ``None`` if it is none."""
     return _read(Expression(text).tree, standing or {})
 
@@ -111,12 +111,12 @@ def read(text: str, standing: Mapping[str, SizeExpr] | None = None) -> SizeExpr 
 def _read(node: ast.expr, standing: Mapping[str, SizeExpr]) -> SizeExpr | None:
     match node:
         case ast.Constant(value=int(value)):
-            return number(value)
+            return constant_size(value)
         case ast.Name(id=name):
-            return standing.get(name) or size(name)
+            return standing.get(name) or parse_size(name)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             operand = _read(inner, standing)
-            return None if operand is None else operand * number(-1)
+            return None if operand is None else operand * constant_size(-1)
         case ast.BinOp(left=left, op=op, right=right):
             symbol: object = type(op)
         case ast.Call(func=ast.Name(id=name), args=[left, right]):
@@ -128,7 +128,7 @@ def _read(node: ast.expr, standing: Mapping[str, SizeExpr]) -> SizeExpr | None:
 
 def names_in(text: str) -> set[str]:
     """Return the sizes in an expression; none where it is no amount, such as a fraction."""
-    amount = read(text) if re.fullmatch(r"[\w\s()*+/,%-]+", text) else None
+    amount = parse_amount(text) if re.fullmatch(r"[\w\s()*+/,%-]+", text) else None
     return set() if amount is None else amount.names
 
 
@@ -136,18 +136,18 @@ def _made(terms: Mapping[Product, int]) -> SizeExpr:
     return SizeExpr(tuple(sorted((product, times) for product, times in terms.items() if times)))
 
 
-def number(value: int) -> SizeExpr:
+def constant_size(value: int) -> SizeExpr:
     """Return a constant."""
     return _made({(): value})
 
 
-def size(name: str) -> SizeExpr:
+def parse_size(name: str) -> SizeExpr:
     """Return a size, or an opaque expression."""
     return SizeExpr((((name,), 1),))
 
 
-ONE: Final = number(1)
-ZERO: Final = number(0)
+ONE: Final = constant_size(1)
+ZERO: Final = constant_size(0)
 
 
 def quotient(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:
@@ -175,7 +175,7 @@ def divide(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:  # noqa: PLR0911
     if (whole := quotient(one, other)) is not None:
         return whole
     if one.constant is not None and other.constant is not None:
-        return number(one.constant // other.constant)
+        return constant_size(one.constant // other.constant)
     # The largest index of something divided: (M * K - 1) / K is M - 1.
     if (above := quotient(one + ONE, other)) is not None:
         return above - ONE
@@ -187,7 +187,7 @@ def divide(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:  # noqa: PLR0911
         negative = [times for _, times in raised.terms if times < 0]
         if not negative and set(dict(other.terms)) <= set(dict(one.terms)):
             return ceil_div(raised, other)
-    return size(f"{_factor(one.text)} // {_factor(other.text)}")
+    return parse_size(f"{_factor(one.text)} // {_factor(other.text)}")
 
 
 def ceil_div(one: SizeExpr, other: SizeExpr) -> SizeExpr:
@@ -196,8 +196,8 @@ def ceil_div(one: SizeExpr, other: SizeExpr) -> SizeExpr:
     if whole is not None:
         return whole
     if one.constant is not None and other.constant:
-        return number(-(-one.constant // other.constant))
-    return size(f"ceil_div({one.text}, {other.text})")
+        return constant_size(-(-one.constant // other.constant))
+    return parse_size(f"ceil_div({one.text}, {other.text})")
 
 
 def remainder(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:
@@ -205,10 +205,10 @@ def remainder(one: SizeExpr, other: SizeExpr) -> SizeExpr | None:
     if other.constant == 0:
         return None
     if one.constant is not None and other.constant is not None:
-        return number(one.constant % other.constant)
+        return constant_size(one.constant % other.constant)
     if quotient(one, other) is not None:
         return ZERO
-    return size(f"{_factor(one.text)} % {_factor(other.text)}")
+    return parse_size(f"{_factor(one.text)} % {_factor(other.text)}")
 
 
 def smaller(one: SizeExpr, other: SizeExpr) -> SizeExpr:
@@ -226,8 +226,8 @@ def _chosen(function: str, one: SizeExpr, other: SizeExpr) -> SizeExpr:
         return one
     if one.constant is not None and other.constant is not None:
         pick = min if function == "min" else max
-        return number(pick(one.constant, other.constant))
-    return size(f"{function}({one.text}, {other.text})")
+        return constant_size(pick(one.constant, other.constant))
+    return parse_size(f"{function}({one.text}, {other.text})")
 
 
 def _factor(text: str) -> str:
@@ -270,7 +270,7 @@ def apply_operator(
     if symbol in {"<<", ">>"}:
         if right.constant is None or not 0 <= right.constant < 48:
             return None
-        symbol, right = "*" if symbol == "<<" else "/", number(1 << right.constant)
+        symbol, right = "*" if symbol == "<<" else "/", constant_size(1 << right.constant)
     function = _OPERATIONS.get(symbol)
     return None if function is None else function(left, right)
 
@@ -282,9 +282,9 @@ def parse_number(text: str) -> SizeExpr | None:
         return None
     digits = written[1].replace("'", "")
     if digits[:2].lower() == "0x":
-        return number(int(digits, 16))
+        return constant_size(int(digits, 16))
     if digits.isdecimal():
         octal = len(digits) > 1 and digits[0] == "0" and set(digits) <= set("01234567")
-        return number(int(digits, 8 if octal else 10))
+        return constant_size(int(digits, 8 if octal else 10))
     value = float(digits)
-    return number(int(value)) if value.is_integer() and value < 1 << 53 else None
+    return constant_size(int(value)) if value.is_integer() and value < 1 << 53 else None

@@ -13,7 +13,7 @@ from kernelprof.launch.inference.evidence import Usage
 from kernelprof.launch.inference.host import TILE_NAME
 from kernelprof.launch.inference.operations import gemm_axes
 from kernelprof.launch.inference.reach import largest_extent
-from kernelprof.launch.inference.symbols import innermost
+from kernelprof.launch.inference.symbols import declared_name
 from kernelprof.launch.specification.spec import MAX_THREADS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def find_usage(kernel: Node, constants: Mapping[str, int] | None = None) -> Usag
             case "init_declarator":
                 _note_index(node, usage)
             case "declaration" if _is_dynamic_shared(node):
-                name = syntax.text(innermost(syntax.child(node, "declarator")))
+                name = syntax.text(declared_name(syntax.child(node, "declarator")))
                 usage.dynamic_shared_type = (name, syntax.child_text(node, "type"))
             case "subscript_expression":
                 _note_shared_index(node, lengths, usage)
@@ -156,7 +156,9 @@ def _infer_from_host(
 ) -> list[SizeExpr] | None:
     fixed = evidence.known_sizes
     own = set(guesses.values.values())
-    standing = {n: amounts.number(fixed[n]) for n in _names(host.block) if n in fixed.keys() - own}
+    standing = {
+        n: amounts.constant_size(fixed[n]) for n in _names(host.block) if n in fixed.keys() - own
+    }
     guesses.block = amounts.read_all(host.block, standing)
     if guesses.block is not None and _names(guesses.block) <= fixed.keys():
         guesses.why["block"] = _launch_reason(host)
@@ -196,13 +198,13 @@ def infer_shared_bytes(
             guesses.why["shared_bytes"] = _launch_reason(host)
             return
     if evidence.used.dynamic_shared_type is None and host is None:
-        guesses.shared_bytes = amounts.number(0)
+        guesses.shared_bytes = amounts.constant_size(0)
         return
     for name, element in evidence.shared.items():
         reached = evidence.reach.arrays[name]
         whole = largest_extent([each.substitute(standing) for each in reached.extents])
         if whole is not None and not reached.unknown and not whole.has_atoms:
-            guesses.shared_bytes = whole * amounts.number(element.bytes)
+            guesses.shared_bytes = whole * amounts.constant_size(element.bytes)
             guesses.why["shared_bytes"] = f"as far as the kernel reaches in {name}"
 
 
@@ -210,7 +212,7 @@ def _shared_bytes_of_launch(
     given: SizeExpr, evidence: LaunchEvidence, standing: Mapping[str, SizeExpr]
 ) -> SizeExpr | None:
     fixed, own = evidence.known_sizes, evidence.passed
-    numbers = {name: amounts.number(size) for name, size in fixed.items() if name not in own}
+    numbers = {name: amounts.constant_size(size) for name, size in fixed.items() if name not in own}
     whole = given.substitute({**numbers, **standing})
     return whole if whole is not None and whole.names <= own | fixed.keys() else None
 
@@ -234,7 +236,7 @@ def infer_block(
         if _THREADS.search(p.name) and p.name in constants
     ]
     if template_threads and not usage.strides and usage.axes_of_threads <= {"x"}:
-        guesses.block = [amounts.number(template_threads[0])]
+        guesses.block = [amounts.constant_size(template_threads[0])]
         guesses.why["block"] = "the template's number of threads"
         return
     axes = usage.axes_of_threads or usage.axes
@@ -253,7 +255,7 @@ def infer_block(
         why.append(along[1])
     if most is not None and (not threads or (len(threads) == 1 and usage.uses_block_dim)):
         fewer = min(most, 256) if usage.uses_block_dim and threads else most
-        threads, why = [amounts.number(fewer)], ["__launch_bounds__"]
+        threads, why = [amounts.constant_size(fewer)], ["__launch_bounds__"]
     tiles = {name: _TILE for each in threads for name in each.names}
     if threads and math.prod(each.value(tiles) for each in threads) <= MAX_THREADS:
         guesses.block = threads
@@ -267,14 +269,14 @@ def _threads_along(
     stride = usage.strides.get(axis, "")
     written = constants.get(stride) or (int(stride) if stride.isdecimal() else None)
     if written is not None and written <= MAX_THREADS:
-        return amounts.number(written), f"blockIdx.{axis} is multiplied by {stride}"
+        return amounts.constant_size(written), f"blockIdx.{axis} is multiplied by {stride}"
     if stride.isidentifier() and TILE_NAME.search(stride) and stride not in constants:
-        return amounts.size(stride), ""
+        return amounts.parse_size(stride), ""
     if among := usage.shared_by_thread.get(axis):
         why = f"threadIdx.{axis} runs through shared memory of that size"
-        return amounts.number(among), why
+        return amounts.constant_size(among), why
     if stride == f"blockDim.{axis}" or usage.uses_block_dim:
-        return amounts.number(usual), "the kernel takes any block"
+        return amounts.constant_size(usual), "the kernel takes any block"
     return None
 
 
@@ -307,7 +309,7 @@ def infer_grid(
             why.append(f"blockIdx.{axis} runs to {end.text}")
         elif axis in along and len(guesses.block) == len(along):
             threads = guesses.block["xyz".index(axis)]
-            grid.append(amounts.ceil_div(amounts.size(along[axis]), threads))
+            grid.append(amounts.ceil_div(amounts.parse_size(along[axis]), threads))
             why.append(f"a matrix product, {along[axis]} along {axis}")
         elif axis not in usage.axes_of_blocks:
             grid.append(ONE)
@@ -317,8 +319,8 @@ def infer_grid(
             name = spare.pop(0)
             stride = usage.strides.get(axis, "")
             threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else ONE
-            threads = amounts.number(int(stride)) if stride.isdecimal() else threads
-            grid.append(amounts.ceil_div(amounts.size(name), threads))
+            threads = amounts.constant_size(int(stride)) if stride.isdecimal() else threads
+            grid.append(amounts.ceil_div(amounts.parse_size(name), threads))
             whose = "a block for each"
             if threads != ONE:
                 many = f"a block for each {threads.text}"
@@ -326,7 +328,7 @@ def infer_grid(
             why.append(f"nothing else is done with {name}: {whose}")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
-            grid.append(amounts.size(name))
+            grid.append(amounts.parse_size(name))
             guesses.sizes.setdefault(name, 0)
             why.append(f"nothing bounds blockIdx.{axis}: it takes any number of blocks")
             is_bounded = False
@@ -347,5 +349,5 @@ def _round_bound(end: SizeExpr) -> SizeExpr:
     """Round ``n - 1``, the bound of a stencil, to ``n``."""
     constant = dict(end.terms).get((), 0)
     if constant < 0 and len(end.terms) > 1:
-        return end - amounts.number(constant)
+        return end - amounts.constant_size(constant)
     return end

@@ -107,15 +107,15 @@ class LengthInference:
                 entries = entries or self._allocated_length(other)
         if entries is None:
             sizes = [each for each in self.guesses.sizes if each.lower() in _ENTRY_NAMES]
-            entries = amounts.size(sizes[0]) if sizes else None
+            entries = amounts.parse_size(sizes[0]) if sizes else None
         why = "entries of all rows"
         if entries is None:
-            entries = amounts.number(_ENTRIES) * (own - amounts.number(1))
+            entries = amounts.constant_size(_ENTRIES) * (own - amounts.constant_size(1))
             why = f"{_ENTRIES} entries between two offsets"
         array = self.guesses.arrays[name]
         array.fill, array.limit = "offsets", entries
         array.why_fill = f"a loop runs from one of them to the next; {why}"
-        return {atom: entries + amounts.number(1)}
+        return {atom: entries + amounts.constant_size(1)}
 
     def _indices(self, name: str, array: GuessedArray) -> None:
         """Arrays of integers that are indices into other arrays."""
@@ -166,12 +166,12 @@ class LengthInference:
         in_lengths = {n for each in guesses.lengths for n in each.names}
         spare = [each for each, size in guesses.sizes.items() if size and each not in in_lengths]
         if spare:
-            return amounts.size(spare[0]), f", of which {spare[0]} says how many there are"
+            return amounts.parse_size(spare[0]), f", of which {spare[0]} says how many there are"
         if any(accesses.atomic for _, accesses in targets):
             if guesses.arrays[name].element.bytes == 1:
-                return amounts.number(_BINS), ", any byte"
+                return amounts.constant_size(_BINS), ", any byte"
             guesses.sizes.setdefault("bins", _BINS)
-            return amounts.size("bins"), ", of which nothing says how many there are"
+            return amounts.parse_size("bins"), ", of which nothing says how many there are"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]
         if results:
             return _rows(results[0], atom, targets), ", taken to be as many as there are results"
@@ -190,7 +190,7 @@ def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccess
 
 
 def _factor(highest: SizeExpr, atom: str) -> SizeExpr | None:
-    two, one = (highest.substitute({atom: amounts.number(value)}) for value in (2, 1))
+    two, one = (highest.substitute({atom: amounts.constant_size(value)}) for value in (2, 1))
     step = amounts.apply_operator("-", two, one)
     return step if step is not None and step.terms else None
 
@@ -368,7 +368,7 @@ def prune(guesses: Guesses) -> None:
 def _plain_grid(evidence: LaunchEvidence, guesses: Guesses) -> None:
     others = evidence.passed.union(*(each.names for each in guesses.lengths))
     alone = {
-        name: amounts.number(size)
+        name: amounts.constant_size(size)
         for name, size in evidence.known_sizes.items()
         if size <= _MOST_BLOCKS and name not in others
     }
@@ -379,7 +379,7 @@ def _plain_grid(evidence: LaunchEvidence, guesses: Guesses) -> None:
 def _plain_values(evidence: LaunchEvidence, guesses: Guesses, matters: set[str]) -> None:
     sizes = evidence.known_sizes
     for name, amount in evidence.given.items():
-        own = amount == amounts.size(name) and name not in sizes
+        own = amount == amounts.parse_size(name) and name not in sizes
         if own or not amount.names or amount.names & matters or not amount.names <= sizes.keys():
             continue
         value = _as_type(amount.value(sizes), guesses.types[name])
@@ -418,7 +418,7 @@ def uneven_values(guesses: Guesses) -> dict[str, tuple[int, ...]]:
 def find_guarded(bounds: Iterable[IndexBound]) -> set[str]:
     """Return the sizes that a thread's index is compared with."""
     ends = (each.end for each in bounds)
-    return {name for end in ends for name in end.names if end == amounts.size(name)}
+    return {name for end in ends for name in end.names if end == amounts.parse_size(name)}
 
 
 def use_uneven_values(guesses: Guesses) -> None:

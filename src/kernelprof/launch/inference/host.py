@@ -16,13 +16,13 @@ from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
 from kernelprof.launch.inference.symbols import (
     Frame,
-    arguments,
+    call_arguments,
     called_name,
     function_around,
     is_constant,
     is_device_function,
     returned_only,
-    uncast,
+    strip_casts,
     written_template,
 )
 from kernelprof.launch.signature import template_arguments
@@ -159,7 +159,7 @@ class HostValues:
             return False
         return any(
             body.start_byte <= call.start_byte < min(at.start_byte, body.end_byte)
-            and any(syntax.text(each) == f"&{name}" for each in arguments(call))
+            and any(syntax.text(each) == f"&{name}" for each in call_arguments(call))
             for call in frame.source.nodes["call_expression"]
         )
 
@@ -185,10 +185,10 @@ class HostValues:
             value = _DEFAULT_PROCESSORS
         earlier = self.sizes.get(name)
         if value is not None and earlier is not None and earlier != value:
-            return amounts.number(value)
+            return amounts.constant_size(value)
         if name not in self.sizes or value is not None:
             self.sizes[name] = value
-        return amounts.size(name)
+        return amounts.parse_size(name)
 
     def _evaluate_text(self, text: str, replaced: dict[str, str], frame: Frame) -> SizeExpr | None:
         for name, value in replaced.items():
@@ -197,11 +197,11 @@ class HostValues:
         return self.evaluate(syntax.parse_expression(text), frame.elsewhere())
 
     def _sizeof(self, node: Node, frame: Frame) -> SizeExpr | None:
-        kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
+        kind = syntax.child(node, "type") or strip_casts(syntax.child(node, "value"))
         written = syntax.text(kind)
         declared = frame.declared(written) if kind is not None else None
         if "*" in (declared or written):
-            return amounts.number(8)
+            return amounts.constant_size(8)
         element = frame.source.types.with_template(frame.template).element(declared or written)
         if element is None:
             return None
@@ -209,8 +209,8 @@ class HostValues:
         if declared is not None and (extent := _array_length(written, frame)) is not None:
             length = self.evaluate(extent, frame)
             if extent.type == "initializer_list":
-                length = amounts.number(len(syntax.parts(extent)))
-        return None if length is None else amounts.number(element.bytes) * length
+                length = amounts.constant_size(len(syntax.parts(extent)))
+        return None if length is None else amounts.constant_size(element.bytes) * length
 
     def _conditional(self, node: Node, frame: Frame) -> SizeExpr | None:
         """``argc > 1 ? atoi(argv[1]) : 1024`` is 1024; else the larger of both."""
@@ -221,13 +221,13 @@ class HostValues:
         return apply_operator("max", one, other)
 
     def _call(self, node: Node, frame: Frame) -> SizeExpr | None:
-        name, passed = called_name(node), arguments(node)
+        name, passed = called_name(node), call_arguments(node)
         if name in _CASTS and len(passed) == 1:
             return self.evaluate(passed[0], frame)
         if name in {"min", "max"} and len(passed) == 2:
             return apply_operator(name, *(self.evaluate(each, frame) for each in passed))
         if name in {"ceil", "ceilf"} and len(passed) == 1:  # ceil((float)n / b)
-            inner = uncast(passed[0])
+            inner = strip_casts(passed[0])
             is_quotient = syntax.child_text(inner, "operator") == "/"
             return self._binary("ceil_div", inner, frame) if is_quotient else None
         if name in frame.source.macros:
@@ -273,18 +273,18 @@ class HostValues:
             values = [n.constant for n in numbers if n is not None and n.constant]
             if len(values) == len(numbers) and values:
                 preferred = (n for n in _PREFERRED_BLOCKS if n in values)
-                return amounts.number(next(preferred, values[0]))
+                return amounts.constant_size(next(preferred, values[0]))
         return None
 
     # Grids and blocks
 
     def dimensions(self, node: Node, frame: Frame) -> tuple[SizeExpr, ...] | None:
         """Evaluate a grid or a block: a number, a ``dim3``, or a variable."""
-        inner = uncast(node)
+        inner = strip_casts(node)
         if inner is None:
             return None
         if inner.type == "call_expression" and called_name(inner) == "dim3":
-            return self._evaluate_all(arguments(inner), frame)
+            return self._evaluate_all(call_arguments(inner), frame)
         if inner.type in {"initializer_list", "argument_list"}:
             return self._evaluate_all(syntax.parts(inner), frame)
         if inner.type == "compound_literal_expression":
@@ -305,7 +305,7 @@ class HostValues:
         if values:
             initial = self.dimensions(values[0], frame)
         elif (call := _constructor_call(name, frame)) is not None:
-            initial = self._evaluate_all(arguments(call), frame.elsewhere())
+            initial = self._evaluate_all(call_arguments(call), frame.elsewhere())
         extents: list[SizeExpr | None] = [*(initial or (None,)), ONE, ONE][:3]
         for index, axis in enumerate("xyz"):
             members = frame.values(f"{name}.{axis}", at.start_byte)
@@ -325,7 +325,7 @@ class HostValues:
         self, node: Node | None, frame: Frame, element_bytes: int, depth: int = 0
     ) -> SizeExpr | None:
         """Return how many elements are allocated at a pointer argument."""
-        inner = uncast(node)
+        inner = strip_casts(node)
         if inner is None or depth > _MOST_POINTERS:
             return None
         if inner.type == "binary_expression":  # p + offset
@@ -340,7 +340,7 @@ class HostValues:
         for size in _allocated_bytes(name, frame):
             length = self.evaluate(size, frame.elsewhere())
             if length is not None:
-                return amounts.divide(length, amounts.number(element_bytes))
+                return amounts.divide(length, amounts.constant_size(element_bytes))
         if inner.type != "identifier":
             return None
         if frame.has_parameter(name) and frame.caller is not None:
@@ -369,7 +369,7 @@ class HostValues:
 
     def random_bound(self, node: Node | None, frame: Frame, depth: int = 0) -> SizeExpr | None:
         """Return the bound of random numbers in an array: ``rand() % 16`` gives 16."""
-        inner = uncast(node)
+        inner = strip_casts(node)
         if inner is None or depth > _MOST_POINTERS:
             return None
         name = syntax.text(inner)
@@ -377,7 +377,10 @@ class HostValues:
             return self.random_bound(frame.argument(name), frame.caller, depth + 1)
         origins = {name, *_copied_arrays(name, frame)}
         for assigned in frame.source.nodes["assignment_expression"]:
-            left, value = syntax.child(assigned, "left"), uncast(syntax.child(assigned, "right"))
+            left, value = (
+                syntax.child(assigned, "left"),
+                strip_casts(syntax.child(assigned, "right")),
+            )
             is_element = left is not None and left.type == "subscript_expression"
             if not is_element or syntax.child_text(left, "argument") not in origins:
                 continue
@@ -419,8 +422,8 @@ def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
     body = frame.body
     for node in frame.source.nodes["call_expression"]:
         index = _ALLOCATES.get(called_name(node))
-        passed = arguments(node)
-        if index is None or len(passed) <= index or syntax.text(uncast(passed[0])) != name:
+        passed = call_arguments(node)
+        if index is None or len(passed) <= index or syntax.text(strip_casts(passed[0])) != name:
             continue
         is_own = body is not None and body.start_byte <= node.start_byte < body.end_byte
         allocations.append((not is_own, node.start_byte, passed[index]))
@@ -434,10 +437,10 @@ def _allocated_bytes(name: str, frame: Frame) -> Iterator[Node]:
 
 def _copied_arrays(name: str, frame: Frame) -> Iterator[str]:
     for node in frame.source.nodes["call_expression"]:
-        passed = arguments(node)
+        passed = call_arguments(node)
         is_copy = called_name(node) in {"cudaMemcpy", "cudaMemcpyAsync"} and len(passed) >= 2
-        if is_copy and syntax.text(uncast(passed[0])) == name:
-            yield syntax.text(uncast(passed[1]))
+        if is_copy and syntax.text(strip_casts(passed[0])) == name:
+            yield syntax.text(strip_casts(passed[1]))
 
 
 @dataclass(frozen=True)
@@ -487,12 +490,12 @@ def _launch_calls(
     # Each launch: the call, what is in its brackets, its arguments.
     plain = kernel.name.rpartition("::")[2]
     for node in source.nodes["call_expression"]:
-        name, passed = called_name(node), arguments(node)
+        name, passed = called_name(node), call_arguments(node)
         brackets = next((n for n in node.children if n.type == "kernel_call_syntax"), None)
         if brackets is not None and (name == plain or _is_kernel_pointer(node, plain, source)):
             yield node, syntax.parts(brackets), passed
         elif name in LAUNCH_FUNCTIONS:
-            target = uncast(passed[0]) if len(passed) >= 4 else None
+            target = strip_casts(passed[0]) if len(passed) >= 4 else None
             if syntax.text(target).partition("<")[0].rpartition("::")[2] != plain:
                 continue
             pointed = _argument_array(passed[3], node, source)
@@ -505,16 +508,16 @@ def _is_kernel_pointer(node: Node, kernel: str, source: SourceSymbols) -> bool:
     if name in source.functions or function is None:
         return False
     values = Frame(source, function).values(name)
-    return any(syntax.text(uncast(each)).partition("<")[0] == kernel for each in values)
+    return any(syntax.text(strip_casts(each)).partition("<")[0] == kernel for each in values)
 
 
 def _argument_array(array: Node, call: Node, source: SourceSymbols) -> list[Node] | None:
     """What ``void* args[] = {&a, &b}`` points to."""
     function = source.function_at(function_around(call))
-    name = syntax.text(uncast(array))
+    name = syntax.text(strip_casts(array))
     for value in Frame(source, function).values(name, call.start_byte):
         if value.type == "initializer_list":
-            return [n for n in map(uncast, syntax.parts(value)) if n is not None]
+            return [n for n in map(strip_casts, syntax.parts(value)) if n is not None]
     return None
 
 
@@ -554,8 +557,8 @@ def _template_by_name(
     for name in names:
         if name in template:
             continue
-        for (_, kind), value in zip(parameters, arguments(call), strict=False):
-            declared = caller.declared(syntax.text(uncast(value)))
+        for (_, kind), value in zip(parameters, call_arguments(call), strict=False):
+            declared = caller.declared(syntax.text(strip_casts(value)))
             if name in _words_of_type(kind) and declared is not None:
                 plain = _plain_type(declared)
                 template[name] = caller.template.get(plain, plain)
@@ -620,7 +623,11 @@ def _known_template(
             number = values.evaluate(syntax.parse_expression(text), frame.elsewhere())
             if number is not None and number.constant is None and number.names <= set(values.sizes):
                 sizes = {k: v for k, v in values.sizes.items() if v is not None}
-                number = amounts.number(number.value(sizes)) if number.names <= set(sizes) else None
+                number = (
+                    amounts.constant_size(number.value(sizes))
+                    if number.names <= set(sizes)
+                    else None
+                )
             if number is None or number.constant is None:
                 break
         resolved.append(text if number is None else number.text)

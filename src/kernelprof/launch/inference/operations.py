@@ -70,9 +70,9 @@ def _width(guesses: Guesses, *arrays: str) -> int:
 
 
 def _shaped(guesses: Guesses, name: str, *shape: str) -> bool:
-    array, whole = guesses.arrays[name], amounts.number(1)
+    array, whole = guesses.arrays[name], amounts.constant_size(1)
     for each in shape:
-        whole = whole * amounts.size(each)
+        whole = whole * amounts.parse_size(each)
     if array.length is not None and not _same_in_tiles(array.length, whole):
         return False
     if array.length != whole:
@@ -172,7 +172,7 @@ def _elementwise(
     if not all(_has_length(guesses.arrays[each].length, size) for each in inputs):
         return
     width = _width(guesses, *inputs) if reduces else _width(guesses, *inputs, output)
-    if reduces and not (in_out and guesses.arrays[output].length == amounts.number(1)):
+    if reduces and not (in_out and guesses.arrays[output].length == amounts.constant_size(1)):
         return  # perhaps one partial result a block: nobody can tell from here
     if not reduces and not _has_length(guesses.arrays[output].length, size):
         return
@@ -187,4 +187,4 @@ def _elementwise(
 
 
 def _has_length(amount: SizeExpr | None, size: str) -> bool:
-    return amount is not None and amount == amounts.size(size)
+    return amount is not None and amount == amounts.parse_size(size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.evidence import GuessedArray, GuessedMember
-from kernelprof.launch.inference.symbols import AXES, uncast
+from kernelprof.launch.inference.symbols import AXES, strip_casts
 from kernelprof.launch.specification.elements import is_floating
 from kernelprof.launch.specification.expressions import FUNCTIONS, ExpressionError
 
@@ -49,13 +49,13 @@ def infer_scalars(
         if is_floating(element.type):
             _real(name, given, launch, guesses)
         elif element.type == "bool":
-            text = syntax.text(uncast(given))
+            text = syntax.text(strip_casts(given))
             guesses.values[name] = {"true": "1", "false": "0"}.get(text, "1")
             guesses.why[f"value.{name}"] = "" if text in {"true", "false"} else "one of the two"
         elif name not in FUNCTIONS:
             amount = _whole(given, launch)
             if amount is None:
-                amount = amounts.size(name)
+                amount = amounts.parse_size(name)
                 guesses.sizes.setdefault(name, 0)
             whole_numbers[name] = amount
             guesses.values[name] = amount.text
@@ -65,9 +65,9 @@ def infer_scalars(
 def _whole(given: Node | None, launch: HostLaunch | None) -> SizeExpr | None:
     if given is None or launch is None:
         return None
-    text = syntax.text(uncast(given))
+    text = syntax.text(strip_casts(given))
     if text in {"true", "false"}:
-        return amounts.number(int(text == "true"))
+        return amounts.constant_size(int(text == "true"))
     return launch.values.evaluate(given, launch.frame)
 
 
@@ -91,7 +91,7 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, guesses: Gue
 
 
 def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # noqa: PLR0911
-    inner = uncast(node)
+    inner = strip_casts(node)
     if inner is None or steps > _MOST_STEPS:
         return None
     text = syntax.text(inner)
@@ -208,7 +208,7 @@ class _Owner:
             size = self._free(name)
             guesses.sizes.setdefault(size, 0)
             guesses.values[key] = size
-            self.whole_numbers[key] = amounts.size(size)
+            self.whole_numbers[key] = amounts.parse_size(size)
 
     def _free(self, member: str) -> str:
         unfit = member in self._names or member in AXES

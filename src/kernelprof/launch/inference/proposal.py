@@ -44,8 +44,8 @@ from kernelprof.launch.inference.symbols import (
     SourceSymbols,
     Types,
     active_nodes,
-    arguments,
-    bare,
+    bare_type,
+    call_arguments,
     find_constants,
     undefined_macros,
 )
@@ -56,7 +56,7 @@ from kernelprof.launch.source import (
     local_includes,
     read_source,
     refuse_other_than_file,
-    sidecar,
+    specification_path,
     with_block,
 )
 from kernelprof.launch.specification.overrides import relative_version
@@ -153,7 +153,7 @@ class SpecificationProposal:
         return f"{before}{line}"
 
 
-def propose(
+def infer_specification(
     path: Path, *, kernel: str | None = None, force: bool = False, against: Path | None = None
 ) -> SpecificationProposal:
     """Infer a specification of a kernel; ``force`` replaces one that is there.
@@ -162,10 +162,10 @@ def propose(
     """
     refuse_other_than_file(path, hint="name the .cu file of a kernel")
     source = read_source(path)
-    if is_plain(sidecar(path)):
+    if is_plain(specification_path(path)):
         raise InputError(
             "the kernel has a specification beside it",
-            where=str(sidecar(path)),
+            where=str(specification_path(path)),
             hint="remove that file to get a new one inside the source",
         )
     old = cut_block(source, path)
@@ -365,7 +365,7 @@ def guess(
     _note_arrays(kernel, types, guesses)
     given = infer_scalars(kernel, types, host, guesses) | infer_structures(kernel, types, guesses)
     used = find_usage(node, constants)
-    numbers = {key: amounts.number(value) for key, value in constants.items()} | given
+    numbers = {key: amounts.constant_size(value) for key, value in constants.items()} | given
     shared = _shared_array(used, types)
     functions = {n: f for n, f in source.functions.items() if not syntax.same(f.node, node)}
     elements = {each.name: each.element for each in guesses.arrays.values()} | shared
@@ -413,7 +413,7 @@ def _note_arrays(kernel: KernelSignature, types: Types, guesses: Guesses) -> Non
     template_types = {each.name for each in kernel.template}
     for parameter in kernel.parameters:
         element = types.element(parameter.written[: parameter.written.rfind(parameter.name)])
-        if element is None and bare(parameter.written).split(" ")[0] in template_types:
+        if element is None and bare_type(parameter.written).split(" ")[0] in template_types:
             element = Element("")  # its bytes are not known, and its length in elements is
         if parameter.pointer and element is not None and parameter.written.count("*") <= 1:
             guesses.arrays[parameter.name] = GuessedArray(parameter.name, element)
@@ -485,7 +485,7 @@ def _launched_names(root: Node) -> set[str]:
         if any(each.type == "kernel_call_syntax" for each in node.children):
             launched_names.add(_plain(called.partition("<")[0]))
         elif called in LAUNCH_FUNCTIONS:
-            first = next(iter(arguments(node)), None)
+            first = next(iter(call_arguments(node)), None)
             words = syntax.text(first).replace("(void*)", "").replace("(const void*)", "")
             launched_names.add(_plain(words.strip("&() ").partition("<")[0]))
     return launched_names

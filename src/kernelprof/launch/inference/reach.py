@@ -17,11 +17,11 @@ from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
 from kernelprof.launch.inference.symbols import (
-    arguments,
+    call_arguments,
     called_name,
-    innermost,
+    declared_name,
     returned_only,
-    uncast,
+    strip_casts,
     written_template,
 )
 
@@ -63,7 +63,7 @@ def exactly(amount: SizeExpr) -> Range:
 
 def builtin_range(variable: str, axis: str) -> Range | None:
     """``threadIdx.x`` and its like."""
-    threads, blocks = amounts.size(f"block__{axis}"), amounts.size(f"grid__{axis}")
+    threads, blocks = amounts.parse_size(f"block__{axis}"), amounts.parse_size(f"grid__{axis}")
     match variable:
         case "threadIdx":
             return Range(threads - ONE)
@@ -78,7 +78,7 @@ def builtin_range(variable: str, axis: str) -> Range | None:
 
 def loaded_range(array: str) -> Range:
     """What an array of whole numbers holds."""
-    return Range(amounts.size(f"loaded__{array}") - ONE, ZERO, {}, frozenset((array,)))
+    return Range(amounts.parse_size(f"loaded__{array}") - ONE, ZERO, {}, frozenset((array,)))
 
 
 def join(one: Range, other: Range) -> Range:
@@ -228,7 +228,7 @@ class Reach:
         }
 
     def _declare(self, node: Node) -> None:
-        name = syntax.text(innermost(syntax.child(node, "declarator")))
+        name = syntax.text(declared_name(syntax.child(node, "declarator")))
         given = syntax.child(node, "value")
         pointer = self._pointer(given)
         if pointer is not None and "*" in syntax.child_text(node, "declarator"):
@@ -275,9 +275,9 @@ class Reach:
                 inner = syntax.parts(node)
                 return self.value(inner[0]) if len(inner) == 1 else UNKNOWN
             case "sizeof_expression":
-                kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
+                kind = syntax.child(node, "type") or strip_casts(syntax.child(node, "value"))
                 element = self._types.element(syntax.text(kind))
-                return UNKNOWN if element is None else exactly(amounts.number(element.bytes))
+                return UNKNOWN if element is None else exactly(amounts.constant_size(element.bytes))
             case "init_declarator":
                 self._declare(node)
                 return UNKNOWN
@@ -322,7 +322,7 @@ class Reach:
         return join(*both)
 
     def _assign(self, node: Node) -> Range:
-        left = uncast(syntax.child(node, "left") or syntax.child(node, "argument"))
+        left = strip_casts(syntax.child(node, "left") or syntax.child(node, "argument"))
         given = self.value(syntax.child(node, "right"))
         operator = syntax.child_text(node, "operator")
         if left is None:
@@ -346,7 +346,7 @@ class Reach:
         return given
 
     def _call(self, node: Node) -> Range:
-        name, given = called_name(node), arguments(node)
+        name, given = called_name(node), call_arguments(node)
         function = syntax.child(node, "function")
         if name in {"min", "max"} and len(given) == 2:
             one, two = (self.value(each) for each in given)
@@ -417,7 +417,7 @@ class Reach:
         operator = syntax.child_text(node, "operator")
         base = syntax.child(node, "argument")
         if node.type == "pointer_expression" and operator == "&":
-            inner = uncast(base)
+            inner = strip_casts(base)
             if inner is not None and inner.type == "subscript_expression":
                 return self._access(inner, read=True, written=True)
             return self.value(base)
@@ -445,8 +445,8 @@ class Reach:
         if at.high is None:
             array.unknown = True
         else:
-            end_bytes = (at.high + ONE) * amounts.number(pointer.bytes)
-            whole = amounts.divide(end_bytes, amounts.number(element.bytes))
+            end_bytes = (at.high + ONE) * amounts.constant_size(pointer.bytes)
+            whole = amounts.divide(end_bytes, amounts.constant_size(element.bytes))
             if whole is None or whole.too_long:
                 array.unknown = True
             elif whole not in array.extents:
@@ -466,8 +466,10 @@ class Reach:
             case "cast_expression":
                 base = self._pointer(syntax.child(node, "value"))
                 return self._cast(base, syntax.child_text(node, "type"))
-            case "call_expression" if called_name(node) == "reinterpret_cast" and arguments(node):
-                base = self._pointer(arguments(node)[0])
+            case "call_expression" if called_name(node) == "reinterpret_cast" and call_arguments(
+                node
+            ):
+                base = self._pointer(call_arguments(node)[0])
                 return self._cast(base, next(iter(written_template(node)), ""))
             case "binary_expression" if syntax.child_text(node, "operator") in {"+", "-"}:
                 sign = syntax.child_text(node, "operator")
@@ -475,7 +477,7 @@ class Reach:
                 offset_node = syntax.child(node, "right")
                 return None if base is None else base.moved(self.value(offset_node), sign)
             case "pointer_expression" if syntax.text(node).startswith("&"):
-                inner_node = uncast(syntax.child(node, "argument"))
+                inner_node = strip_casts(syntax.child(node, "argument"))
                 if inner_node is None or inner_node.type != "subscript_expression":
                     return None
                 base = self._pointer(syntax.child(inner_node, "argument"))
@@ -492,8 +494,8 @@ class Reach:
         if element.bytes == pointer.bytes:
             return pointer
         offset = pointer.offset
-        scaled = apply_to_ranges("*", offset, exactly(amounts.number(pointer.bytes)))
-        scaled = apply_to_ranges("/", scaled, exactly(amounts.number(element.bytes)))
+        scaled = apply_to_ranges("*", offset, exactly(amounts.constant_size(pointer.bytes)))
+        scaled = apply_to_ranges("/", scaled, exactly(amounts.constant_size(element.bytes)))
         return _Pointer(pointer.array, scaled, element.bytes)
 
     # Statements
@@ -607,7 +609,7 @@ class Reach:
         For a loop, ``strided`` is whether it advances by the whole grid, and ``begun`` are
         its counters' first values.
         """
-        for left, operator, right in _comparisons(uncast(condition), holds=holds):
+        for left, operator, right in _comparisons(strip_casts(condition), holds=holds):
             for one, sign, other in (
                 (left, operator, right),
                 (right, _FLIPPED.get(operator, operator), left),
@@ -618,7 +620,7 @@ class Reach:
     def _narrow_variable(
         self, one: Node, sign: str, other: Node, *, strided: bool, begun: Mapping[str, Range]
     ) -> None:
-        name = syntax.text(uncast(one))
+        name = syntax.text(strip_casts(one))
         limit = self._value_uncounted(other)
         if limit.high is None:
             return
@@ -633,7 +635,7 @@ class Reach:
         started = begun.get(name)
         if started is not None and started.arrays & limit.arrays:
             self.offsets |= started.arrays & limit.arrays
-        if value is not None and uncast(one).type == "identifier":  # type: ignore[union-attr]
+        if value is not None and strip_casts(one).type == "identifier":  # type: ignore[union-attr]
             previous = value.high
             is_tighter = previous is not None and top.never_below(previous) and previous != top
             self._values[name] = Range(
@@ -651,7 +653,7 @@ class Reach:
 
 
 def _comparisons(node: Node | None, *, holds: bool) -> Iterator[tuple[Node, str, Node]]:
-    node = uncast(node)
+    node = strip_casts(node)
     if node is None:
         return
     if node.type == "condition_clause":

@@ -83,7 +83,7 @@ class Types:
                 self._structures[syntax.child_text(node, "name")] = node
             elif node.type == "preproc_def":
                 name, value = syntax.child(node, "name"), syntax.child(node, "value")
-                if plain_type(bare(syntax.text(value))) is not None:
+                if plain_type(bare_type(syntax.text(value))) is not None:
                     self._aliases.setdefault(syntax.text(name), syntax.text(value))
 
     def _typedef(self, node: Node) -> None:
@@ -103,7 +103,7 @@ class Types:
 
     def element(self, written: str) -> Element | None:
         """Return a type's element, without pointers and qualifiers; ``None`` if unknown."""
-        name = self._resolve_name(bare(written))
+        name = self._resolve_name(bare_type(written))
         if (plain := plain_type(name)) is not None:
             return Element(plain)
         return self._vector(name) or self._structure(name)
@@ -111,9 +111,9 @@ class Types:
     def _resolve_name(self, name: str) -> str:
         for _ in range(_MOST_NAMES):
             meaning = self._chosen.get(name) or self._aliases.get(name)
-            if meaning is None or bare(meaning) == name:
+            if meaning is None or bare_type(meaning) == name:
                 break
-            name = bare(meaning)
+            name = bare_type(meaning)
         return name
 
     def _vector(self, name: str) -> Element | None:
@@ -127,7 +127,7 @@ class Types:
 
     def fields(self, written: str) -> list[StructField] | None:
         """Return the members of a structure or vector, ``None`` where their offsets are unknown."""
-        name = self._resolve_name(bare(written))
+        name = self._resolve_name(bare_type(written))
         if (whole := self._vector(name)) is not None and whole.count <= len(AXES):
             one = Element(whole.type)
             return [StructField(axis, one) for axis in AXES[: whole.count]]
@@ -152,7 +152,10 @@ class Types:
         is_bitfield = any(each.type == "bitfield_clause" for each in node.children)
         if "static" in words or not declared or is_bitfield:
             return None
-        element, vector = self.element(written), self._vector(self._resolve_name(bare(written)))
+        element, vector = (
+            self.element(written),
+            self._vector(self._resolve_name(bare_type(written))),
+        )
         fields_of_line = []
         for each in declared:
             if each.type == "function_declarator":
@@ -163,7 +166,7 @@ class Types:
                 return None
             is_vector = vector is not None and vector.count in {2, 4} and not pointer
             align = min(16, element.bytes) if element is not None and is_vector else None
-            name = syntax.text(innermost(each))
+            name = syntax.text(declared_name(each))
             field_of_line = StructField(name, element, count, pointer, "const" in words, align)
             fields_of_line.append(field_of_line)
         return fields_of_line
@@ -213,7 +216,7 @@ def _struct_bytes(members: list[Element]) -> int:
     return -(-at // most) * most
 
 
-def bare(written: str) -> str:
+def bare_type(written: str) -> str:
     """Remove qualifiers, pointers and references from a type."""
     text = _QUALIFIERS.sub(" ", written)
     return " ".join(re.sub(r"[*&]|\[\w*\]", " ", text).split())
@@ -303,7 +306,7 @@ class SourceSymbols:
                 if inner is not None:
                     value = syntax.child(declarator, "value")
                     declared = DeclaredVariable(node, inner, value, function_around(node))
-                    declarations[syntax.text(innermost(inner))].append(declared)
+                    declarations[syntax.text(declared_name(inner))].append(declared)
         return declarations
 
     @cached_property
@@ -311,7 +314,7 @@ class SourceSymbols:
         """Initialisations and assignments by variable: the node and the value."""
         assignments = defaultdict(list)
         for node in (*self.nodes["init_declarator"], *self.nodes["assignment_expression"]):
-            target = syntax.child(node, "left") or innermost(syntax.child(node, "declarator"))
+            target = syntax.child(node, "left") or declared_name(syntax.child(node, "declarator"))
             value = syntax.child(node, "value") or syntax.child(node, "right")
             if value is not None and syntax.child_text(node, "operator") in {"", "="}:
                 assignments[syntax.text(target)].append((node, value))
@@ -370,7 +373,7 @@ class SourceSymbols:
         for each in parameters.named_children:
             if each.type not in {"parameter_declaration", "optional_parameter_declaration"}:
                 continue
-            inner = innermost(syntax.child(each, "declarator"))
+            inner = declared_name(syntax.child(each, "declarator"))
             listed.append((syntax.text(inner), syntax.text(each)))
             if (default := syntax.child(each, "default_value")) is not None:
                 defaults[syntax.text(inner)] = default
@@ -407,7 +410,7 @@ class Frame:
         """The argument of a parameter at the call."""
         if self.function is None or self.call is None:
             return None
-        given = arguments(self.call)
+        given = call_arguments(self.call)
         for index, (each, _) in enumerate(self.function.parameters):
             if each == name:
                 return given[index] if index < len(given) else self.function.defaults.get(name)
@@ -483,7 +486,7 @@ def called_name(node: Node) -> str:
     return syntax.text(function).rpartition("::")[2]
 
 
-def arguments(call: Node) -> list[Node]:
+def call_arguments(call: Node) -> list[Node]:
     """The arguments of a call."""
     return syntax.parts(syntax.child(call, "arguments"))
 
@@ -497,7 +500,7 @@ def written_template(call: Node) -> tuple[str, ...]:
     return () if given is None else tuple(map(syntax.text, given.named_children))
 
 
-def innermost(declarator: Node | None) -> Node | None:
+def declared_name(declarator: Node | None) -> Node | None:
     """The name in ``*(&name)[4]``."""
     while declarator is not None:
         inner = syntax.child(declarator, "declarator")
@@ -512,7 +515,7 @@ def innermost(declarator: Node | None) -> Node | None:
     return declarator
 
 
-def uncast(node: Node | None) -> Node | None:
+def strip_casts(node: Node | None) -> Node | None:
     """A value without parentheses, casts and address-of operators."""
     while node is not None:
         if node.type == "parenthesized_expression":
@@ -520,7 +523,7 @@ def uncast(node: Node | None) -> Node | None:
         elif node.type == "cast_expression":
             node = syntax.child(node, "value")
         elif node.type == "call_expression" and called_name(node) in _CASTS:
-            node = next(iter(arguments(node)), None)
+            node = next(iter(call_arguments(node)), None)
         elif node.type == "pointer_expression" and syntax.text(node).startswith("&"):
             node = syntax.child(node, "argument")
         else:
@@ -618,7 +621,7 @@ def undefined_macros(root: Node, kernel: Node, parameters: Collection[str]) -> l
         if node.type == "type_parameter_declaration":
             declared |= {syntax.text(word) for word in node.children}
         declared.add(syntax.child_text(node, "name"))
-        declared.add(syntax.text(innermost(syntax.child(node, "declarator"))))
+        declared.add(syntax.text(declared_name(syntax.child(node, "declarator"))))
     capitals = [
         syntax.text(node)
         for node in syntax.walk(kernel)

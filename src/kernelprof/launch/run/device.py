@@ -11,7 +11,13 @@ import numpy as np
 
 from kernelprof.errors import ExitCode
 from kernelprof.launch.build.compilation import pack_parameters
-from kernelprof.launch.check.arrays import encode, fill, library, storage_type, structure
+from kernelprof.launch.check.arrays import (
+    encode,
+    encode_structure,
+    fill,
+    import_library,
+    storage_type,
+)
 from kernelprof.launch.run.faults import driver_error
 from kernelprof.launch.run.trial import DriverResources, LaunchError, refuse_shared_memory
 from kernelprof.launch.specification.elements import TENSOR_MAP_TYPES, element_bytes
@@ -53,7 +59,7 @@ def element_name(type_name: str) -> str:
 
 def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
     """Encode the 128 bytes of the ``CUtensorMap`` of an array at an address."""
-    driver = library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
+    driver = import_library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
     swizzle, promotion = layout.swizzle.upper(), layout.l2_promotion.upper()
     filling = "NAN_REQUEST_ZERO_FMA" if layout.fill == "nan" else "NONE"
     kinds = (
@@ -123,7 +129,7 @@ class CudaDevice:
     """The first visible GPU, with a context of its own."""
 
     def __init__(self) -> None:
-        self.driver: Any = library("pycuda.driver", "PyCUDA")
+        self.driver: Any = import_library("pycuda.driver", "PyCUDA")
         try:
             self.driver.init()
             self.device: Any = self.driver.Device(0)
@@ -383,7 +389,7 @@ class BoundKernel:
         if isinstance(each, ResolvedScalar):
             return encode(np.array([each.value]), each.argument.element).tobytes()
         if isinstance(each, ResolvedStructure):
-            return structure(each.layout, lambda name: int(self._memory[name]))
+            return encode_structure(each.layout, lambda name: int(self._memory[name]))
         if isinstance(each, ResolvedTensorMap):
             return encode_tensor_map(each.layout, int(self._memory[each.array]), self.kernel.where)
         return int(self._memory[each.argument.name]).to_bytes(8, "little")

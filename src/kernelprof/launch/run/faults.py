@@ -135,7 +135,7 @@ def driver_error(error: Exception, where: str) -> LaunchError:
     )
 
 
-def sanitize(
+def run_sanitizer(
     tool: str, command: Sequence[str], where: str, interrupts: Interrupts
 ) -> LaunchError | None:
     """Run the command under a tool; raise a finding, return a failure without one."""
@@ -153,7 +153,7 @@ def sanitize(
     text = real_names(ended.printed.decode("utf-8", "replace"))
     if ended.code == _FINDING_CODE or found_something(text):
         raise LaunchError(
-            f"compute-sanitizer ({tool}) found a mistake in the kernel:\n{findings(text)}",
+            f"compute-sanitizer ({tool}) found a mistake in the kernel:\n{tool_findings(text)}",
             where=where,
             hint="correct it first: what a kernel computes after such a mistake means nothing",
         )
@@ -161,7 +161,7 @@ def sanitize(
         return None
     return LaunchError(
         f"compute-sanitizer ({tool}) ended with exit code {ended.code} and found nothing:\n"
-        f"{findings(text)}",
+        f"{tool_findings(text)}",
         where=where,
         hint="see whether it works by itself on this machine, or go without --sanitize",
         exit_code=ExitCode.ENVIRONMENT,
@@ -173,7 +173,7 @@ def found_something(text: str) -> bool:
     return any(int(count) for count in _SUMMARY.findall(text))
 
 
-def findings(text: str) -> str:
+def tool_findings(text: str) -> str:
     """Return the tool's lines about the kernel, without those of Python and the driver."""
     lines = [
         line.removeprefix(_MARK).rstrip() for line in text.splitlines() if line.startswith(_MARK)

@@ -24,7 +24,7 @@ from kernelprof.launch.build.options import (
     split_options,
 )
 from kernelprof.launch.processes import RequestWorker, TimeLimitError, WorkerEndedError
-from kernelprof.launch.run.faults import sanitize
+from kernelprof.launch.run.faults import run_sanitizer
 from kernelprof.launch.run.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.launch.signature import has_main
 from kernelprof.launch.source import (
@@ -76,7 +76,7 @@ class PreparedKernel:
 
 
 @contextmanager
-def prepare(
+def prepare_kernel(
     source: Path,
     overrides: LaunchOverrides,
     interrupts: Interrupts,
@@ -133,7 +133,7 @@ def _launched(
     for tool in overrides.sanitizers:
         progress(f"{source.name}: checking with {tool}")
         bare = ["--no-poison"] if tool == "initcheck" else []
-        unclear.append(sanitize(tool, [*command, "--only-check", *bare], name, interrupts))
+        unclear.append(run_sanitizer(tool, [*command, "--only-check", *bare], name, interrupts))
     progress(f"{source.name}: compiling, checking and timing")
     trial = _trial(command, spec, name, folder / "trial.json", interrupts)
     for error in unclear:
@@ -256,7 +256,7 @@ LIMIT_S: Final = 300.0
 
 
 @contextmanager
-def timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Timer]:
+def make_timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Timer]:
     """Yield a function from sizes and a number of launches to times in nanoseconds.
 
     It raises :class:`LaunchError` for a failed launch, and cannot be used after that.

@@ -225,7 +225,7 @@ class StrictTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A table of a specification, with the keys that it may have."""
 
 
-def whole(
+def evaluate_whole(
     expression: Expression,
     names: Mapping[str, Number],
     least: int,
@@ -233,10 +233,10 @@ def whole(
     what: str = "",
 ) -> int:
     """Evaluate an integer within bounds; :class:`SpecError` beyond them."""
-    return bounded(expression, expression.integer(names), least, most, what)
+    return bound_value(expression, expression.integer(names), least, most, what)
 
 
-def bounded(
+def bound_value(
     expression: Expression, value: Amounts, least: int, most: float, what: str = ""
 ) -> Amounts:
     """Return a value of an expression, if it is within bounds."""

@@ -12,7 +12,7 @@ import msgspec
 
 from kernelprof.errors import KernelprofError
 from kernelprof.files import LARGEST_TOML, size_in_words
-from kernelprof.launch.build.options import refusal, shell_characters
+from kernelprof.launch.build.options import explain_refusal, shell_characters
 from kernelprof.launch.source import SpecBlock, find_block
 from kernelprof.launch.specification.elements import TYPES, is_floating
 from kernelprof.launch.specification.expressions import (
@@ -264,9 +264,9 @@ class _SpecReader:
 
 def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
     for index, flag in enumerate(options.flags):
-        if (wrong := refusal(flag)) is not None:
+        if (wrong := explain_refusal(flag)) is not None:
             yield ("compile", "flags", index), *wrong
-    if options.standard and (wrong := refusal(f"-std={options.standard}")) is not None:
+    if options.standard and (wrong := explain_refusal(f"-std={options.standard}")) is not None:
         yield ("compile", "standard"), *wrong
     for name, value in options.defines.items():
         if not name.isidentifier():

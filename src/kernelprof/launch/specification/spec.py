@@ -13,10 +13,10 @@ from kernelprof.launch.specification.elements import element_bytes, is_floating
 from kernelprof.launch.specification.expressions import (
     Expression,
     SpecError,
-    bounded,
-    whole,
+    bound_value,
+    evaluate_whole,
 )
-from kernelprof.launch.specification.tables import SpecTable, plain
+from kernelprof.launch.specification.tables import SpecTable, to_json_values
 from kernelprof.model.numbers import count
 from kernelprof.model.specification import TOLERANCE, default_tolerance
 
@@ -163,7 +163,7 @@ def _dim3(
     extents: tuple[Expression, ...], names: Mapping[str, Number], most: Dim3, what: str
 ) -> Dim3:
     values = [
-        whole(extent, names, 1, limit, f" {what} in {axis}")
+        evaluate_whole(extent, names, 1, limit, f" {what} in {axis}")
         for extent, limit, axis in zip(extents, most, "xyz", strict=False)
     ]
     x, y, z = (*values, 1, 1, 1)[:3]
@@ -173,7 +173,7 @@ def _dim3(
 def _amount(expression: Expression | None, names: Mapping[str, Number]) -> float | None:
     if expression is None:
         return None
-    return bounded(expression, float(expression.value(names)), 0, math.inf)
+    return bound_value(expression, float(expression.value(names)), 0, math.inf)
 
 
 def _scalar(type_name: str, expression: Expression, names: Mapping[str, Number]) -> Number:
@@ -184,7 +184,7 @@ def _scalar(type_name: str, expression: Expression, names: Mapping[str, Number])
         values = 1 << int(type_name.removeprefix("u").removeprefix("int"))
         least = 0 if type_name.startswith("u") else -values // 2
         most = least + values - 1
-    return whole(expression, names, least, most, f", which does not fit {type_name}")
+    return evaluate_whole(expression, names, least, most, f", which does not fit {type_name}")
 
 
 POINTER_BYTES: Final = 8
@@ -303,8 +303,8 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
             argument.name: ResolvedArray(
                 argument,
                 index,
-                tuple(whole(e, names, 1) for e in argument.shape),
-                None if argument.limit is None else whole(argument.limit, names, 1),
+                tuple(evaluate_whole(e, names, 1) for e in argument.shape),
+                None if argument.limit is None else evaluate_whole(argument.limit, names, 1),
             )
             for index, argument in enumerate(self.arguments)
             if argument.shape is not None
@@ -312,7 +312,7 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         return ResolvedLaunch(
             grid=grid,
             block=block,
-            shared_bytes=whole(self.launch.shared_bytes, names, 0),
+            shared_bytes=evaluate_whole(self.launch.shared_bytes, names, 0),
             sizes=dict(sizes),
             arguments=tuple(
                 _argument(each, index, arrays, names) for index, each in enumerate(self.arguments)
@@ -324,7 +324,7 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """Return the specification with all defaults; reading it gives an equal specification."""
-        document: dict[str, Any] = plain(msgspec.structs.replace(self, path=None))
+        document: dict[str, Any] = to_json_values(msgspec.structs.replace(self, path=None))
         for argument in document["arguments"]:
             if "shape" not in argument:
                 del argument["output"]

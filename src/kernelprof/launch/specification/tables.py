@@ -222,7 +222,7 @@ A document leaves them out where they have these, so that digests of earlier cap
 """
 
 
-def schema() -> str:
+def specification_schema() -> str:
     """Return the JSON Schema of a specification."""
     (reference,), definitions = msgspec.json.schema_components(
         [SpecTable], schema_hook=lambda _kind: {}
@@ -249,7 +249,7 @@ def schema() -> str:
         **reference,
         "$defs": definitions,
     }
-    return json.dumps(document, indent=2, default=plain) + "\n"
+    return json.dumps(document, indent=2, default=to_json_values) + "\n"
 
 
 def _required(*keys: str) -> list[dict[str, Any]]:
@@ -264,11 +264,11 @@ def _without_null(described: dict[str, Any]) -> dict[str, Any]:
     return {**others, **described["anyOf"][0]}
 
 
-def plain(value: Any) -> Any:
+def to_json_values(value: Any) -> Any:
     """Convert to JSON values; keys without a value are left out."""
     if isinstance(value, Expression):
         return value.normalised
     if isinstance(value, StrictTable):
         items = msgspec.structs.asdict(value).items()
-        return {key: plain(each) for key, each in items if each is not _ADDED.get(key)}
-    return [plain(each) for each in value] if isinstance(value, tuple) else value
+        return {key: to_json_values(each) for key, each in items if each is not _ADDED.get(key)}
+    return [to_json_values(each) for each in value] if isinstance(value, tuple) else value

@@ -18,7 +18,7 @@ from kernelprof.launch.specification.expressions import (
     Dimension,
     SpecError,
     StrictTable,
-    whole,
+    evaluate_whole,
 )
 from kernelprof.model.numbers import count
 
@@ -99,7 +99,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
         size = element_bytes(type_name)
         dims = tuple(reversed(shape))
         if self.dims is not None:
-            dims = tuple(whole(e, names, 1, _MOST_DIMENSION) for e in self.dims)
+            dims = tuple(evaluate_whole(e, names, 1, _MOST_DIMENSION) for e in self.dims)
         where = self.box[0].where
         if len(dims) > 5:
             raise SpecError(
@@ -151,7 +151,7 @@ def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number])
             where=(table.strides or table.box)[0].where,
             hint="every dimension but the first, whose elements are neighbours, has one",
         )
-    return tuple(whole(e, names, 1) for e in table.strides)
+    return tuple(evaluate_whole(e, names, 1) for e in table.strides)
 
 
 def _refuse_strides(
@@ -183,7 +183,7 @@ def _refuse_strides(
 
 def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int, ...]:
     where = table.box[0].where
-    box = tuple(whole(e, names, 1, _MOST_BOX, " elements of the box") for e in table.box)
+    box = tuple(evaluate_whole(e, names, 1, _MOST_BOX, " elements of the box") for e in table.box)
     row = box[0] * size
     if row % _BOX_BYTES:
         raise SpecError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.report.charts.drawing import ACCENT, BEFORE, ChartKind, Key, tidy
-from kernelprof.report.markup import classes, element, environment, joined
+from kernelprof.report.markup import classes, element, joined, template_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +90,7 @@ def share_rows(shares: Iterable[Share]) -> tuple[BarRow, ...]:
 
 
 def _bars(rows: Iterable[BarRow], *_: str, look: str = "bars") -> Markup:
-    table: Markup = environment().get_template("bars.html").module.bars(rows, look)  # type: ignore[attr-defined]
+    table: Markup = template_environment().get_template("bars.html").module.bars(rows, look)  # type: ignore[attr-defined]
     return table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kernelprof.analysis.rules import Subsystem, registry
+from kernelprof.analysis.rules import Subsystem, load_rules
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.numbers import share as percent
 from kernelprof.report.charts.drawing import ChartKind, Key
@@ -81,7 +81,7 @@ def kind_of(verdict: Verdict) -> str:
     """The kind of a verdict, one of :data:`KINDS_OF_VERDICTS`."""
     if verdict.status is Status.AT_LIMIT:
         return "limit"
-    rule = registry().get(verdict.bottleneck or "")
+    rule = load_rules().get(verdict.bottleneck or "")
     return "open" if rule is None else _OF_SUBSYSTEM[rule.subsystem]
 
 

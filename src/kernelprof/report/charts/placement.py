@@ -97,7 +97,7 @@ class Field:
             indices = self._in_order(choices, [*range(first, len(labels)), *range(first)])
             boxes = np.stack([each.boxes[n] for each, n in zip(choices, indices, strict=True)])
             harms = [
-                choice.harms[n] + _OVERLAP * overlap(np.delete(boxes, at, 0), boxes[at]).sum()
+                choice.harms[n] + _OVERLAP * boxes_overlap(np.delete(boxes, at, 0), boxes[at]).sum()
                 for at, (choice, n) in enumerate(zip(choices, indices, strict=True))
             ]
             cost = sum(harms) + sum(e.own[n] for e, n in zip(choices, indices, strict=True))
@@ -115,7 +115,7 @@ class Field:
         outside = (left < 0) | (right > widths) | (top < 0) | (bottom > self.height)
         harms = _OVERLAP * outside.sum(axis=-1)
         if self.points:
-            hidden = overlap(boxes[:, :, None], _marks(self.points, widths))
+            hidden = boxes_overlap(boxes[:, :, None], _marks(self.points, widths))
             harms = harms + _HIDES * hidden.sum(axis=(-2, -1))
         if self.lines:
             weights = np.array([each.weight for each in self.lines])
@@ -166,9 +166,9 @@ class _Choice:
             return self.best_alone
         occupied = np.array(others)
         # Others only add to costs: what is free of them stays the best.
-        if not overlap(self.boxes[self.best_alone], occupied).any():
+        if not boxes_overlap(self.boxes[self.best_alone], occupied).any():
             return self.best_alone
-        hidden = overlap(self.boxes[:, None], occupied)
+        hidden = boxes_overlap(self.boxes[:, None], occupied)
         return self._least(self.costs + _OVERLAP * hidden.sum(axis=(-2, -1)))
 
     def _least(self, costs: Costs) -> int:
@@ -189,7 +189,7 @@ def _boxes(spots: Sequence[Spot], widths: Costs) -> Boxes:
 
 @lru_cache(maxsize=4096)
 def _reach(words: str, anchor: str, bold: bool) -> tuple[float, float]:
-    size = breadth(words) * (_BOLD if bold else 1.0)
+    size = text_width(words) * (_BOLD if bold else 1.0)
     before = {"end": size, "middle": size / 2}.get(anchor, 0.0)
     return before, size - before
 
@@ -225,7 +225,7 @@ def _within(step: Any, low: Any, high: Any) -> tuple[Costs, Costs]:
 
 
 @lru_cache(maxsize=1024)
-def breadth(words: str) -> float:
+def text_width(words: str) -> float:
     """Pixels that words of 12 pixels take at most."""
     narrow, other, capital = _BREADTHS
     return sum(
@@ -234,7 +234,7 @@ def breadth(words: str) -> float:
     )
 
 
-def overlap(one: Boxes, other: Boxes) -> Answers:
+def boxes_overlap(one: Boxes, other: Boxes) -> Answers:
     """Whether boxes have a part in common."""
     left, top, right, bottom = (one[..., side] for side in range(4))
     answers: Answers = (left < other[..., 2]) & (other[..., 0] < right)
@@ -242,9 +242,9 @@ def overlap(one: Boxes, other: Boxes) -> Answers:
     return answers
 
 
-def covers(box: Boxes, point: tuple[float, float], width: float) -> bool:
+def covers_mark(box: Boxes, point: tuple[float, float], width: float) -> bool:
     """Whether a box covers a part of the mark of a point."""
-    return bool(overlap(box, _marks([point], np.array(width))[0]))
+    return bool(boxes_overlap(box, _marks([point], np.array(width))[0]))
 
 
 def along_slope(line: Line, words: Sequence[str], step: float) -> list[Spot]:

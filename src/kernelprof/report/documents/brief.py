@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis, Status, Verdict
-from kernelprof.model.names import labels, middle, printable
+from kernelprof.model.names import cut_middle, labels, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Block,
@@ -21,16 +21,16 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents import TONES, prediction, source
 from kernelprof.report.documents.capture_page import read_attachments
-from kernelprof.report.documents.diagnosis import costs, overview
-from kernelprof.report.documents.prediction import NeedlessTraffic, accesses
+from kernelprof.report.documents.diagnosis import describe_costs, summarize_capture
+from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
-    about,
-    headline,
+    describe_gain,
     less_work,
     next_step,
-    readable,
+    readable_target,
     value_text,
+    verdict_headline,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
         for number, ((each, kernel), name) in enumerate(zip(pairs, names, strict=True), 1)
     ]
     blocks: list[Block] = [
-        Paragraph(Span(f"{overview(diagnoses[0]) if alone else scope}.")),
+        Paragraph(Span(f"{summarize_capture(diagnoses[0]) if alone else scope}.")),
         *answers,
         *kernels[:1],
         *(Note(each, warning=True) for each in warnings[:MOST_WARNINGS]),
@@ -97,10 +97,10 @@ def _kernel(
 ) -> Section:
     verdict = kernel.verdict
     predicted = prediction.facts_of(diagnosis) is not None
-    costs_of_kernel = [*costs(kernel, diagnosis)]
+    costs_of_kernel = [*describe_costs(kernel, diagnosis)]
     if not alone:
         costs_of_kernel.append(f"in {_clip(diagnosis.origin)}")
-    gist = headline(verdict, predicted=predicted)
+    gist = verdict_headline(verdict, predicted=predicted)
     took = Span(f"{', '.join(costs_of_kernel)}. " if costs_of_kernel else "")
     return Section(
         (f"{number} ", title(name)),
@@ -112,7 +112,7 @@ def _kernel(
 
 def title(name: tuple[str, str]) -> Span:
     """A kernel's name and what tells it from others of that name."""
-    return Span(middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
+    return Span(cut_middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
 
 
 def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
@@ -130,7 +130,7 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) ->
     if line := _line(kernel, diagnosis):
         yield Fact("Line", (line,))
     at_limit = verdict.status is Status.AT_LIMIT
-    if gain := less_work(verdict) if at_limit else about(verdict):
+    if gain := less_work(verdict) if at_limit else describe_gain(verdict):
         yield Fact("Less work" if at_limit else "Gain", (gain,))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", (Span(_clip(verdict.notes[0])),))
@@ -144,7 +144,7 @@ def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Itera
         return
     what = "To decide" if verdict.status is Status.INCONCLUSIVE else "To be surer"
     where = ", on a machine with a GPU" if predicted else ""
-    following = next_step(verdict.command, readable(diagnosis))
+    following = next_step(verdict.command, readable_target(diagnosis))
     lines = tuple(Span(each, code=True) for each in (verdict.command, following) if each)
     yield Fact(f"{what}{where}", lines)
 
@@ -152,13 +152,15 @@ def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Itera
 def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
     if predicted := prediction.facts_of(diagnosis):
         facts, text = predicted
-        wasting = [each for each in accesses(facts) if each.waste is not NeedlessTraffic.NONE]
+        wasting = [
+            each for each in costly_accesses(facts) if each.waste is not NeedlessTraffic.NONE
+        ]
         if not wasting:
             return ""
         (row,) = prediction.table(facts, wasting[:1], text).rows
         line, code, access, _, request, ideal, needless = (plain(cell.text) for cell in row)
         took = f"{access}: {request} a request, ideal {ideal}, {needless} needless"
-        return (f"{line} ", Span(middle(code, _NAME_WIDTH), code=True), f" {took}")
+        return (f"{line} ", Span(cut_middle(code, _NAME_WIDTH), code=True), f" {took}")
     capture = getattr(diagnosis, "capture", None)
     if capture is None:
         return ""
@@ -169,7 +171,7 @@ def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
         return ""
     lines = text.split("\n")
     hot = source.hot_of(kernel.name, attachments.hot_lines)
-    for number, part in source.hottest(source.marked(hot or {}, len(lines)))[:1]:
+    for number, part in source.hottest_lines(source.marked_lines(hot or {}, len(lines)))[:1]:
         return source.at_line(number, part, lines[number - 1])
     return ""
 
@@ -180,4 +182,4 @@ def _list(texts: Iterable[str]) -> Span:
 
 def _clip(text: str) -> str:
     """A text that may be a stranger's, in a line that is not too long."""
-    return middle(printable(text), _TEXT_WIDTH)
+    return cut_middle(printable(text), _TEXT_WIDTH)

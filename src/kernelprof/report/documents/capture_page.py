@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.rules import Subsystem, registry
+from kernelprof.analysis.rules import Subsystem, load_rules
 from kernelprof.model.capture import Capture, line_shares
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import printable
@@ -32,27 +32,27 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents import TONES, prediction, source, survey, waiting, write_data
 from kernelprof.report.documents.diagnosis import gpu_name, launch_parts, time_text
-from kernelprof.report.documents.kernels_overview import names, overview
+from kernelprof.report.documents.kernels_overview import kernel_titles, kernels_section
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
 from kernelprof.report.documents.prediction import basis
 from kernelprof.report.documents.verdict import (
     DEBUG_BUILD,
-    about,
+    describe_gain,
     evidence_blocks,
     finding_bullets,
     gain_cell,
-    guidance,
+    guidance_section,
     less_work,
-    readable,
-    summarize,
+    readable_target,
+    summarize_verdict,
     verdict_cell,
 )
 from kernelprof.report.figures import memory as bytes_of
 from kernelprof.report.figures import multiprocessor
 from kernelprof.report.figures.measured import UNITS, LaunchFigures, Measured
-from kernelprof.report.figures.opcode_mix import in_words, mix_of_counters, opcode_mix
-from kernelprof.report.figures.roofline import count as count_flops
-from kernelprof.report.figures.roofline import roofline as roofline_of
+from kernelprof.report.figures.opcode_mix import in_words, mix_of_counters, opcode_mix_figure
+from kernelprof.report.figures.roofline import count_operations as count_flops
+from kernelprof.report.figures.roofline import roofline_figure as roofline_of
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
 from kernelprof.version import __version__
 
@@ -106,7 +106,7 @@ def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
     for position, each in enumerate(diagnoses, 1):
         first = each.kernels[0]
         verdict, full_name = first.verdict, shown(first.name)
-        (name,) = names([first])
+        (name,) = kernel_titles([first])
         devices = dict.fromkeys(filter(None, map(gpu_name, each.kernels)))
         rows.append(
             (
@@ -141,8 +141,8 @@ def _kernels(
 ) -> Iterable[Section]:
     kernels = diagnosis.kernels
     if len(kernels) > 1:
-        yield overview(kernels, anchor, capture)
-    yield from cards(capture, diagnosis, attachments, anchor)
+        yield kernels_section(kernels, anchor, capture)
+    yield from kernel_cards(capture, diagnosis, attachments, anchor)
     yield provenance(capture, diagnosis, attachments, all_metrics=len(kernels) <= MOST_WITH_ALL)
 
 
@@ -294,7 +294,7 @@ def panels(
         yield from _shares(title, "warps", states.states, states.explained)
     yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
     yield from _occupancy(launch)
-    mix = opcode_mix(code) or mix_of_counters(launch)
+    mix = opcode_mix_figure(code) or mix_of_counters(launch)
     yield from _shares("Instruction mix", "instructions", mix, in_words(mix))
 
 
@@ -309,7 +309,7 @@ def _shares(
 def _memory(
     launch: LaunchFigures, timing: TimingFacts | None, own: Manifest | None, place: Subsystem | None
 ) -> Iterable[Section]:
-    traffic = bytes_of.memory(launch, timing, own)
+    traffic = bytes_of.memory_figure(launch, timing, own)
     if traffic is None:
         return
     blocks: list[Block] = []
@@ -400,7 +400,7 @@ def document(
     blocks += _kernels(capture, diagnosis, attachments)
     several = len(kernels) > 1
     devices = [each for each in dict.fromkeys(map(gpu_name, kernels)) if each]
-    title = count(len(kernels), "kernel") if several else names(kernels)[0]
+    title = count(len(kernels), "kernel") if several else kernel_titles(kernels)[0]
     return Document(
         f"Report: {title}",
         tuple(blocks),
@@ -411,14 +411,14 @@ def document(
     )
 
 
-def cards(
+def kernel_cards(
     capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str = "kernel"
 ) -> Iterable[Section]:
     """A section for each kernel, with anchors ``kernel-1`` and so on."""
     measured, kernels = Measured(capture), diagnosis.kernels
     says_gpu = len(kernels) == 1 or len(set(map(gpu_name, kernels))) > 1
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
-    for position, (kernel, name) in enumerate(zip(kernels, names(kernels), strict=True), 1):
+    for position, (kernel, name) in enumerate(zip(kernels, kernel_titles(kernels), strict=True), 1):
         manifest, place = attachments.manifest, f"{anchor}-{position}"
         is_described = manifest and manifest.describes_kernel(kernel.name, len(kernels))
         own = manifest if is_described else None
@@ -436,7 +436,9 @@ def cards(
         answer, evidence = finding_bullets(kernel.verdict), evidence_blocks(kernel.verdict)
         facts = (*evidence, *((answer,) if answer.items else ()))
         advice = tuple(
-            guidance(kernel.verdict, readable(diagnosis), on_page=True, predicted=predicted)
+            guidance_section(
+                kernel.verdict, readable_target(diagnosis), on_page=True, predicted=predicted
+            )
         )
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
         parts.append(Section("What would settle it" if undecided else "What to do", advice))
@@ -444,8 +446,8 @@ def cards(
         if attachments.prediction is not None:
             facts_of_lines = attachments.prediction, attachments.source_text
             blocks += filter(None, (prediction.section(*facts_of_lines, place),))
-        blocks += filter(None, (waiting.section(kernel, blame=False),))
-        rule = registry().get(kernel.verdict.bottleneck or "")
+        blocks += filter(None, (waiting.stalls_section(kernel, blame=False),))
+        rule = load_rules().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.subsystem
         # Of several codes with its name it is not known which one the launch ran.
         code = codes[0] if len(codes) == 1 else None
@@ -464,7 +466,7 @@ def cards(
             anchor=place,
             tone=tone,
             layout=Layout.HERO,
-            summary=summarize(kernel.verdict, predicted=predicted),
+            summary=summarize_verdict(kernel.verdict, predicted=predicted),
         )
 
 
@@ -518,7 +520,7 @@ def _answer(
 def _lead(verdict: Verdict) -> Iterable[Block]:
     if verdict.bottleneck == DEBUG_BUILD:
         return
-    if gain := about(verdict) if verdict.status is Status.BOTTLENECK else "":
+    if gain := describe_gain(verdict) if verdict.status is Status.BOTTLENECK else "":
         faster = gain.replace("x", "x as fast", 1)
         yield Paragraph(f"Without this limit the kernel would be {faster}.", Tone.STRONG)
     elif text := less_work(verdict) if verdict.status is Status.AT_LIMIT else "":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.comparison import words
 from kernelprof.model.comparison import (
     ComparedCounter,
@@ -16,7 +16,7 @@ from kernelprof.model.comparison import (
 )
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.gate import KernelResult, Outcome
-from kernelprof.model.names import beginning, fit, printable
+from kernelprof.model.names import cut_end, fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity
 from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Text, Tone
 from kernelprof.report.documents import TONES
@@ -89,7 +89,7 @@ class Judged:
         return TIME_TONES.get(self.kernel.time.outcome, Tone.PLAIN)
 
 
-def judged(
+def judged_kernels(
     kernels: Sequence[KernelComparison], results: Sequence[KernelResult] = ()
 ) -> list[Judged]:
     """Kernels under their names, with the gate's results where there are any."""
@@ -98,9 +98,9 @@ def judged(
     return [Judged(kernel, label, result) for kernel, label, result in labelled]
 
 
-def clip(text: str, width: int = _TEXT_WIDTH) -> str:
+def clip_text(text: str, width: int = _TEXT_WIDTH) -> str:
     """Not longer than that: a text of strangers must not fill the comment."""
-    return beginning(printable(text), width)
+    return cut_end(printable(text), width)
 
 
 def time_cell(compared: float | None, side: KernelSnapshot | None) -> Cell:
@@ -113,7 +113,7 @@ def time_span(kernel: KernelComparison) -> Span:
     """The time's change in a cell."""
     if kernel.before is None or kernel.after is None:
         return Span(kernel.match.value)
-    text = clip(words.outcome_text(kernel.time), 64)
+    text = clip_text(words.outcome_text(kernel.time), 64)
     return Span(text, TIME_TONES.get(kernel.time.outcome, Tone.PLAIN))
 
 
@@ -122,7 +122,7 @@ def verdict_span(verdict: Verdict) -> Span:
     if verdict.status is Status.INCONCLUSIVE or verdict.bottleneck is None:
         return Span("inconclusive", Tone.OPEN, code=True)
     limit = " (at limit)" if verdict.status is Status.AT_LIMIT else ""
-    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", TONES[verdict.status], code=True)
+    return Span(f"{clip_text(verdict.bottleneck, 64)}{limit}", TONES[verdict.status], code=True)
 
 
 def verdict_of(side: KernelSnapshot) -> Span:
@@ -165,13 +165,13 @@ def launch_text(kernel: KernelComparison) -> str:
     return ", ".join([*parts, f"{' → '.join(launches)} {noun}"])
 
 
-def findings(result: KernelResult, most: int | None) -> Bullets:
+def list_findings(result: KernelResult, most: int | None) -> Bullets:
     """What the gate found, what decides first."""
     lines = []
     for each in result.findings[:most]:
         tone = Tone.PLAIN if each.outcome is Outcome.PASS else OUTCOME_TONES[each.outcome]
         code = Span(each.code.value, code=True)
-        lines.append((Span(each.outcome.value, tone), " ", code, ": ", Span(clip(each.text))))
+        lines.append((Span(each.outcome.value, tone), " ", code, ": ", Span(clip_text(each.text))))
     return Bullets(tuple(lines))
 
 
@@ -189,9 +189,9 @@ def _counter(change: ComparedCounter) -> tuple[Cell, ...]:
             tip = f"{number(old)} before and {number(new)} after in all"
             (old, new), unit = each, f"{unit}/{change.each}"
     return (
-        Cell(Span(clip(change.label)), tip=tip),
-        Cell(Span(clip(quantity(old, unit)))),
-        Cell(Span(clip(quantity(new, unit)))),
+        Cell(Span(clip_text(change.label)), tip=tip),
+        Cell(Span(clip_text(quantity(old, unit)))),
+        Cell(Span(clip_text(quantity(new, unit)))),
         Cell(words.change_text(old, new)),
         Cell(WORSE[change.worse]),
     )
@@ -201,8 +201,10 @@ def inputs_table(changes: Sequence[InputChange]) -> Table:
     """What differs in what the kernels were built, launched and measured with."""
     rows = []
     for each in changes:
-        sides = (Span(clip(text), code=True) if text else "" for text in (each.before, each.after))
-        rows.append((Cell(Span(clip(each.what))), *map(Cell, sides)))
+        sides = (
+            Span(clip_text(text), code=True) if text else "" for text in (each.before, each.after)
+        )
+        rows.append((Cell(Span(clip_text(each.what))), *map(Cell, sides)))
     return Table(_INPUTS, tuple(rows), label="Changed inputs")
 
 
@@ -217,14 +219,14 @@ def metrics_table(
 
 
 def _metric(change: MetricChange) -> tuple[Cell, ...]:
-    metric = catalogue().get(change.metric)
+    metric = load_metrics().get(change.metric)
     unit = change.unit if metric is None else metric.unit
     old, new = finite(change.before) or 0.0, finite(change.after) or 0.0
     whole = (100.0 if unit == "%" else max(abs(old), abs(new))) or 1.0
     sides = (
-        Cell(Span(clip(quantity(value, unit))), bar=Bar(share_of(abs(size) / whole)))
+        Cell(Span(clip_text(quantity(value, unit))), bar=Bar(share_of(abs(size) / whole)))
         for value, size in ((change.before, old), (change.after, new))
     )
     by = f"{words.signed(new - old)} points" if unit == "%" else words.change_text(old, new)
     why = "" if metric is None else metric.why
-    return (Cell(Span(clip(change.metric), code=True), tip=why), *sides, Cell(by))
+    return (Cell(Span(clip_text(change.metric), code=True), tip=why), *sides, Cell(by))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.launch.run.trial import timing_facts
-from kernelprof.model.names import middle, printable, short_name
+from kernelprof.model.names import cut_middle, printable, short_name
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.charts.bars import WaterfallStep
@@ -34,17 +34,17 @@ from kernelprof.report.document import (
 from kernelprof.report.documents.change_tables import (
     TIME_TONES,
     Judged,
-    clip,
+    clip_text,
     counters_table,
-    findings,
     inputs_table,
     launch_text,
+    list_findings,
     metrics_table,
     not_run,
     outcome_span,
     verdict_of,
 )
-from kernelprof.report.documents.verdict import about
+from kernelprof.report.documents.verdict import describe_gain
 from kernelprof.report.figures.measured import Medians, Numbers, finite
 from kernelprof.report.figures.multiprocessor import IN_WORDS, warp_states
 from kernelprof.report.figures.roofline import both_sides
@@ -77,7 +77,9 @@ class Causes:
         return (*self.largest, *remaining)
 
 
-def causes(before: Numbers, after: Numbers, before_ns: float, after_ns: float) -> Causes | None:
+def find_causes(
+    before: Numbers, after: Numbers, before_ns: float, after_ns: float
+) -> Causes | None:
     """The change between two sides; ``None`` where the states of warps are not known on both."""
     sides = [warp_states(each) for each in (before, after)]
     change = after_ns - before_ns
@@ -118,7 +120,7 @@ _CAUSES: Final = (
 )
 
 
-def fine(nanoseconds: float, digits: int = 4) -> str:
+def format_time(nanoseconds: float, digits: int = 4) -> str:
     """A time with so many digits, also where they are behind the point: ``2.046 ms``."""
     size, unit = time_unit(nanoseconds)
     text = f"{nanoseconds / size:.{digits}g}"
@@ -148,10 +150,10 @@ def launches(
         middle = facts.median_ns
         low, high = facts.confidence_low_ns or middle, facts.confidence_high_ns or middle
         medians.append(middle)
-        text = f"{name}: median {fine(middle)}"
+        text = f"{name}: median {format_time(middle)}"
         if len(times) > 1:
-            text += f", {count(len(times), 'launch')} between {fine(facts.low_ns)} and "
-            text += fine(facts.high_ns)
+            text += f", {count(len(times), 'launch')} between {format_time(facts.low_ns)} and "
+            text += format_time(facts.high_ns)
         sentences.append(f"{text}.")
         drawn = tuple(map(_seconds, times[:: -(-len(times) // MOST_DOTS)]))
         rows.append(LaunchTimes(name, drawn, *map(_seconds, (middle, low, high))))
@@ -169,13 +171,13 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
     change = _causes(kernel, before, after)
     if change is None:
         return
-    rows = [_step("Before", 0.0, change.before_ns, "before", fine(change.before_ns))]
+    rows = [_step("Before", 0.0, change.before_ns, "before", format_time(change.before_ns))]
     at = change.before_ns
     for (name, part), amount in zip(change.parts, _of_change(change), strict=True):
         look = "rest" if name == EVERYTHING_ELSE else "more" if part > 0 else "less"
         rows.append(_step(name, at, at + part, look, amount))
         at += part
-    rows.append(_step("After", 0.0, change.after_ns, "first", fine(change.after_ns)))
+    rows.append(_step("After", 0.0, change.after_ns, "first", format_time(change.after_ns)))
     label = "What the change of the time is made of, by what warps spent their time on"
     counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
     bullets = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
@@ -195,7 +197,7 @@ def _causes(kernel: KernelComparison, before: Medians, after: Medians) -> Causes
     times = finite(kernel.time.before_ns), finite(kernel.time.after_ns)
     if kernel.time.outcome not in TIME_TONES or times[0] is None or times[1] is None:
         return None
-    return causes(before, after, times[0], times[1])
+    return find_causes(before, after, times[0], times[1])
 
 
 def _of_change(causes: Causes) -> list[str]:
@@ -205,7 +207,7 @@ def _of_change(causes: Causes) -> list[str]:
         percent = left if name == EVERYTHING_ELSE else min(round(100 * part / change), left)
         left -= percent
         of_change = f"{percent} %" if percent else "~0 %"
-        amounts.append(f"{'+' if part > 0 else '−'}{fine(abs(part), 3)}, {of_change}")
+        amounts.append(f"{'+' if part > 0 else '−'}{format_time(abs(part), 3)}, {of_change}")
     return amounts
 
 
@@ -247,12 +249,12 @@ def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
     """What there is to say beyond a row of the table; a ``comment`` has room for more."""
     kernel, result = each.kernel, each.result
     reasons = () if result is None else result.findings
-    name = middle(printable(kernel.name), _NAME_WIDTH)
+    name = cut_middle(printable(kernel.name), _NAME_WIDTH)
     blocks: list[Block] = [
         Paragraph((Span(name, code=True), f", {launch_text(kernel)}"), Tone.MUTED)
     ]
     if result is not None:
-        blocks.append(findings(result, MOST_ENTRIES))
+        blocks.append(list_findings(result, MOST_ENTRIES))
     made_of: Iterable[Fact] = ()
     if kernel.before is not None and kernel.after is not None:
         numbers = _medians(kernel.before, kernel.after, comparison)
@@ -267,7 +269,9 @@ def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
         blocks.append(Paragraph(f"Left out: {left_out}.", Tone.MUTED))
     if kernel.diff and comment:
         blocks.append(CodeBlock(_diff(kernel.diff), language="diff"))
-    return Section(each.code, tuple(blocks), folded=True, summary=Span(clip(each.gist), each.tone))
+    return Section(
+        each.code, tuple(blocks), folded=True, summary=Span(clip_text(each.gist), each.tone)
+    )
 
 
 def _medians(
@@ -279,11 +283,11 @@ def _medians(
 
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     if kernel.arch is None:
-        yield Fact("Time", (Span(clip(words.time_text(kernel.time))),))
+        yield Fact("Time", (Span(clip_text(words.time_text(kernel.time))),))
     if notes := words.notes(kernel)[:most]:
-        yield Fact("Note", tuple(Span(clip(note)) for note in notes))
+        yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:
-        yield Fact("One side only", (Span(clip(", ".join(kernel.lacking))),))
+        yield Fact("One side only", (Span(clip_text(", ".join(kernel.lacking))),))
 
 
 def _left_out(kernel: KernelComparison, shown: int) -> str:
@@ -299,7 +303,7 @@ def _left_out(kernel: KernelComparison, shown: int) -> str:
 
 def _diff(diff: str) -> str:
     lines = diff.split("\n")
-    shown = [clip(line.expandtabs(4), _DIFF_WIDTH) for line in lines[:DIFF_LINES]]
+    shown = [clip_text(line.expandtabs(4), _DIFF_WIDTH) for line in lines[:DIFF_LINES]]
     if len(lines) > DIFF_LINES:
         shown.append(f"... {count(len(lines) - DIFF_LINES, 'more line')}")
     return "\n".join(shown)
@@ -341,22 +345,22 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
         tone=each.tone,
         folded=not alone,
         layout=Layout.HERO if alone else Layout.STACK,
-        summary=Span(words.sentence(clip(words.headline(kernel)))),
+        summary=Span(words.sentence(clip_text(words.headline(kernel)))),
     )
 
 
 def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iterable[Block]:
     kernel, time = each.kernel, each.kernel.time
-    names = [Span(clip(short_name(side.name)), code=True) for side in (before, after)]
+    names = [Span(clip_text(short_name(side.name)), code=True) for side in (before, after)]
     sides = ((before, time.before_ns), (after, time.after_ns))
     medians = [finite(side.median_ns if ns is None else ns) for side, ns in sides]
-    times = ("not known" if ns is None else Span(fine(ns), Tone.STRONG) for ns in medians)
+    times = ("not known" if ns is None else Span(format_time(ns), Tone.STRONG) for ns in medians)
     rows: list[tuple[Text, ...]] = [
         ("kernel", *(names if names[0] != names[1] else ("", ""))),
         ("time", *(times if kernel.arch is None else ("", ""))),
         ("verdict", *(verdict_of(side) for side, _ in sides)),
         ("confidence", *("" if not_run(e) else e.verdict.confidence.value for e, _ in sides)),
-        ("expected gain", *(about(side.verdict) for side, _ in sides)),
+        ("expected gain", *(describe_gain(side.verdict) for side, _ in sides)),
         ("result check", *(_CHECKS[side.passed] for side, _ in sides)),
     ]
     cells = [tuple(map(Cell, row)) for row in rows if row[1] or row[2]]
@@ -367,13 +371,13 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
         text = f"{count(old, 'launch')} each"
         if old != new:
             text = f"{old:,} launches before, {new:,} after"
-        by = f", by {clip(time.measured_by)}" if time.measured_by else ""
+        by = f", by {clip_text(time.measured_by)}" if time.measured_by else ""
         facts.append(Fact("Timed", (Span(text + by),)))
     yield FactList(tuple(facts))
     if each.result is not None:
-        yield findings(each.result, None)
-    if clip(after.name) != names[1].text:
-        yield Paragraph(Span(clip(after.name), code=True), Tone.MUTED)
+        yield list_findings(each.result, None)
+    if clip_text(after.name) != names[1].text:
+        yield Paragraph(Span(clip_text(after.name), code=True), Tone.MUTED)
     yield Paragraph(Span(launch_text(kernel)), Tone.MUTED)
 
 

@@ -8,7 +8,7 @@ from kernelprof.model.names import labels
 from kernelprof.model.numbers import count
 from kernelprof.report.document import Document, FactList, Paragraph, Section
 from kernelprof.report.documents import TONES, brief, prediction
-from kernelprof.report.documents.verdict import headline
+from kernelprof.report.documents.verdict import verdict_headline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
         predicted = prediction.facts_of(each) is not None
         facts = tuple(brief.command(kernel.verdict, each, predicted=predicted))
         if facts:
-            tone, gist = TONES[kernel.verdict.status], headline(kernel.verdict)
+            tone, gist = TONES[kernel.verdict.status], verdict_headline(kernel.verdict)
             sections.append(Section(brief.title(name), (FactList(facts),), tone=tone, summary=gist))
     of_all = f"{len(sections):,} of {count(len(kernels), 'kernel')}"
     scope = f"{of_all} would be surer with another capture."

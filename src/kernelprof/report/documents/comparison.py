@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from kernelprof.comparison import words
 from kernelprof.model.comparison import Comparison, InputChange, TimeOutcome
 from kernelprof.model.gate import GateResult, Outcome
-from kernelprof.model.names import middle, printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import count, quantity
 from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.charts.times import TimeMark
@@ -37,8 +37,8 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import changed_kernel, write_data
 from kernelprof.report.documents.change_tables import (
     Judged,
-    clip,
-    judged,
+    clip_text,
+    judged_kernels,
     launch_text,
     outcome_span,
     time_cell,
@@ -111,25 +111,25 @@ def document(
     """What happened between two captures; ``command`` is what was typed, for a page."""
     if detail is Detail.FULL:
         comparison = without_folders(comparison)
-    kernels = judged(comparison.kernels)
+    kernels = judged_kernels(comparison.kernels)
     if detail is Detail.FULL:
         return page("Comparison", comparison, kernels, command)
     tones = [each.tone for each in kernels]
     tone = next((each for each in (Tone.BAD, Tone.GOOD) if each in tones), Tone.STRONG)
     title = kernels[0].code if len(kernels) == 1 else ""
-    gist = answer(Span(clip(words.summary(comparison))), title=title, tone=tone)
+    gist = answer(Span(clip_text(words.summary(comparison))), title=title, tone=tone)
     return Document("kernelprof compare", (gist, *brief(comparison, kernels, detail)))
 
 
 def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> Iterable[Block]:
     """Where the sides come from, the kernels in a table, and cards for those with more to say."""
     before, after = (
-        Span(middle(printable(side.origin), _NAME_WIDTH), code=True)
+        Span(cut_middle(printable(side.origin), _NAME_WIDTH), code=True)
         for side in (comparison.before, comparison.after)
     )
     yield Paragraph(("Before: ", before, ", after: ", after, "."))
     for note in comparison.notes[:3]:
-        yield Note(Span(clip(note)), warning=True)
+        yield Note(Span(clip_text(note)), warning=True)
     for change in comparison.machine[:MOST_REMARKS]:
         yield Note(_change_text(change), warning=True)
     if detail is not Detail.BRIEF or len(kernels) > 1:
@@ -146,10 +146,10 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
 
 def _change_text(change: InputChange) -> Text:
     before, after = (
-        Span(clip(text, _REMARK_WIDTH) if text else "none", code=bool(text))
+        Span(clip_text(text, _REMARK_WIDTH) if text else "none", code=bool(text))
         for text in (change.before, change.after)
     )
-    return (Span(clip(change.what, _REMARK_WIDTH)), ": ", before, " before, ", after, " after")
+    return (Span(clip_text(change.what, _REMARK_WIDTH)), ": ", before, " before, ", after, " after")
 
 
 def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
@@ -164,7 +164,7 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
         has_card = on_page and kernel.before is not None and kernel.after is not None
         cards += has_card
         name = dataclasses.replace(each.code, target=f"kernel-{cards}" if has_card else "")
-        tip = clip(f"{kernel.name}, {launch_text(kernel)}") if on_page else ""
+        tip = clip_text(f"{kernel.name}, {launch_text(kernel)}") if on_page else ""
         changes = [
             time_cell(time.before_ns, kernel.before),
             time_cell(time.after_ns, kernel.after),
@@ -190,7 +190,9 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
 def _line(each: Judged) -> Span:
     findings = () if each.result is None else each.result.findings
     places = [place for finding in findings for place in finding.places[:1]]
-    return Span(clip(words.location_text(places[0]), _REMARK_WIDTH) if places else "", code=True)
+    return Span(
+        clip_text(words.location_text(places[0]), _REMARK_WIDTH) if places else "", code=True
+    )
 
 
 def _more(kernels: Sequence[Judged]) -> str:
@@ -234,7 +236,9 @@ def page(
     both = [each for each in kernels if each.kernel.before and each.kernel.after]
     alone = len(kernels) == len(both) == 1
     blocks: list[Block] = [*top]
-    blocks += [Note(Span(clip(words.sentence(each))), warning=True) for each in comparison.notes]
+    blocks += [
+        Note(Span(clip_text(words.sentence(each))), warning=True) for each in comparison.notes
+    ]
     if not alone:
         blocks.append(_overview(comparison, kernels))
     for position, each in enumerate(both, 1):
@@ -256,7 +260,7 @@ def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
     label = "Change of the time of the kernels; the same is in the table below"
     blocks: list[Block] = [Chart("changes", rows, label), Note(_MARKS)] if rows else []
     blocks.append(_table(kernels, on_page=True))
-    summary = Span(words.sentence(clip(words.summary(comparison))))
+    summary = Span(words.sentence(clip_text(words.summary(comparison))))
     return Section("What changed", tuple(blocks), anchor="kernels", summary=summary)
 
 

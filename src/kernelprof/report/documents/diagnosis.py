@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
-from kernelprof.model.names import alternatives, labels, middle, printable
+from kernelprof.model.names import cut_middle, join_words, labels, printable
 from kernelprof.model.numbers import count, dimensions, quantity, share
 from kernelprof.report.document import (
     Block,
@@ -25,16 +25,16 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents import TONES, prediction, survey, waiting
 from kernelprof.report.documents.verdict import (
-    about,
-    brief,
-    evidence,
+    brief_verdict,
+    describe_gain,
+    evidence_section,
     finding_bullets,
     gain_cell,
-    guidance,
-    headline,
-    readable,
-    saving,
+    guidance_section,
+    readable_target,
+    time_saved,
     verdict_cell,
+    verdict_headline,
 )
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import shown
@@ -82,9 +82,9 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
         blocks.append(_answer(kernels[0], names[0]))
     if diagnosis.survey is not None:
         blocks.append(survey.section(diagnosis.survey, explain=explain))
-    blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
+    blocks += [Paragraph(Span(f"{summarize_capture(diagnosis)}.")), *_warnings(diagnosis.warnings)]
     if explain or not most:
-        blocks.append(table(rows, names))
+        blocks.append(kernel_table(rows, names))
         if left := not_shown(kernels, len(rows)):
             blocks.append(Paragraph(left, Tone.MUTED))
     card = _section if explain else _brief
@@ -110,7 +110,7 @@ def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) ->
 def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
-    listed = waiting.section(kernel)
+    listed = waiting.stalls_section(kernel)
     lines = waiting.describe_waiting(kernel) if listed is None else (listed,)
     return Section(
         (f"{number} ", *name),
@@ -127,12 +127,12 @@ def _brief(
     verdict = kernel.verdict
     predicted = prediction.facts_of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
-    after = "".join(f", {each}" for each in costs(kernel, diagnosis))
+    after = "".join(f", {each}" for each in describe_costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
         (
             *waiting.describe_waiting(kernel),
-            *brief(verdict, readable(diagnosis), lines, predicted=predicted),
+            *brief_verdict(verdict, readable_target(diagnosis), lines, predicted=predicted),
         ),
         tone=TONES[verdict.status],
         layout=Layout.DENSE,
@@ -141,11 +141,11 @@ def _brief(
 
 
 def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
-    text = headline(verdict, predicted=prediction.facts_of(diagnosis) is not None)
+    text = verdict_headline(verdict, predicted=prediction.facts_of(diagnosis) is not None)
     return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
 
 
-def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
+def describe_costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
     """How long a kernel takes, and which part of the time of all, where either is known."""
     times, median = _launched(kernel)
     if median is not None:
@@ -174,9 +174,9 @@ def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
 def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
     verdict = kernel.verdict
     text = f"Confidence: {verdict.confidence.value}."
-    if brings := about(verdict):
+    if brings := describe_gain(verdict):
         text += f" Gain: {brings}."
-    gist, tone = Span(headline(verdict)), TONES[verdict.status]
+    gist, tone = Span(verdict_headline(verdict)), TONES[verdict.status]
     return answer(gist, Paragraph(text), title=name, tone=tone)
 
 
@@ -188,7 +188,7 @@ def _warnings(warnings: Sequence[str]) -> list[Note]:
     return notes
 
 
-def table(
+def kernel_table(
     kernels: Sequence[KernelDiagnosis], names: Sequence[tuple[Span, ...]], *, on_page: bool = False
 ) -> Table:
     """The kernels, costliest first; on a page with links to their cards in place of numbers."""
@@ -205,7 +205,7 @@ def table(
             Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
             Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
         )
-        saved = (finite(kernel.share) or 0.0) * saving(verdict)
+        saved = (finite(kernel.share) or 0.0) * time_saved(verdict)
         saves = Cell(share(saved) if saved > 0 else "-", sort=saved, tip=_SAVES)
         rows.append((*row[1:], saves) if on_page else row)
     columns = _ON_PAGE if on_page else _COLUMNS
@@ -230,12 +230,12 @@ def _is_part(kernel: KernelDiagnosis) -> bool:
 
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     verdict = kernel.verdict
-    yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
+    yield Paragraph(Span(cut_middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
     predicted = prediction.facts_of(diagnosis) is not None
     yield Paragraph(Span(summary(kernel, predicted=predicted)), Tone.MUTED)
-    yield evidence(verdict)
+    yield evidence_section(verdict)
     yield finding_bullets(verdict)
-    yield from guidance(verdict, readable(diagnosis), predicted=predicted)
+    yield from guidance_section(verdict, readable_target(diagnosis), predicted=predicted)
 
 
 def launch_parts(kernel: KernelDiagnosis) -> list[str]:
@@ -271,13 +271,13 @@ def time_text(median: float, low: float, high: float, launches: int) -> str:
     return f"median {text} ({quantity(low, 'ns')} to {quantity(high, 'ns')})"
 
 
-def overview(diagnosis: Diagnosis) -> str:
+def summarize_capture(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
     if facts := prediction.facts_of(diagnosis):
         return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counts)}"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
     names = list(dict.fromkeys(filter(None, map(gpu_name, diagnosis.kernels))))
-    return f"{text} on {alternatives(names)}" if names else text
+    return f"{text} on {join_words(names)}" if names else text
 
 
 def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:

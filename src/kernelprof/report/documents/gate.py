@@ -18,7 +18,12 @@ from kernelprof.report.document import (
     Tone,
     answer,
 )
-from kernelprof.report.documents.change_tables import OUTCOME_TONES, Judged, clip, judged
+from kernelprof.report.documents.change_tables import (
+    OUTCOME_TONES,
+    Judged,
+    clip_text,
+    judged_kernels,
+)
 from kernelprof.report.documents.comparison import Detail, brief, page, without_folders
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
     full = detail is Detail.FULL
     if full:
         result = without_folders(result)
-    kernels = judged([each.kernel for each in result.kernels], result.kernels)
+    kernels = judged_kernels([each.kernel for each in result.kernels], result.kernels)
     tone, deciding = OUTCOME_TONES[result.outcome], Paragraph(_first(result, kernels))
     first = [] if result.deciding else result.general[:1]  # it is the answer
     first = [each for each in first if each.outcome is not Outcome.PASS]
@@ -50,7 +55,8 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
     blocks: list[Block] = [answer(words.gate_line(result), deciding, tone=tone)]
     blocks += _proposed(result.proposed, len(result.proposed) if full else MOST_PROPOSED)
     blocks += [
-        Note(Span(clip(each.text)), warning=each.outcome is not Outcome.PASS) for each in general
+        Note(Span(clip_text(each.text)), warning=each.outcome is not Outcome.PASS)
+        for each in general
     ]
     if full:
         return page("Gate", result, kernels, command, blocks)
@@ -69,7 +75,7 @@ def _proposed(findings: Sequence[GateFinding], most: int) -> Iterator[Block]:
         yield Paragraph(_ACCEPTED, Tone.STRONG)
     else:
         yield Paragraph(_PROPOSED, Tone.OPEN)
-    items: list[Text] = [Span(words.sentence(clip(each.text))) for each in findings[:most]]
+    items: list[Text] = [Span(words.sentence(clip_text(each.text))) for each in findings[:most]]
     if len(findings) > most:
         items.append(
             f"And {count(len(findings) - most, 'more difference')}: `--format json` has all."
@@ -85,8 +91,8 @@ def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:
         also = f"; and {count(more, 'more kernel')}" if more else ""
         note = words.policy_text(result)
         note = f" ({note})" if note else ""
-        return (worst.code, ": ", Span(clip(worst.gist)), f"{also}{note}.")
+        return (worst.code, ": ", Span(clip_text(worst.gist)), f"{also}{note}.")
     if result.outcome is not Outcome.PASS and result.general:
-        return Span(words.sentence(clip(result.general[0].text)))
-    text = Span(clip(words.passed_text(result)))
+        return Span(words.sentence(clip_text(result.general[0].text)))
+    text = Span(clip_text(words.passed_text(result)))
     return (kernels[0].code, ": ", text, ".") if len(kernels) == 1 else (text, ".")

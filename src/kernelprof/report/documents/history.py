@@ -9,7 +9,7 @@ from kernelprof.comparison.history import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import History, HistoryOrigin, HistoryRow, KernelHistory
-from kernelprof.model.names import middle, printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.report.charts.drawing import Key, tidy
 from kernelprof.report.charts.times import HistoryPoint, verdict_looks
 from kernelprof.report.document import (
@@ -122,7 +122,9 @@ def _overview(history: History) -> Section:
 def _kernel(
     history: History, kernel: KernelHistory, anchor: str, detail: Detail, looks: Mapping[str, Key]
 ) -> Section:
-    title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
+    title = (
+        shown(words.title(kernel)) if looks else cut_middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
+    )
     summary = Span(f"{shown(words.summary(kernel))}.")
     is_quiet = bool(looks) and words.is_quiet(kernel)
     blocks: list[Block] = [] if is_quiet else [Paragraph(summary)]
@@ -222,7 +224,7 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
         tone = TIME_TONES.get(outcome, Tone.PLAIN)
         cells = [
             Cell(dates[at]),
-            Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
+            Cell(Span(cut_middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
             Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
             Cell(Span(words.change_cell(row, first=at == 0), tone)),
             Cell(Span(words.verdict_cell(verdict), TONES[verdict.status], code=True)),

@@ -12,9 +12,9 @@ from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
 from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.document import Chart, Section
-from kernelprof.report.documents.diagnosis import label_text, table
+from kernelprof.report.documents.diagnosis import kernel_table, label_text
 from kernelprof.report.documents.survey import time_of
-from kernelprof.report.documents.verdict import saving, verdict_cell
+from kernelprof.report.documents.verdict import time_saved, verdict_cell
 from kernelprof.report.figures.measured import clip, finite
 from kernelprof.report.private import shown, without_homes
 
@@ -29,12 +29,12 @@ _RANGE: Final = re.compile(r'"[^":]*:([^":]+)[^"]*"')
 """A range of NVTX as Nsight Compute writes it: its domain and its name."""
 
 
-def names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+def kernel_titles(kernels: Sequence[KernelDiagnosis]) -> list[str]:
     """What kernels are called on a page: their names, with what tells those of one name apart."""
     return [shown(" ".join(filter(None, label))) for label in brief_labels(kernels)]
 
 
-def overview(
+def kernels_section(
     kernels: Sequence[KernelDiagnosis], anchor: str = "kernel", capture: Capture | None = None
 ) -> Section:
     """The kernels by their share of time, with their verdicts."""
@@ -43,13 +43,13 @@ def overview(
         label_text((shown(name), shown(detail)), f"{anchor}-{at}")
         for at, (name, detail) in enumerate(brief_labels(kernels), 1)
     ]
-    drawn = tuple(_areas(kernels, names(kernels), anchor, capture))
+    drawn = tuple(_areas(kernels, kernel_titles(kernels), anchor, capture))
     chart = (Chart("overview", drawn, label),) if drawn else ()
     return Section(
         f"Where the time goes: {count(len(kernels), 'kernel')}",
-        (*chart, table(kernels, spans, on_page=True)),
+        (*chart, kernel_table(kernels, spans, on_page=True)),
         anchor=f"{anchor}s",
-        summary=summary(kernels),
+        summary=summarize_limits(kernels),
     )
 
 
@@ -73,7 +73,7 @@ def _areas(
                 tidy(part),
                 areas.kind_of(verdict),
                 verdict_cell(verdict),
-                tidy(part * saving(verdict)),
+                tidy(part * time_saved(verdict)),
                 f"{anchor}-{at}",
                 groups.get(at - 1, ""),
             )
@@ -100,7 +100,7 @@ def share_of(kernel: KernelDiagnosis) -> float | None:
     return None if share is None else clip(share)
 
 
-def summary(kernels: Sequence[KernelDiagnosis]) -> str:
+def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
     """What limits most of the time, in a sentence or two."""
     limited = defaultdict[str, list[float]](list)
     for kernel in kernels:
@@ -122,10 +122,10 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
             f"{slug} limits {len(limited[slug]):,} of {count(len(kernels), 'kernel')}"
             + (f", which take {share(time)} of {of_time}." if time > 0 else ".")
         )
-    could = [(share_of(each) or 0.0) * saving(each.verdict) for each in kernels]
+    could = [(share_of(each) or 0.0) * time_saved(each.verdict) for each in kernels]
     if sum(could) >= LEAST_SAVING:
         most = max(range(len(kernels)), key=could.__getitem__)
-        first = names(kernels)[most]
+        first = kernel_titles(kernels)[most]
         brings = f"about {share(could[most])} of all {of_time.removeprefix('the ')}"
         sentences.append(f"{first} has most to save: {brings}.")
         if advice := kernels[most].verdict.advice:

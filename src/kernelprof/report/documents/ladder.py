@@ -41,9 +41,9 @@ from kernelprof.report.documents.ladder_parts import (
     DASH,
     TERA,
     Card,
-    anchor,
     any_timing,
     bar_section,
+    describe_sizes,
     factor_cell,
     fastest_rung,
     gain_cell,
@@ -51,8 +51,8 @@ from kernelprof.report.documents.ladder_parts import (
     peak_rate,
     rate_unit,
     roofline_section,
+    rung_anchor,
     rung_name,
-    sizes,
     spread_cell,
     time_cell,
     timed_rungs,
@@ -227,7 +227,7 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
 def _facts(climb: Climb) -> Iterator[Fact]:
     product = climb.product
     problem = product.about.short if product.precision == "float32" else product.words
-    yield Fact("Problem", (f"{problem}, {sizes(climb)}",))
+    yield Fact("Problem", (f"{problem}, {describe_sizes(climb)}",))
     fastest = fastest_rung(climb)
     if fastest is not None:
         yield Fact("Fastest rung", (Span(rung_name(fastest)),))
@@ -294,7 +294,7 @@ _INTERLEAVED: Final = (
 
 def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
     verdict = None if rung.full is None else rung.full.said
-    yield Cell(Span(rung_name(rung), target=anchor(rung)), sort=rung.number)
+    yield Cell(Span(rung_name(rung), target=rung_anchor(rung)), sort=rung.number)
     yield Cell(verdict_text(verdict) if rung.error is None else Span("failed", Tone.BAD))
     yield Cell(DASH if verdict is None else verdict.confidence)
     if climb.measured_sizes:
@@ -423,7 +423,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     return Section(
         Span(rung_name(climbed)),
         tuple(blocks),
-        anchor=anchor(climbed),
+        anchor=rung_anchor(climbed),
         tone=Tone.BAD if verdict is None else TONES.get(verdict.status, Tone.PLAIN),
         folded=True,
         summary=Span(", ".join(parts)),

@@ -101,21 +101,23 @@ class Card:
     """Why there is no capture to show."""
 
 
-def card(
+def rung_card(
     capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, rung: Climbed
 ) -> Card:
     """What the capture of a rung shows of the kernel that takes the time; there is just one."""
-    from kernelprof.report.documents.capture_page import cards
+    from kernelprof.report.documents.capture_page import kernel_cards
     from kernelprof.report.figures.measured import LaunchFigures, Measured
-    from kernelprof.report.figures.roofline import bandwidths
+    from kernelprof.report.figures.roofline import peak_bandwidths
 
     kernel = diagnosis.kernels[0]
-    section = next(iter(cards(capture, diagnosis, attachments, anchor=f"{anchor(rung)}-kernel")))
-    limits = bandwidths(LaunchFigures(Measured(capture), kernel.rows[0]))
+    section = next(
+        iter(kernel_cards(capture, diagnosis, attachments, anchor=f"{rung_anchor(rung)}-kernel"))
+    )
+    limits = peak_bandwidths(LaunchFigures(Measured(capture), kernel.rows[0]))
     return Card((section,), next((each for each in limits if each.label == "DRAM"), None))
 
 
-def anchor(rung: Climbed) -> str:
+def rung_anchor(rung: Climbed) -> str:
     """What the section of a rung is called in links."""
     return f"rung-{rung.number}"
 
@@ -312,12 +314,12 @@ def measured_on(climb: Climb) -> str:
     )
     versions = [f"{name} {version}".strip() for name, version in tools if version]
     return (
-        f"{climb.product.words}, {sizes(climb)}. GPU: {gpu}. "
+        f"{climb.product.words}, {describe_sizes(climb)}. GPU: {gpu}. "
         f"Measured on {climb.created.partition('T')[0]} with {', '.join(versions)}."
     )
 
 
-def sizes(climb: Climb) -> str:
+def describe_sizes(climb: Climb) -> str:
     """``M = N = K = 4096``, and ``8192`` where that was measured, too."""
     if len(climb.measured_sizes) > 1:
         text = " and ".join(map(str, climb.measured_sizes))

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_read
+from kernelprof.analysis.metrics.catalogue import load_metrics, names_known, names_read
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
@@ -47,7 +47,9 @@ class MetricTables:
     """The columns that a page shows, looked up once for all its kernels."""
 
     def __init__(self, measured: Measured, *, everything: bool) -> None:
-        by_ncu_name = {name: each for each in catalogue().values() for name in each.all_ncu_names()}
+        by_ncu_name = {
+            name: each for each in load_metrics().values() for name in each.all_ncu_names()
+        }
         capture = measured.capture
         self._numbers = [
             (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import middle, printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import count, factor
 from kernelprof.model.optimization import Attempt, Basis, Decision, Ended, Optimization
 from kernelprof.report.document import (
@@ -21,7 +21,7 @@ from kernelprof.report.document import (
     Tone,
     answer,
 )
-from kernelprof.report.documents.verdict import headline, verdict_cell
+from kernelprof.report.documents.verdict import verdict_cell, verdict_headline
 
 if TYPE_CHECKING:
     from kernelprof.report.documents.comparison import Detail
@@ -57,7 +57,9 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
     if optimization.attempts:
         rows = tuple(map(_row, optimization.attempts))
         blocks.append(Table(_COLUMNS, rows, label="What was proposed"))
-    sides = f"Before: {headline(optimization.first)} Now: {headline(optimization.last)}"
+    sides = (
+        f"Before: {verdict_headline(optimization.first)} Now: {verdict_headline(optimization.last)}"
+    )
     blocks.append(Paragraph(sides))
     if optimization.diff:
         code = CodeBlock("\n".join(map(printable, optimization.diff.split("\n"))), language="diff")
@@ -121,5 +123,5 @@ def _row(each: Attempt) -> tuple[Cell, ...]:
         Cell(Span(each.decision.value, _TONES.get(each.decision, Tone.BAD))),
         Cell(time, sort=each.ratio or -1.0),
         Cell(Span(verdict, code=True)),
-        Cell(Span(middle(printable(each.reason), _REASON))),
+        Cell(Span(cut_middle(printable(each.reason), _REASON))),
     )

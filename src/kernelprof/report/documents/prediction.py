@@ -75,7 +75,7 @@ class AccessTraffic:
         return f"{number(self.per_request)} {unit}{'' if self.per_request == 1 else 's'}"
 
 
-def accesses(prediction: PredictionFacts | None) -> list[AccessTraffic]:
+def costly_accesses(prediction: PredictionFacts | None) -> list[AccessTraffic]:
     """The accesses that move sectors or wavefronts, those with most that is needless first."""
     if prediction is None:
         return []
@@ -152,7 +152,9 @@ def describe_basis(prediction: Predicted) -> str:
 
 def brief(prediction: PredictionFacts, text: str | None) -> Iterable[Block]:
     """The accesses with most that is needless, in a few rows."""
-    wasting = [each for each in accesses(prediction) if each.waste is not NeedlessTraffic.NONE]
+    wasting = [
+        each for each in costly_accesses(prediction) if each.waste is not NeedlessTraffic.NONE
+    ]
     if wasting:
         full = table(prediction, wasting[:BRIEF_ROWS], text)
         at = _COLUMNS.index(_REQUESTS)
@@ -165,7 +167,7 @@ def brief(prediction: PredictionFacts, text: str | None) -> Iterable[Block]:
 
 def section(prediction: PredictionFacts, text: str | None, anchor: str = "") -> Section | None:
     """All accesses; on a page the lines lead to the source below it."""
-    moved = accesses(prediction)
+    moved = costly_accesses(prediction)
     if not moved:
         return None
     rows = table(prediction, moved, text, anchor)
@@ -175,7 +177,7 @@ def section(prediction: PredictionFacts, text: str | None, anchor: str = "") -> 
 def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
     """What stands beside the lines of the source, in their order: what a request takes there."""
     at: dict[int, list[AccessTraffic]] = defaultdict(list)
-    for each in accesses(prediction):
+    for each in costly_accesses(prediction):
         if each.access.file == prediction.counts.file and each.access.line:
             at[each.access.line].append(each)
     return tuple(

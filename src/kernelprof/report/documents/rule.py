@@ -11,7 +11,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice.lines import CALLER
-from kernelprof.analysis.metrics.catalogue import Metric, catalogue
+from kernelprof.analysis.metrics.catalogue import Metric, load_metrics
 from kernelprof.model.numbers import number
 from kernelprof.report.document import (
     Block,
@@ -49,7 +49,7 @@ def document(
     if isinstance(shown, Mapping):
         return index(shown)
     return Document(
-        f"{shown.slug}: {shown.title}", tuple(_page(shown, metrics or catalogue(), alone=True))
+        f"{shown.slug}: {shown.title}", tuple(_page(shown, metrics or load_metrics(), alone=True))
     )
 
 
@@ -136,11 +136,11 @@ def _unit(unit: str, *, brackets: bool = False) -> str:
 
 def main() -> None:
     """Write all pages to stdout."""
-    from kernelprof.analysis.metrics.catalogue import catalogue
-    from kernelprof.analysis.rules import registry
+    from kernelprof.analysis.metrics.catalogue import load_metrics
+    from kernelprof.analysis.rules import load_rules
     from kernelprof.report.writers import markdown
 
-    pages = all_pages(registry(), catalogue())
+    pages = all_pages(load_rules(), load_metrics())
     sys.stdout.write(markdown.write(pages, largest=None, level=1))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.traffic import SECTOR
 from kernelprof.analysis.stalls import average_request
-from kernelprof.model.names import ELLIPSIS, middle, named_alike, printable
+from kernelprof.model.names import ELLIPSIS, cut_middle, named_alike, printable
 from kernelprof.model.numbers import number as figure
 from kernelprof.model.numbers import quantity
 from kernelprof.model.numbers import share as percent
@@ -225,7 +225,7 @@ def _line(machine: MachineListing, each: SampledInstruction) -> MachineLine:
     return MachineLine(
         line,
         at,
-        middle(printable(each.text.strip()), _WIDEST_INSTRUCTION) or ELLIPSIS,
+        cut_middle(printable(each.text.strip()), _WIDEST_INSTRUCTION) or ELLIPSIS,
         percent(part) if part >= MARKED_FROM else "",
         min(part, 1.0),
         largest.replace("_", " ") if part >= MARKED_FROM else "",
@@ -364,7 +364,7 @@ def section(
     if notes:
         listing = replace(listing, notes=notes, noted=(TRAFFIC,))
     lines = dict(zip(listing.numbers or count(1), listing.text.split("\n"), strict=False))
-    for number, share in hottest(listing.shares):
+    for number, share in hottest_lines(listing.shares):
         text_of = at_line(number, share, lines.get(number, ""), f"{anchor}-line-{number}")
         blocks.append(Paragraph(text_of, Tone.STRONG))
     title = Span(path, code=True) if listing.text else ""
@@ -393,13 +393,13 @@ def _listing(
     if machine is None:
         path = shown(file_name(facts.path)) if facts is not None else "source"
         text = text or ""
-        shares = marked(hot or {}, len(text.split("\n")))
+        shares = marked_lines(hot or {}, len(text.split("\n")))
         return path, CodeBlock(text, language="cuda", name=path, shares=shares, numbered=True)
     here = machine if facts is None else machine.at_path(facts.path)
     path = shown(file_name(here.file if facts is None else facts.path)) or "machine code"
     listing = annotate_source(here, text, path)
     if text is not None and hot:
-        listing = with_shares(listing, dict(marked(hot, len(text.split("\n")))))
+        listing = with_shares(listing, dict(marked_lines(hot, len(text.split("\n")))))
     return path, listing
 
 
@@ -417,7 +417,7 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:
     """That so many of the samples are at a line, with what stands there."""
     line = Span(f"line {number}", target=target)
-    shown_code = Span(middle(printable(code.strip()), _WIDEST), code=True)
+    shown_code = Span(cut_middle(printable(code.strip()), _WIDEST), code=True)
     return (f"{percent(share)} of the samples are at ", line, ": ", shown_code)
 
 
@@ -431,7 +431,7 @@ def hot_of(
     return {} if name is None else hot[name]
 
 
-def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...]:
+def marked_lines(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...]:
     """Lines of a source of so many lines that a reader should see, in their order."""
     return tuple(
         (line, min(share, 1.0))
@@ -440,7 +440,7 @@ def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...
     )
 
 
-def hottest(hot: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
+def hottest_lines(hot: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The lines with half of the samples, at most three, the hottest first."""
     lines: list[tuple[int, float]] = []
     for line, share in sorted(hot, key=lambda each: (-each[1], each[0])):

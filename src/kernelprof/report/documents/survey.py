@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import middle, printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import comparison, count, quantity, share
 from kernelprof.model.survey import GpuTime, Limit, Owner, Survey, SurveyedKernel
 from kernelprof.report.document import (
@@ -138,7 +138,7 @@ def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
         placed = any(each.place for each in mine[:most])
         rows = tuple(
             (
-                Cell(Span(middle(printable(each.name), _NAME_WIDTH), code=True)),
+                Cell(Span(cut_middle(printable(each.name), _NAME_WIDTH), code=True)),
                 *((_place(each.place),) if placed else ()),
                 Cell(f"{each.launches:,}", sort=each.launches),
                 Cell(share(each.share), sort=each.share),

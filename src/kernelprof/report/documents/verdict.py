@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.analysis.rules import Headline, Threshold, registry
+from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.rules import Headline, Threshold, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Candidate, Confidence, Diagnosis, Evidence, Status, Verdict
-from kernelprof.model.names import alternatives
-from kernelprof.model.numbers import comparison, count, ends, factor, number, quantity, share
+from kernelprof.model.names import join_words
+from kernelprof.model.numbers import (
+    comparison,
+    count,
+    factor,
+    format_interval,
+    number,
+    quantity,
+    share,
+)
 from kernelprof.report.document import (
     Bar,
     Block,
@@ -67,7 +75,7 @@ def evidence_blocks(verdict: Verdict) -> tuple[Block, ...]:
         return ()
     # They can be facts of the rule that won, or of the candidates.
     slugs = [verdict.bottleneck, *(candidate.bottleneck for candidate in verdict.also)]
-    rules = [registry().get(slug or "") for slug in slugs]
+    rules = [load_rules().get(slug or "") for slug in slugs]
     documented = [each for rule in rules if rule is not None for each in rule.thresholds]
     rows = tuple(_row_with_bar(each, documented) for each in facts)
     bars = [row[0].bar for row in rows]
@@ -78,7 +86,7 @@ def evidence_blocks(verdict: Verdict) -> tuple[Block, ...]:
 def _row_with_bar(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
     how = (
         f"Computed: {fact.formula}." if fact.formula else "",
-        f"Between {ends(fact)}." if fact.ends else "",
+        f"Between {format_interval(fact)}." if fact.ends else "",
     )
     tips = filter(None, (*how, *_tip(fact, documented), f"`{fact.metric}`" if fact.metric else ""))
     computed = fact.formula or fact.source is Origin.DERIVED
@@ -100,7 +108,7 @@ def _bar(fact: Evidence) -> Bar | None:
 
 
 def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
-    metric = catalogue().get(fact.metric)
+    metric = load_metrics().get(fact.metric)
     if metric is not None and not _same(metric.unit, fact.unit):
         yield f"Computed from {fact.metric} among others. {fact.metric}: {metric.why}"
     else:
@@ -134,12 +142,12 @@ _ALL_NEEDED: Final = (
 _UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
 
 
-def summarize(verdict: Verdict, *, predicted: bool = False) -> str:
+def summarize_verdict(verdict: Verdict, *, predicted: bool = False) -> str:
     """The verdict in one plain sentence; ``predicted`` says on what it rests."""
     if verdict.status is Status.INCONCLUSIVE:
         text = _open(verdict)
         return text.replace("his capture", "his prediction") if predicted else text
-    rule = registry().get(verdict.bottleneck or "")
+    rule = load_rules().get(verdict.bottleneck or "")
     if rule is None:
         return f"The kernel is limited by {verdict.bottleneck}."
     template = rule.headline
@@ -180,7 +188,7 @@ def _open(verdict: Verdict) -> str:
 
 
 def _title(slug: str) -> str:
-    rule = registry().get(slug)
+    rule = load_rules().get(slug)
     if rule is None:
         return slug
     title = rule.title
@@ -212,7 +220,7 @@ _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
-def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+def verdict_headline(verdict: Verdict, *, predicted: bool = False) -> str:
     """The verdict in one plain sentence; ``predicted`` says on what it rests."""
     basis = "prediction" if predicted else "capture"
     if verdict.bottleneck == DEBUG_BUILD:
@@ -224,7 +232,7 @@ def headline(verdict: Verdict, *, predicted: bool = False) -> str:
         sure = verdict.confidence is not Confidence.LOW
         return f"At its limit: {verdict.bottleneck}.{reason if sure else ''}"
     if verdict.also:
-        names = alternatives([candidate.bottleneck for candidate in verdict.also])
+        names = join_words([candidate.bottleneck for candidate in verdict.also])
         if len(verdict.also) == 1:
             return f"Inconclusive: the {basis} points to {names}, and does not decide it."
         return f"Inconclusive: the {basis} does not decide between {names}."
@@ -243,7 +251,7 @@ def gain_cell(verdict: Verdict) -> str:
     return "limit" if verdict.status is Status.AT_LIMIT else "-"
 
 
-def saving(verdict: Verdict) -> float:
+def time_saved(verdict: Verdict) -> float:
     """The part of a kernel's time, 0 to 1, that the fix saves by the estimate of its gain."""
     gain = verdict.gain
     if verdict.status is not Status.BOTTLENECK or gain is None or not gain >= NO_GAIN_BELOW:
@@ -251,7 +259,7 @@ def saving(verdict: Verdict) -> float:
     return 1.0 - 1.0 / gain
 
 
-def about(verdict: Verdict) -> str:
+def describe_gain(verdict: Verdict) -> str:
     """The gain as an estimate, ``about 2.5x (1.5x to 4.3x)``; empty where none is expected."""
     if verdict.gain is None or not verdict.gain >= NO_GAIN_BELOW:
         return ""
@@ -279,11 +287,11 @@ def gain(verdict: Verdict) -> str:
     if verdict.status is Status.AT_LIMIT:
         text = less_work(verdict)
         return f"{text}, computed from {reason}" if text and reason else text
-    text = about(verdict)
+    text = describe_gain(verdict)
     return ", computed from ".join(filter(None, (text, reason)))
 
 
-def evidence(verdict: Verdict) -> Table:
+def evidence_section(verdict: Verdict) -> Table:
     """The facts with the metrics that they are of."""
     return Table(_EVIDENCE, tuple(map(_row, verdict.evidence)), label="Evidence", headings=False)
 
@@ -307,7 +315,7 @@ def _origin(each: Evidence) -> str:
         return ", computed"
     if each.source is Origin.MEASURED:
         return ""
-    return f", {each.source.value}" + (f": {ends(each)}" if each.ends else "")
+    return f", {each.source.value}" + (f": {format_interval(each)}" if each.ends else "")
 
 
 def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
@@ -315,7 +323,7 @@ def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
-def brief(
+def brief_verdict(
     verdict: Verdict, origin: str, blocks: Iterable[Block] = (), *, predicted: bool = False
 ) -> Iterable[Block]:
     """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
@@ -357,13 +365,13 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
     if verdict.status is Status.AT_LIMIT:
         if text := less_work(verdict):
             yield Fact("Less work", (text,))
-    elif text := about(verdict):
+    elif text := describe_gain(verdict):
         yield Fact("Gain", (text,))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", verdict.notes[:1])
 
 
-def guidance(
+def guidance_section(
     verdict: Verdict, origin: str, *, on_page: bool = False, predicted: bool = False
 ) -> Iterable[Block]:
     """What to do about a verdict, and the command that collects what it lacks, on a GPU.
@@ -406,7 +414,7 @@ def parts(
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
     if everything:
-        rules = [registry().get(each.bottleneck) for each in verdict.also]
+        rules = [load_rules().get(each.bottleneck) for each in verdict.also]
         candidates = [
             f"{name}: {rule.detects}" if rule else name
             for name, rule in zip(candidates, rules, strict=True)
@@ -459,7 +467,7 @@ def next_step(command: str, capture: str) -> str:
     return f"kernelprof diagnose {capture} {written} --merge"
 
 
-def readable(diagnosis: Diagnosis) -> str:
+def readable_target(diagnosis: Diagnosis) -> str:
     """How a command names the capture of a diagnosis: an export, or a capture directory."""
     origin = diagnosis.origin
     export = origin.endswith(_EXPORTS) and " + " not in origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import beginning, printable, short_name
+from kernelprof.model.names import cut_end, printable, short_name
 from kernelprof.model.numbers import number
 from kernelprof.model.numbers import share as percent
 from kernelprof.report.document import (
@@ -44,7 +44,7 @@ _NO_LINES: Final = (
 )
 
 
-def where(each: BlamedLine) -> str:
+def format_location(each: BlamedLine) -> str:
     """A line by its file's name, ``gemm.cu:88``, or an instruction of a kernel without lines."""
     if each.file is None or each.line is None:
         kernel = shown(printable(short_name(each.function)))
@@ -57,9 +57,9 @@ def where(each: BlamedLine) -> str:
     return f"{place}, called at {called}" if called else place
 
 
-def sentence(each: BlamedLine) -> str:
+def stall_sentence(each: BlamedLine) -> str:
     """Which part of what is at a line: ``71 % of the waiting is for the load at gemm.cu:88``."""
-    place = where(each) if each.line is None else f"at {where(each)}"
+    place = format_location(each) if each.line is None else f"at {format_location(each)}"
     return f"{percent(each.share)} of the {each.of} {_relation(each)} {place}"
 
 
@@ -96,11 +96,11 @@ def blamed(kernel: KernelDiagnosis, target: str = "") -> Iterable[Block]:
     """The line that the verdict blames, which leads to itself in the source on the page."""
     if kernel.place is not None:
         text = Span(_source(kernel.place), code=True, target=target)
-        sentence_text = sentence(kernel.place)
+        sentence_text = stall_sentence(kernel.place)
         yield Paragraph((f"{sentence_text}: ", text) if text.text else sentence_text)
 
 
-def section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | None:
+def stalls_section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | None:
     """What the warps of a kernel wait for, the lines with most of it; ``None``: not known.
 
     ``blame`` says first which line the verdict blames.
@@ -130,18 +130,18 @@ def _row(each: BlamedLine) -> tuple[Cell, ...]:
     return (
         Cell(percent(each.share), sort=each.share),
         Cell(each.kind),
-        Cell(Span(where(each), code=each.line is None)),
+        Cell(Span(format_location(each), code=each.line is None)),
         Cell(Span(_source(each), code=True)),
         Cell(describe_request(each)),
     )
 
 
 def _source(each: BlamedLine) -> str:
-    return beginning(printable(each.text.strip()), _WIDEST)
+    return cut_end(printable(each.text.strip()), _WIDEST)
 
 
 def _paragraph(each: BlamedLine) -> Paragraph:
-    text: list[Span | str] = [sentence(each)]
+    text: list[Span | str] = [stall_sentence(each)]
     if source := _source(each):
         text += [": ", Span(source, code=True)]
     if request := describe_request(each):

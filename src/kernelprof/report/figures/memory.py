@@ -75,7 +75,7 @@ class Memory:
     links: tuple[drawn.MapLink, ...] = ()
 
 
-def memory(
+def memory_figure(
     launch: LaunchFigures, timing: TimingFacts | None, manifest: Manifest | None
 ) -> Memory | None:
     """The picture of one launch; ``None`` where no level is known.

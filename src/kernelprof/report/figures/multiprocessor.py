@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts.bars import Share
@@ -93,7 +93,7 @@ class WarpStateShares:
 
 def warp_states(launch: Numbers) -> WarpStateShares | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
-    metrics = {name: catalogue()[f"stall_{name}"] for name in STALLS}
+    metrics = {name: load_metrics()[f"stall_{name}"] for name in STALLS}
     values = {name: launch.value(metric.name) for name, metric in metrics.items()}
     cycles = {name: each for name, each in values.items() if each is not None and each >= 0}
     total = launch.positive("warp_cycles_per_instruction")
@@ -135,7 +135,7 @@ PIPES: Final = (
 def pipes(launch: Numbers) -> tuple[Share, ...]:
     """Utilization of every pipe that the capture shows, the busiest first."""
     shares = [
-        Share(name, value, catalogue()[metric].why)
+        Share(name, value, load_metrics()[metric].why)
         for metric, name in PIPES
         if (value := launch.share(metric)) is not None
     ]

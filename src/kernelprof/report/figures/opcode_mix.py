@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, fp32_lanes, pipe_instructions
 from kernelprof.analysis.metrics.groups import BUSY_CONSTANTS
-from kernelprof.model.names import middle, printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.bars import Share
 from kernelprof.report.figures.measured import Numbers, clip
@@ -66,7 +66,7 @@ def _multiplies_zero(text: str) -> bool:
     return len(factors) == 2 and _ZERO.issuperset(factors)
 
 
-def opcode_mix(code: SampledCode | None) -> tuple[Share, ...]:
+def opcode_mix_figure(code: SampledCode | None) -> tuple[Share, ...]:
     """Kinds of instructions by how often warps executed them, the most frequent first.
 
     Nothing where the code does not say how often each of its instructions ran, or none did.
@@ -97,7 +97,7 @@ def opcode_mix(code: SampledCode | None) -> tuple[Share, ...]:
 def _tip(opcodes: Counter[str], total: int) -> str:
     entries = []
     for opcode, executed in opcodes.most_common(_MOST_NAMED):
-        name = printable(middle(opcode, _LONGEST))
+        name = printable(cut_middle(opcode, _LONGEST))
         entries.append(f"{name} ({share(executed / total)})" if executed else name)
     more = " and others" if len(opcodes) > _MOST_NAMED else ""
     return f"Share of the instructions that warps execute: {', '.join(entries)}{more}."

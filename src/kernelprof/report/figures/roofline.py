@@ -72,7 +72,7 @@ class FlopCount:
     """What was counted besides, in a sentence; empty where it is little."""
 
 
-def count(launch: Numbers, manifest: Manifest | None) -> FlopCount | None:
+def count_operations(launch: Numbers, manifest: Manifest | None) -> FlopCount | None:
     """What a launch computes; ``None`` where the counters do not say.
 
     A rate of zero is an answer: the launch has no floating-point arithmetic.
@@ -251,7 +251,7 @@ def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
     return None if peak is None else Ceiling(f"tensor peak, {kind}", "compute", peak, COMPUTED)
 
 
-def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
+def peak_bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
     """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
     own = PREDICTED if launch.predicted else MEASURED
     peaks = [product(*map(launch.raw, columns)) for columns in (_DRAM, _L2, _L1)]
@@ -318,7 +318,7 @@ class Roofline:
         return " ".join((*self.about, *([f"Limits: {limits}."] if limits else ())))
 
 
-def roofline(
+def roofline_figure(
     launch: Numbers,
     flop_count: FlopCount | None,
     timing: TimingFacts | None,
@@ -332,7 +332,7 @@ def roofline(
     """
     flop_count = flop_count or _specified(launch, timing, manifest)
     arithmetic = None if flop_count is None else flop_count.ceiling
-    ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(launch))
+    ceilings = (*(() if arithmetic is None else (arithmetic,)), *peak_bandwidths(launch))
     ceilings = tuple(each._replace(limiting=_is_at(each, place)) for each in ceilings)
     points = _points(launch, flop_count)
     ideal = _ideal(points, ceilings, timing)
@@ -457,7 +457,7 @@ def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
     timing = None
     if times:
         timing = timing_facts(times, warm_up=0, flops=kernel.flops, min_bytes=kernel.min_bytes)
-    return roofline(numbers, count(numbers, None), timing, None)
+    return roofline_figure(numbers, count_operations(numbers, None), timing, None)
 
 
 def _joined(before: Iterable[Point], after: Iterable[Point]) -> Iterable[Point]:

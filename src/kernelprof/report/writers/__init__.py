@@ -71,12 +71,12 @@ def find(kind: str, name: str) -> Writer:
     if writer is None or writer.name != name or not writer.offers(kind):
         raise UsageError(
             f"the format {name!r} is not offered for this result ({kind})",
-            hint=f"choose one of {', '.join(offered(kind))}",
+            hint=f"choose one of {', '.join(offered_formats(kind))}",
         )
     return writer
 
 
-def offered(kind: str) -> tuple[str, ...]:
+def offered_formats(kind: str) -> tuple[str, ...]:
     """The formats for results of a kind, the one for the terminal first."""
     writers = map(_load, _files())
     names = [each.name for each in writers if each is not None and each.offers(kind)]

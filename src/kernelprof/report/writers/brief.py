@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import alternatives, middle, printable
+from kernelprof.model.names import cut_middle, join_words, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Block,
@@ -101,14 +101,14 @@ def _left_out(parts: Sequence[_Passage], absent: Sequence[_Passage], budget: int
     for most in range(_MOST_NAMED, -1, -1):
         more = len(names) - most
         shown = [*names[:most], *([f"{more:,} more"] if more > 0 else [])]
-        line = f"\nLeft out at {budget:,} tokens: {alternatives(shown)}."
+        line = f"\nLeft out at {budget:,} tokens: {join_words(shown)}."
         if tokens(line) < _TAIL:
             yield line
             return
 
 
 def _parts(document: Document) -> Iterable[_Passage]:
-    title = middle(printable(document.origin or document.title), _TITLE)
+    title = cut_middle(printable(document.origin or document.title), _TITLE)
     first = _Passage("the introduction", [title])
     remaining: list[_Passage] = []
     last_summary = ""
@@ -128,7 +128,7 @@ def _section(section: Section, shown_summary: str = "") -> tuple[str, list[str]]
     summary = _line(section.summary)
     head = "\n".join(filter(None, (title, summary if summary != shown_summary else "")))
     lines = [head, *(line for block in section.blocks for line in _lines(block))]
-    return middle(title, _NAME), [each for each in lines if each]
+    return cut_middle(title, _NAME), [each for each in lines if each]
 
 
 def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
@@ -163,4 +163,4 @@ def _line(text: Text) -> str:
     line = "".join(
         f"`{each.text}`" if each.code and not whole else each.text for each in text_spans
     )
-    return middle(printable(line), _WIDEST)
+    return cut_middle(printable(line), _WIDEST)

@@ -36,7 +36,7 @@ from kernelprof.report.document import (
     Tone,
     plain,
 )
-from kernelprof.report.markup import asset, classes, environment
+from kernelprof.report.markup import asset, classes, template_environment
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ def diff_lines(diff: str) -> Iterator[DiffLine]:
 
 @cache
 def _templates(*, links: bool) -> Environment:
-    templates = environment(links=links)
+    templates = template_environment(links=links)
     templates.globals.update(DENSE_FROM=DENSE_FROM, shapes=SHAPES)
     templates.filters.update(
         cell_class=_cell_class,

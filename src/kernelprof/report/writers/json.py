@@ -77,7 +77,7 @@ def _finite(values: object) -> object:
 
 def schema(kind: str = "diagnosis") -> str:
     """Return the published JSON Schema of a kind of result, one of :data:`PUBLISHED`."""
-    from kernelprof.analysis.rules import registry
+    from kernelprof.analysis.rules import load_rules
 
     root, _ = _load_document(kind)
     (body,), components = msgspec.json.schema_components([root])
@@ -85,7 +85,7 @@ def schema(kind: str = "diagnosis") -> str:
     if BOTTLENECK in json.dumps(definitions):
         definitions[BOTTLENECK] = {
             "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
-            "enum": list(registry()),
+            "enum": list(load_rules()),
         }
     published = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -27,7 +27,7 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.markup import environment
+from kernelprof.report.markup import template_environment
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class _MarkdownBlocks:
 
 @cache
 def _template() -> object:
-    templates = environment()
+    templates = template_environment()
     templates.filters.update(
         begins_with_text=lambda section: isinstance((section.blocks or (None,))[0], Paragraph),
         bold=_bold,

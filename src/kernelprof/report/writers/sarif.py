@@ -26,19 +26,24 @@ from urllib.parse import quote
 
 import msgspec
 
-from kernelprof.analysis.rules import registry
+from kernelprof.analysis.rules import load_rules
 from kernelprof.comparison.words import labels as labels_of_changes
 from kernelprof.errors import ExitCode
 from kernelprof.model.capture import line_shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import PROPOSED, Code, Outcome, worst_outcome
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.names import labels, middle, printable, short_name
+from kernelprof.model.names import cut_middle, labels, printable, short_name
 from kernelprof.model.numbers import comparison, count, number, share
 from kernelprof.report.documents import prediction, source, waiting
 from kernelprof.report.documents import rule as rule_page
 from kernelprof.report.documents import verdict as words
-from kernelprof.report.documents.prediction import LOCAL, NeedlessTraffic, accesses, describe_basis
+from kernelprof.report.documents.prediction import (
+    LOCAL,
+    NeedlessTraffic,
+    costly_accesses,
+    describe_basis,
+)
 from kernelprof.report.writers import Writer
 from kernelprof.sources.capture_directory import MANIFEST
 from kernelprof.version import __version__
@@ -144,7 +149,7 @@ def _location(path: str, line: int, kernel: str = "") -> Json:
         }
     }
     if kernel:
-        name = middle(printable(kernel), LONGEST_NAME)
+        name = cut_middle(printable(kernel), LONGEST_NAME)
         result["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
     return result
 
@@ -279,7 +284,7 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> 
             f"{MOST_RESULTS:,}. --kernel chooses kernels, and --format json has all of them."
         )
     predictions = filter(None, map(prediction.facts_of, diagnoses))
-    moved = [(facts, each) for facts, _ in predictions for each in accesses(facts)]
+    moved = [(facts, each) for facts, _ in predictions for each in costly_accesses(facts)]
     moved = [each for each in moved if each[1].access.line][: max(MOST_RESULTS - len(kernels), 0)]
     rules: dict[str, int] = defaultdict(lambda: len(rules))
     places = {id(each): _Places(each) for each in diagnoses}
@@ -340,7 +345,7 @@ class _Places:
     def _hottest(self, path: str, kernel: str) -> Json | None:
         hot = source.hot_of(kernel, self._hot)
         lines = 0 if self._text is None else self._text.count("\n") + 1
-        for line, part in source.hottest(source.marked(hot or {}, lines))[:1]:
+        for line, part in source.hottest_lines(source.marked_lines(hot or {}, lines))[:1]:
             message = {"text": f"{share(part)} of the samples of warps are at this line."}
             return {**_location(path, line), "message": message}
         return None
@@ -351,7 +356,7 @@ def _rank(kernel: KernelDiagnosis) -> tuple[int, float]:
 
 
 def _rule_of_verdict(name: str) -> Json:
-    bottleneck = registry().get(name)
+    bottleneck = load_rules().get(name)
     if bottleneck is None:
         title, meaning = _OTHER_RULES[name]
         return _rule(name, title, meaning, {"text": meaning, "markdown": meaning}, "none")
@@ -384,7 +389,7 @@ def _kernel_result(
     # The same kernel of several captures, as of several runs of one program.
     times_seen[identity] += 1
     message = _message(kernel, predicted=bool(source.basis))
-    shown = " ".join(filter(None, (middle(short, _LONGEST_LABEL), detail)))
+    shown = " ".join(filter(None, (cut_middle(short, _LONGEST_LABEL), detail)))
     text, places = f"{shown}: {message}{source.basis}", source.places(kernel)
     result = _entry(
         name,
@@ -406,9 +411,9 @@ def _kernel_result(
 
 def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     verdict = kernel.verdict
-    sentences = [words.headline(verdict, predicted=predicted)]
+    sentences = [words.verdict_headline(verdict, predicted=predicted)]
     if kernel.place is not None:
-        sentences.append(f"{waiting.sentence(kernel.place)}.")
+        sentences.append(f"{waiting.stall_sentence(kernel.place)}.")
     if verdict.status is Status.INCONCLUSIVE:
         sentences += [each.text for each in verdict.findings[: words.BRIEF_ROWS]]
         if verdict.command is not None:
@@ -420,7 +425,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     if facts:
         sentences.append(f"Evidence: {'; '.join(facts)}.")
     at_limit = verdict.status is Status.AT_LIMIT
-    if brings := words.less_work(verdict) if at_limit else words.about(verdict):
+    if brings := words.less_work(verdict) if at_limit else words.describe_gain(verdict):
         sentences.append(f"{'Less work' if at_limit else 'Gain'}: {brings}.")
     return " ".join(sentences)
 

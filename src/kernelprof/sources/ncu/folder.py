@@ -36,7 +36,7 @@ def is_folder(target: str) -> bool:
     return files.is_folder(path) and not is_capture(path)
 
 
-def entries(folder: Path) -> Iterator[Path]:
+def list_entries(folder: Path) -> Iterator[Path]:
     """Yield the capture directories and files of a folder, at most :data:`DEPTH` folders deep.
 
     Hidden entries and links are left out: a link could lead out of the folder or back into it.

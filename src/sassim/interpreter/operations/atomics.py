@@ -27,13 +27,13 @@ from sassim.interpreter.operations.address_spaces import (
 )
 from sassim.interpreter.operations.memory import (
     address_in,
+    all_lanes,
     count_words,
-    everyone,
     read_values,
     report_access,
 )
 from sassim.interpreter.operations.packed import PACKED
-from sassim.interpreter.operations.same_address import AtomicUpdate, typed
+from sassim.interpreter.operations.same_address import AtomicUpdate, as_typed_words
 from sassim.sass.operands import ZERO, Predicate, Register
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Atomic:
 
     def parts(self, c: ExecutionContext, active: Array | None, kind: str) -> list[SpaceAccess]:
         """What is accessed, by kind of memory; nothing where no lane takes part."""
-        active_mask = everyone(c, c.active_mask(active))
+        active_mask = all_lanes(c, c.active_mask(active))
         if not active_mask.any():
             return []
         parts = split_by_space(self.space, c, c.broadcast(self.at(c)), active_mask)
@@ -155,11 +155,11 @@ def _atomic(i: Instruction) -> Step:
         if not parts:
             return
         old = np.zeros((c.warps, LANES), kind)
-        values = None if c.is_value_unused(i) else typed(given(c), kind)
+        values = None if c.is_value_unused(i) else as_typed_words(given(c), kind)
         for part in parts:
             if only_global and part.space != GLOBAL:
                 continue
-            lanes = everyone(c, part.active)
+            lanes = all_lanes(c, part.active)
             done |= lanes
             if values is None:
                 continue
@@ -185,7 +185,7 @@ def _count(i: Instruction) -> Step:
             old = np.zeros((c.warps, LANES), kind)
             if not c.is_value_unused(i):
                 ones = np.ones((c.warps, LANES), kind)
-                update = AtomicUpdate(c, part, everyone(c, part.active))
+                update = AtomicUpdate(c, part, all_lanes(c, part.active))
                 old = update.apply(ones, np.add, "ADD", returns=atomic.returns)
             if atomic.returns:
                 atomic.write_words(c, old, active)
@@ -202,7 +202,7 @@ def _arrive(i: Instruction) -> Step:
         active = atomic.guard(c)
         given = np.zeros((c.warps, LANES), kind)
         for part in atomic.parts(c, active, "barrier"):
-            update = AtomicUpdate(c, part, everyone(c, part.active))
+            update = AtomicUpdate(c, part, all_lanes(c, part.active))
             old = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
             if atomic.returns:
                 atomic.write_words(c, old, active)
@@ -224,10 +224,10 @@ def _compare_and_swap(i: Instruction) -> Step:
         parts = atomic.parts(c, active, "compare")
         if not parts:
             return
-        olds, news = typed(wanted(c), kind), typed(given(c), kind)
+        olds, news = as_typed_words(wanted(c), kind), as_typed_words(given(c), kind)
         previous = np.zeros((c.warps, LANES), kind)
         for part in parts:
-            lanes = everyone(c, part.active)
+            lanes = all_lanes(c, part.active)
             there = AtomicUpdate(c, part, lanes).compare_and_swap(olds, news)
             previous = np.where(lanes, there, previous)
         swapped = previous == olds

@@ -12,7 +12,7 @@ import numpy as np
 from sassim.faults import AccessError
 from sassim.interpreter.context import BulkCopy, NotKnownError
 from sassim.interpreter.lanes import LANES, first_of
-from sassim.interpreter.mbarriers import arrival, arrive_before_hopper
+from sassim.interpreter.mbarriers import arrive_before_hopper, record_arrival
 from sassim.interpreter.operand_access import (
     operand_at,
     operands_of_type,
@@ -35,7 +35,7 @@ from sassim.interpreter.operations.address_spaces import (
 from sassim.interpreter.operations.atomics import write_words
 from sassim.interpreter.operations.memory import (
     address_in,
-    everyone,
+    all_lanes,
     read_values,
     report_access,
 )
@@ -70,7 +70,7 @@ def change(
     report_access(c, i, "barrier", parts, _BARRIER_BYTES)
     old = np.zeros((c.warps, LANES), np.uint64)
     for part in parts:
-        lanes = everyone(c, part.active)
+        lanes = all_lanes(c, part.active)
         update = AtomicUpdate(c, part, lanes)
         old = np.where(lanes, update.apply(given, how, "ARRIVE", returns=True), old)
     c.blocks.mbarriers.notify_arrival()
@@ -98,7 +98,7 @@ def _set_barrier(i: Instruction) -> Step:
         raise NotKnownError(i)
 
     def execute(c: ExecutionContext) -> None:
-        active_mask = everyone(c, c.active_mask(guard(c)))
+        active_mask = all_lanes(c, c.active_mask(guard(c)))
         parts = split_by_space(SHARED, c, at(c), active_mask)
         report_access(c, i, "barrier", parts, _BARRIER_BYTES)
         store(c, parts, read(c), _BARRIER_BYTES)
@@ -117,11 +117,11 @@ def _arrive(i: Instruction) -> Step:
     target = operand_at(i, 0)
     results = [write_u32(i, target, n) for n in range(2)]
     returns = isinstance(target, Register) and target.index != ZERO
-    how = arrival(threads)
+    how = record_arrival(threads)
 
     def execute(c: ExecutionContext) -> None:
         active = guard(c)
-        active_mask = everyone(c, c.active_mask(active))
+        active_mask = all_lanes(c, c.active_mask(active))
         if not active_mask.any():
             return
         coming = c.broadcast(expected(c)).astype(np.uint64) + np.uint64(transactions)
@@ -163,10 +163,10 @@ def _copies_arrived(i: Instruction) -> Step:
     _, operand = address_in(i)
     at, guard = read_address(i, operand, wide=False), read_guard(i)
     waits = i.has("TRANSCNT")
-    how = arrival(0 if waits else 1) if waits or i.has("ARVCNT") else arrive_before_hopper
+    how = record_arrival(0 if waits else 1) if waits or i.has("ARVCNT") else arrive_before_hopper
 
     def execute(c: ExecutionContext) -> None:
-        active_mask = everyone(c, c.active_mask(guard(c)))
+        active_mask = all_lanes(c, c.active_mask(guard(c)))
         if active_mask.any():
             given = np.full((c.warps, LANES), -1 if waits else 0, np.int64).view(np.uint64)
             change(c, i, split_by_space(SHARED, c, at(c), active_mask), given, how)
@@ -191,7 +191,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
     barrier = _read_next_register(i, to) if inward else None
 
     def execute(c: ExecutionContext) -> None:
-        active_mask = everyone(c, c.active_mask(guard(c)))
+        active_mask = all_lanes(c, c.active_mask(guard(c)))
         warps: Array = np.any(active_mask, axis=1)
         if not warps.any():
             return
@@ -208,7 +208,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
                 i,
                 split_by_space(SHARED, c, barrier(c).astype(np.int64), first),
                 less,
-                arrival(0),
+                record_arrival(0),
             )
 
     return execute
@@ -268,7 +268,7 @@ def _store_async(i: Instruction) -> Step:
     read = read_values(i, operand_at(i, place + 1), size)
 
     def execute(c: ExecutionContext) -> None:
-        active_mask = everyone(c, c.active_mask(guard(c)))
+        active_mask = all_lanes(c, c.active_mask(guard(c)))
         if not active_mask.any():
             return
         parts = split_by_space(SHARED, c, at(c).astype(np.int64), active_mask)
@@ -276,7 +276,11 @@ def _store_async(i: Instruction) -> Step:
         store(c, parts, read(c), size)
         less = np.full((c.warps, LANES), 2**64 - size, np.uint64)
         change(
-            c, i, split_by_space(SHARED, c, bar(c).astype(np.int64), active_mask), less, arrival(0)
+            c,
+            i,
+            split_by_space(SHARED, c, bar(c).astype(np.int64), active_mask),
+            less,
+            record_arrival(0),
         )
 
     return execute

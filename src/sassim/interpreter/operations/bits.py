@@ -8,7 +8,7 @@ import numpy as np
 
 from sassim.interpreter.operand_access import (
     expect_count,
-    immediate,
+    immediate_bits,
     operand_at,
     pair,
     read_guard,
@@ -121,7 +121,7 @@ def _logic(i: Instruction) -> Step:
     set_flag = write_predicate(i, flag) if first else None
     target = operand_at(i, first)
     a, b, third = (read_u32(i, first + n) for n in range(1, 4))
-    table = immediate(i, first + 4)
+    table = immediate_bits(i, first + 4)
     joined = read_predicate(i, first + 5) if len(i.operands) > first + 5 else None
     guard, result = read_guard(i), write_u32(i, target)
     forgotten, ands = isinstance(target, Register) and target.index == ZERO, i.has("PAND")
@@ -146,7 +146,7 @@ def _permute(i: Instruction) -> Step:
     a, selector, b = (read_u32(i, n) for n in range(1, 4))
     guard, result = read_guard(i), write_u32(i, 0)
     if isinstance(operand_at(i, 2), Immediate):
-        chosen = [immediate(i, 2) >> 4 * byte & 15 for byte in range(4)]
+        chosen = [immediate_bits(i, 2) >> 4 * byte & 15 for byte in range(4)]
 
         def fixed(c: ExecutionContext) -> None:
             sources = (a(c), b(c))

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sassim.interpreter.context import NotKnownError
-from sassim.interpreter.number_formats import SMALL, bfloat, half_bits, of_bfloat, small_bits
+from sassim.interpreter.number_formats import (
+    SMALL,
+    half_bits,
+    of_bfloat,
+    round_to_bfloat16,
+    small_bits,
+)
 from sassim.interpreter.operand_access import (
     operand_at,
     read_f32,
@@ -23,10 +29,10 @@ from sassim.interpreter.operations.floating import half_of
 from sassim.interpreter.operations.rounding import (
     DIRECTIONS,
     TO_WHOLE,
-    flushed,
-    rounded,
+    correct_rounding,
+    flush_subnormals,
+    round_to_single,
     to_whole,
-    toward,
 )
 from sassim.sass.operands import Register
 
@@ -55,9 +61,9 @@ def _round_to_half(values: Array, i: Instruction) -> Array:
     """64-bit values rounded to 16 as an instruction says, as 16 bits in 32."""
     near = values.astype(np.float16)
     if i.has("RZ"):
-        near = toward(near, values, "zero")
+        near = correct_rounding(near, values, "zero")
     elif i.has("RM", "RP"):
-        near = toward(near, values, "down" if i.has("RM") else "up")
+        near = correct_rounding(near, values, "down" if i.has("RM") else "up")
     return near.view(np.uint16).astype(np.uint32)
 
 
@@ -66,9 +72,9 @@ def _round_to_bfloat(values: Array, i: Instruction) -> Array:
     if i.has("RM", "RP"):
         raise NotKnownError(i)
     if not i.has("RZ"):
-        return bfloat(values)
+        return round_to_bfloat16(values)
     exact = values.astype(np.float64)
-    near = toward(exact.astype(np.float32), exact, "zero")
+    near = correct_rounding(exact.astype(np.float32), exact, "zero")
     return near.view(np.uint32) >> np.uint32(16)
 
 
@@ -78,7 +84,7 @@ def _number_of_whole(i: Instruction) -> Step:
     kind = np.dtype(np.uint32 if i.has("U32") else np.int32)
 
     def execute(c: ExecutionContext) -> None:
-        result(c, rounded(a(c).view(kind).astype(np.float64), i), guard(c))
+        result(c, round_to_single(a(c).view(kind).astype(np.float64), i), guard(c))
 
     return execute
 
@@ -101,7 +107,7 @@ def _float_of_whole(i: Instruction) -> Step:
         elif i.has("BF16"):
             new = _round_to_bfloat(value.astype(np.float64), i)
         elif kind.itemsize < 8:
-            new = rounded(value.astype(np.float64), i)
+            new = round_to_single(value.astype(np.float64), i)
         else:
             new = _round_long(value, i) if directed else value.astype(np.float32)
         result(c, new, guard(c))
@@ -172,7 +178,7 @@ def _read_number(i: Instruction, operand: Operand) -> Read:
     if i.has("BF16"):
         return _read_bfloat(i, operand)
     read = read_f32(i, operand)
-    return (lambda c: flushed(read(c))) if i.has("FTZ") else read
+    return (lambda c: flush_subnormals(read(c))) if i.has("FTZ") else read
 
 
 def _read_bfloat(i: Instruction, operand: Operand) -> Read:
@@ -207,7 +213,7 @@ def _float_of_float(i: Instruction) -> Step:
     read = readers[source](operand_at(i, 1))
     writers: dict[str, Callable[[Array], Array]] = {
         "F64": lambda values: values,
-        "F32": lambda values: rounded(values, i),
+        "F32": lambda values: round_to_single(values, i),
         "F16": lambda values: _round_to_half(values, i),
         "BF16": lambda values: _round_to_bfloat(values, i),
     }
@@ -225,7 +231,7 @@ def _round(i: Instruction) -> Step:
     if i.has("F16"):
         return lambda c: result(c, half_bits(how(read(c))), guard(c))
     if i.has("BF16"):
-        return lambda c: result(c, bfloat(how(read(c))), guard(c))
+        return lambda c: result(c, round_to_bfloat16(how(read(c))), guard(c))
     return lambda c: result(c, how(read(c)).astype(np.float32), guard(c))
 
 

@@ -31,11 +31,11 @@ from sassim.interpreter.operations import operation
 from sassim.interpreter.operations.predicates import joined_by
 from sassim.interpreter.operations.rounding import (
     DIRECTIONS,
-    flushed,
-    flushing,
+    flush_subnormals,
     is_directed,
     odd_sum,
-    rounded,
+    read_flushed,
+    round_to_single,
 )
 from sassim.sass.operands import TRUE, Immediate, Predicate, Register
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def _read_singles(i: Instruction, *operands: int | Operand) -> list[Read]:
     """Numbers of 32 bits to read; with FTZ subnormal ones are zeros."""
     values = [read_f32(i, each) for each in operands]
-    return [flushing(each) for each in values] if i.has("FTZ", "FMZ") else values
+    return [read_flushed(each) for each in values] if i.has("FTZ", "FMZ") else values
 
 
 def _is_plain(i: Instruction) -> bool:
@@ -66,7 +66,7 @@ def _add(i: Instruction) -> Step:
     a, b = _read_singles(i, 1, 2)
     guard, result = read_guard(i), write_u32(i, 0)
     if not _is_plain(i):
-        return lambda c: result(c, rounded(odd_sum(a(c).astype(F64), b(c)), i), guard(c))
+        return lambda c: result(c, round_to_single(odd_sum(a(c).astype(F64), b(c)), i), guard(c))
     return lambda c: result(c, a(c) + b(c), guard(c))
 
 
@@ -75,7 +75,7 @@ def _multiply(i: Instruction) -> Step:
     a, b = _read_singles(i, 1, 2)
     guard, result = read_guard(i), write_u32(i, 0)
     if not _is_plain(i):
-        return lambda c: result(c, rounded(a(c).astype(F64) * b(c), i), guard(c))
+        return lambda c: result(c, round_to_single(a(c).astype(F64) * b(c), i), guard(c))
     return lambda c: result(c, a(c) * b(c), guard(c))
 
 
@@ -86,14 +86,14 @@ def _multiply_add(i: Instruction) -> Step:
     guard, result = read_guard(i), write_u32(i, 0)
     if is_directed(i):
         return lambda c: result(
-            c, rounded(odd_sum(np.multiply(a(c), b(c), dtype=F64), addend(c)), i), guard(c)
+            c, round_to_single(odd_sum(np.multiply(a(c), b(c), dtype=F64), addend(c)), i), guard(c)
         )
     plain = _is_plain(i)
 
     def execute(c: ExecutionContext) -> None:
         exact = np.multiply(a(c), b(c), dtype=F64)
         exact = exact + addend(c)
-        result(c, exact.astype(F32) if plain else rounded(exact, i), guard(c))
+        result(c, exact.astype(F32) if plain else round_to_single(exact, i), guard(c))
 
     return execute
 
@@ -111,7 +111,7 @@ def _two_at_once(i: Instruction) -> Step:
             numbers = [each[n](c).astype(F64) for each in sources]
             exact = numbers[0] * numbers[1] if multiplies else numbers[0]
             exact = odd_sum(exact, numbers[-1]) if adds else exact
-            result(c, rounded(exact, i), active)
+            result(c, round_to_single(exact, i), active)
 
     return execute
 
@@ -173,7 +173,7 @@ COMPARISONS: Final = "LT LE GT GE EQ NE LTU LEU GTU GEU EQU NEU NAN NUM"
 """Modifiers that say how numbers are compared."""
 
 
-def comparison(i: Instruction) -> Callable[[Array, Array], Array]:
+def comparison_function(i: Instruction) -> Callable[[Array, Array], Array]:
     """How an instruction compares; names that end in U hold for NaN, too."""
     name = next((each for each in i.modifiers if each in COMPARISONS.split()), None)
     if name is None:
@@ -199,7 +199,7 @@ def _compare(i: Instruction) -> Step:
 def compare_numbers(i: Instruction, sources: list[Read]) -> Step:
     """Compare two numbers, and join what comes of it with a predicate."""
     a, b = sources
-    compare, join = comparison(i), joined_by(i)
+    compare, join = comparison_function(i), joined_by(i)
     first, second = write_predicate(i, 0), write_predicate(i, 1)
     twice = operand_at(i, 1) not in (Predicate(TRUE), Predicate(TRUE, uniform=True))
     other, guard = read_predicate(i, 4), read_guard(i)
@@ -217,7 +217,7 @@ def compare_numbers(i: Instruction, sources: list[Read]) -> Step:
 @operation("FSET", "DSET", modifiers=f"{COMPARISONS} AND OR XOR FTZ BF")
 def _compare_to_number(i: Instruction) -> Step:
     """The result is a number: one (``BF``), or all bits."""
-    compare, join = comparison(i), joined_by(i)
+    compare, join = comparison_function(i), joined_by(i)
     if i.opcode == "FSET":
         a, b = _read_singles(i, 1, 2)
     else:
@@ -279,8 +279,8 @@ def _approximate(i: Instruction) -> Step:
 
     def execute(c: ExecutionContext) -> None:
         x = a(c)
-        y = function((x if keeps else flushed(x)).astype(F64)).astype(F32)
-        result(c, y if keeps else flushed(y), guard(c))
+        y = function((x if keeps else flush_subnormals(x)).astype(F64)).astype(F32)
+        result(c, y if keeps else flush_subnormals(y), guard(c))
 
     return execute
 

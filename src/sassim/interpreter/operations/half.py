@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.interpreter.context import NotKnownError
-from sassim.interpreter.lanes import fixed
-from sassim.interpreter.number_formats import bfloat, half_bits, of_bfloat, of_half
+from sassim.interpreter.lanes import make_read_only
+from sassim.interpreter.number_formats import half_bits, of_bfloat, of_half, round_to_bfloat16
 from sassim.interpreter.operand_access import (
     expect_count,
     number,
@@ -19,7 +19,7 @@ from sassim.interpreter.operand_access import (
     write_u32,
 )
 from sassim.interpreter.operations import operation
-from sassim.interpreter.operations.floating import COMPARISONS, comparison
+from sassim.interpreter.operations.floating import COMPARISONS, comparison_function
 from sassim.interpreter.operations.predicates import joined_by
 from sassim.sass.operands import ZERO, Constant, Immediate, Predicate, Register
 
@@ -93,7 +93,7 @@ def _is_brain(i: Instruction) -> bool:
 
 
 def _packed(i: Instruction, low: Array, high: Array) -> Array:
-    stored = bfloat if _is_brain(i) else half_bits
+    stored = round_to_bfloat16 if _is_brain(i) else half_bits
     return stored(high) << np.uint32(16) | stored(low)
 
 
@@ -123,7 +123,7 @@ def _arithmetic(i: Instruction) -> Step:
     def always(c: ExecutionContext) -> None:
         # How compilers put a number into a register.
         if not constants:
-            constants.append(fixed(value(c)))
+            constants.append(make_read_only(value(c)))
         write(c, constants[0], guard(c))
 
     return always
@@ -173,7 +173,7 @@ def _compare(i: Instruction) -> Step:
     first, second = write_predicate(i, 0), write_predicate(i, 1)
     a, b = _read_sources(i, 2, first=2)
     other, guard = read_predicate(i, -1), read_guard(i)
-    join, compare = joined_by(i), comparison(i)
+    join, compare = joined_by(i), comparison_function(i)
 
     def execute(c: ExecutionContext) -> None:
         low, high = (compare(x, y) for x, y in zip(a(c), b(c), strict=True))
@@ -189,9 +189,13 @@ def _compare_to_numbers(i: Instruction) -> Step:
     """The results are numbers: one (``BF``), or all bits."""
     a, b = _read_sources(i, 2)
     other, guard, write = read_predicate(i, -1), read_guard(i), write_u32(i, 0)
-    join, compare = joined_by(i), comparison(i)
+    join, compare = joined_by(i), comparison_function(i)
     one = np.array([1.0])
-    yes = (bfloat(one) if _is_brain(i) else half_bits(one))[0] if i.has("BF") else np.uint32(0xFFFF)
+    yes = (
+        (round_to_bfloat16(one) if _is_brain(i) else half_bits(one))[0]
+        if i.has("BF")
+        else np.uint32(0xFFFF)
+    )
 
     def execute(c: ExecutionContext) -> None:
         joined = other(c)

@@ -10,7 +10,7 @@ import numpy as np
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.operand_access import (
     expect_count,
-    immediate,
+    immediate_bits,
     operand_at,
     pair,
     read_guard,
@@ -267,7 +267,7 @@ def _shifted_sum(i: Instruction) -> Step:
     guard, result = read_guard(i), write_u32(i, 0)
     reads_pair = i.has("HI") and not i.has("SX32")
     *_, last = expect_count(i, sources, 4 if reads_pair else 3)
-    shift = immediate(i, last)
+    shift = immediate_bits(i, last)
     addend_of = read_u32(i, sources[1])
     moved_of = _shift_high(i, sources, shift) if i.has("HI") else _shifted(i, sources[0], shift)
 

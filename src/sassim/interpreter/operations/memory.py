@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from sassim.sass.operands import Operand
 
 
-def everyone(c: ExecutionContext, active_mask: Array | None) -> Array:
+def all_lanes(c: ExecutionContext, active_mask: Array | None) -> Array:
     """A mask of the lanes that take part."""
     return np.ones((c.warps, LANES), np.bool_) if active_mask is None else active_mask
 
@@ -179,7 +179,7 @@ def _copy(i: Instruction) -> Step:
             return
         reading = active_mask
         for each in wanted:
-            reading = everyone(c, active_mask) & each(c)
+            reading = all_lanes(c, active_mask) & each(c)
         places = at(c)
         sources = split_by_space(GLOBAL, c, places & -size if fills else places, reading)
         targets = split_by_space(SHARED, c, target(c), active_mask)
@@ -223,7 +223,7 @@ def _ask_space(i: Instruction) -> Step:
         inside = np.zeros((c.warps, LANES), np.bool_)
         for part in split_by_space(SPACES["LD"], c, at(c), None):
             if part.space in wanted:
-                inside |= everyone(c, part.active)
+                inside |= all_lanes(c, part.active)
         flag(c, inside, guard(c))
 
     return execute

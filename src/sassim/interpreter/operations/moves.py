@@ -10,7 +10,7 @@ import numpy as np
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.lanes import EVERYONE, NOTHING, ballot, first_of
 from sassim.interpreter.operand_access import (
-    immediate,
+    immediate_bits,
     only_operand,
     operand_at,
     read_guard,
@@ -193,7 +193,7 @@ def _predicates_to_register(i: Instruction) -> Step:
     shift = _shift_of_byte(i, i.modifiers)
     if not isinstance(mask, Immediate) or not isinstance(file, Other) or file.text != "PR":
         raise NotKnownError(i)
-    a, wanted = read_u32(i, a_operand), immediate(i, mask)
+    a, wanted = read_u32(i, a_operand), immediate_bits(i, mask)
     guard, result = read_guard(i), write_u32(i, 0)
     unchanged = np.uint32(~(wanted << shift) & 0xFFFFFFFF)
 
@@ -225,7 +225,7 @@ def _register_to_predicates(i: Instruction) -> Step:
         raise NotKnownError(i)
     shift = np.uint32(_shift_of_byte(i, (a_operand.part,) if a_operand.part else ()))
     a = read_u32(i, Register(a_operand.index, a_operand.uniform))
-    guard, wanted = read_guard(i), immediate(i, mask)
+    guard, wanted = read_guard(i), immediate_bits(i, mask)
     results = [
         (np.uint32(n), write_predicate(i, Predicate(n)))
         for n in range(_PREDICATES)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from sassim.interpreter.number_formats import bfloat, of_bfloat
+from sassim.interpreter.number_formats import of_bfloat, round_to_bfloat16
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def _halves(function: Callable[..., Array]) -> Combine:
 def _brains(function: Callable[..., Array]) -> Combine:
     def execute(old: Array, given: Array) -> Array:
         a, b = (of_bfloat(np.ascontiguousarray(each).view(np.uint16)) for each in (old, given))
-        return bfloat(function(a, b)).astype(np.uint16).view(old.dtype)
+        return round_to_bfloat16(function(a, b)).astype(np.uint16).view(old.dtype)
 
     return execute
 

@@ -9,7 +9,7 @@ import numpy as np
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.operand_access import (
     expect_count,
-    immediate,
+    immediate_bits,
     modifier_at,
     operand_at,
     read_f32,
@@ -120,7 +120,7 @@ def _predicate_logic(i: Instruction) -> Step:
     """Two results of three predicates, each by its table."""
     first, second = (write_predicate(i, n) for n in range(2))
     a, b, third = (read_predicate(i, n) for n in range(2, 5))
-    tables = [immediate(i, n) for n in range(5, 7)]
+    tables = [immediate_bits(i, n) for n in range(5, 7)]
     guard = read_guard(i)
 
     def execute(c: ExecutionContext) -> None:

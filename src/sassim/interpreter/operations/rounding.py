@@ -37,15 +37,15 @@ def is_directed(i: Instruction) -> bool:
     return i.has(*_DIRECTED)
 
 
-def flushed(values: Array) -> Array:
+def flush_subnormals(values: Array) -> Array:
     """Numbers of 32 bits with zeros for subnormal ones."""
     small = (np.abs(values) < _LEAST) & (values != 0)
     return np.where(small, np.copysign(np.float32(0), values), values) if small.any() else values
 
 
-def flushing(read: Read) -> Read:
+def read_flushed(read: Read) -> Read:
     """Read numbers of 32 bits with zeros for subnormal ones."""
-    return lambda c: flushed(read(c))
+    return lambda c: flush_subnormals(read(c))
 
 
 def odd_sum(x: Array, y: Array) -> Array:
@@ -63,20 +63,20 @@ def odd_sum(x: Array, y: Array) -> Array:
     return np.where(overshoots, np.where(outward, raw + _ONE, raw - _ONE), raw).view(np.float64)
 
 
-def rounded(values: Array, i: Instruction) -> Array:
+def round_to_single(values: Array, i: Instruction) -> Array:
     """64-bit values rounded to 32 as an instruction says, and held within 0 and 1 if it says so."""
     near = values.astype(np.float32)
     direction = next((_DIRECTED[each] for each in i.modifiers if each in _DIRECTED), None)
     if direction is not None:
-        near = toward(near, values, direction)
+        near = correct_rounding(near, values, direction)
     if i.has("FTZ"):
-        near = flushed(near)
+        near = flush_subnormals(near)
     if i.has("SAT"):
         near = np.where(np.isnan(near), np.float32(0), np.clip(near, 0, 1)).astype(np.float32)
     return near
 
 
-def toward(near: Array, exact: Array, direction: str) -> Array:
+def correct_rounding(near: Array, exact: Array, direction: str) -> Array:
     """The neighbour on the other side, where rounding to the nearest went the wrong way."""
     kind = near.dtype.type
     error = near.astype(np.float64) - exact

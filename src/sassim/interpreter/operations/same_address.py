@@ -40,7 +40,7 @@ _ASSOCIATIVE: Final[dict[str, Any]] = {
 }
 
 
-def typed(raw: Array, kind: np.dtype[Any]) -> Array:
+def as_typed_words(raw: Array, kind: np.dtype[Any]) -> Array:
     """Words of memory or registers as numbers of a type, one a lane."""
     values = np.ascontiguousarray(raw).view(kind)
     return values[..., 0] if raw.ndim > 2 else values
@@ -96,7 +96,9 @@ class AtomicUpdate:
         return self._by_lane(previous)
 
     def _load_current(self, kind: np.dtype[Any]) -> Array:
-        current = typed(load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind)
+        current = as_typed_words(
+            load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind
+        )
         there: Array = current[self.rows[self.starts], self.columns[self.starts]]
         return there
 
