@@ -13,7 +13,7 @@ import pytest
 
 from kernelprof.ladder.bench import time_interleaved
 from kernelprof.ladder.ceiling import Cublas
-from kernelprof.ladder.product import Product, flops
+from kernelprof.ladder.product import Product, count_flops
 from kernelprof.ladder.registry import find_ladder
 from kernelprof.ladder.results import from_json, ratio_of
 from kernelprof.launch.processes import Interrupts
@@ -90,7 +90,7 @@ def test_the_ceiling_in_bf16_is_as_fast_as_the_product_of_pytorch(
                 timeout=300,
             )
             theirs.append(statistics.median(json.loads(done.stdout)))
-    rates = [f"{flops(SIZE) / min(each) * 1e-3:.1f}" for each in (ours, theirs)]
+    rates = [f"{count_flops(SIZE) / min(each) * 1e-3:.1f}" for each in (ours, theirs)]
     say(f"cublasGemmEx {rates[0]}, torch {rates[1]}")
     assert min(ours) < 1.03 * min(theirs)
 
