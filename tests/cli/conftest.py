@@ -140,7 +140,7 @@ class Preparing:
 @pytest.fixture
 def preparing(monkeypatch) -> Preparing:
     stand_in = Preparing()
-    monkeypatch.setattr("kernelprof.collect.run.prepare", stand_in)
+    monkeypatch.setattr("kernelprof.collect.run.prepare_kernel", stand_in)
     return stand_in
 
 

@@ -79,7 +79,7 @@ def source(machine: Path, fixture: Path, gpu: None, monkeypatch: pytest.MonkeyPa
     del fixture, gpu
     shutil.copy(KERNELS / "fixture.cu", machine / "fixture.cu")
     preparing = Preparing()
-    monkeypatch.setattr("kernelprof.collect.run.prepare", preparing)
+    monkeypatch.setattr("kernelprof.collect.run.prepare_kernel", preparing)
     here = f"sed 's#/project/tests/kernels#{machine}#'"
     page = f'{sys.executable} {STAND_IN} "$@" | {here}; exit'
     _ncu(f'case "$*" in *--page\\ source*) {page} ;; esac', monkeypatch)

@@ -71,7 +71,7 @@ def surveyed(monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
     whole = _all_launches()
     trace = _trace_of(whole)
     monkeypatch.setattr(
-        "kernelprof.collect.survey.measure.survey", lambda *_, **__: SurveyRun(trace, 1.0)
+        "kernelprof.collect.survey.measure.record_program", lambda *_, **__: SurveyRun(trace, 1.0)
     )
     return whole
 
@@ -129,7 +129,7 @@ def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
     rows["bytes"] = 3 << 35
     trace = replace(trace, allocations=rows)
     monkeypatch.setattr(
-        "kernelprof.collect.survey.measure.survey", lambda *_, **__: SurveyRun(trace, 0.1)
+        "kernelprof.collect.survey.measure.record_program", lambda *_, **__: SurveyRun(trace, 0.1)
     )
 
 
@@ -175,7 +175,7 @@ def test_without_cupti_all_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*_: object, **__: object) -> SurveyRun:
         raise MissingToolError("CUPTI's library cannot be found")
 
-    monkeypatch.setattr("kernelprof.collect.survey.measure.survey", nothing)
+    monkeypatch.setattr("kernelprof.collect.survey.measure.record_program", nothing)
     found = interface.diagnose(program=["./gemm_series"])
     assert found.survey is None
     assert found.launches == _all_launches().launches

@@ -232,7 +232,7 @@ def test_where_a_kernel_can_be_measured_no_record_stands_in(
         raise MissingToolError("PyCUDA cannot be imported")
 
     record(source)
-    monkeypatch.setattr("kernelprof.collect.run.prepare", prepare)
+    monkeypatch.setattr("kernelprof.collect.run.prepare_kernel", prepare)
     diagnose(refused="PyCUDA cannot be imported")
 
 

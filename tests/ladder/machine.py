@@ -161,8 +161,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def workshop(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     """The stand-in for building and launching, where there is no CuPy."""
     made = Workshop(machine)
-    monkeypatch.setattr("kernelprof.ladder.bench.prepare", made)
-    monkeypatch.setattr("kernelprof.ladder.bench.timer", stand_in_timer)
+    monkeypatch.setattr("kernelprof.ladder.bench.prepare_kernel", made)
+    monkeypatch.setattr("kernelprof.ladder.bench.make_timer", stand_in_timer)
 
     def fails(*_: object) -> None:
         raise CeilingError("cuBLAS was not measured: CuPy is not installed here", hint="get it")

@@ -254,7 +254,7 @@ def test_a_format_that_is_not_offered_is_refused_with_those_that_are(kind: str, 
 
 def test_looking_at_all_formats_loads_nothing_heavy(cli_environment) -> None:
     code = (
-        "import sys; from kernelprof.report import writers; writers.offered('gate'); "
+        "import sys; from kernelprof.report import writers; writers.offered_formats('gate'); "
         "print({'rich', 'jinja2', 'pandas', 'scipy', 'pyarrow'} & set(sys.modules))"
     )
     done = subprocess.run(

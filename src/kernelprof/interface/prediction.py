@@ -145,7 +145,7 @@ def _load_what_follows() -> None:
         import_module(name)
     import_module("sassim.interpreter.operations").operations()
     import_module("sassim.interpreter.control_flow").endings()
-    import_module("kernelprof.analysis.rules").registry()
+    import_module("kernelprof.analysis.rules").load_rules()
 
 
 def predict_capture(code: CompiledSource, progress: Progress | None) -> Capture:
