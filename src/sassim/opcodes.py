@@ -1,4 +1,8 @@
-"""The table of opcodes, ``data/opcodes.txt``, from which all sets of opcodes derive."""
+"""The table of opcodes, ``data/opcodes.txt``, from which all sets of opcodes derive.
+
+What the interpreter does for each is in ``interpreter/operations``, whose docstring lists the steps
+to add one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ class Opcode(NamedTuple):
 
     name: str
     category: str
-    """Its class: ``integer``, ``fp32``, ``mma``, ``load``, ``barrier``, ..."""
+    """``integer``, ``fp32``, ``mma``, ``load``, ``barrier``, ..."""
     reads: str
     writes: str
     pipes: tuple[str, ...]
@@ -77,8 +81,8 @@ def select_opcodes(condition: Callable[[Opcode], object]) -> frozenset[str]:
     return frozenset(row.name for row in OPCODES.values() if condition(row))
 
 
-def opcodes_of_class(*categories: str) -> frozenset[str]:
-    """Return the names of all opcodes of these classes."""
+def opcodes_of_category(*categories: str) -> frozenset[str]:
+    """Return the names of all opcodes of these categories."""
     return select_opcodes(lambda row: row.category in categories)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from kernelprof.errors import UsageError
 from kernelprof.report import writers
 from kernelprof.report.document import (
+    Block,
     Bullets,
     Cell,
     Chart,
@@ -30,6 +33,9 @@ from kernelprof.report.document import (
     spans,
 )
 from kernelprof.report.writers import Screen, markdown, terminal
+
+TEMPLATES = Path(writers.__file__).parents[1] / "templates"
+PAGE_TEMPLATES = ("blocks.html", "listing.html")
 
 ANSWER = Section(
     (Span("f<int>", code=True),),
@@ -142,6 +148,16 @@ x
 
 see [there](#k)
 """
+
+
+def test_every_kind_of_block_has_a_macro_in_each_template_and_is_shown_here() -> None:
+    shown = {type(each) for each in DOCUMENT.blocks}
+    for kind in get_args(Block):
+        macro = f"{{% macro {kind.__name__.lower()}("
+        assert macro in TEMPLATES.joinpath("report.md").read_text("utf-8") or kind is Chart
+        pages = [TEMPLATES.joinpath(each).read_text("utf-8") for each in PAGE_TEMPLATES]
+        assert any(macro in each for each in pages)
+        assert kind in shown | {Paragraph}
 
 
 def test_every_block_in_the_terminal() -> None:

@@ -1,7 +1,8 @@
 """Options that several commands share, the structures of them, and a program after ``--``.
 
-A parameter of a command that is annotated with :class:`Expand` is a structure: :func:`expand_options`
-gives typer a parameter for each of its fields, and the command gets the structure.
+A parameter of a command that is annotated with :class:`Expand` is a structure:
+:func:`expand_options` gives typer a parameter for each of its fields, and the command gets the
+structure.
 """
 
 from __future__ import annotations

@@ -121,7 +121,9 @@ class Estimate:
 
     def _stall_metrics(self, run: SmTimes, active: float) -> Values:
         """What warps wait for, in cycles for each instruction."""
-        resident = min(run.warp_cycles / max(run.cycles * run.whole, 1.0), COMMON.warps_per_sm)
+        resident = min(
+            run.warp_cycles / max(run.cycles * run.scale_to_full_run, 1.0), COMMON.warps_per_sm
+        )
         issued, warps = (
             self.pipe_cycles.issue / (self.gpu.sms * active),
             resident / COMMON.schedulers,

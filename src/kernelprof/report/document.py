@@ -4,6 +4,11 @@ A result becomes one :class:`Document` (``report/documents``, one file a kind of
 writer turns any document into one format (``report/writers``, one file a format). Documents know
 nothing of terminals or markup; writers know nothing of kernels.
 
+To add a kind of block, declare its class here and in :data:`Block`; mypy then names the functions
+of ``writers/terminal.py`` and ``brief.py`` that lack it. Add a macro with the lower-cased name of
+the class to ``templates/report.md`` and to ``templates/blocks.html`` (and its list at the end), its
+style to ``page.css``, and show one in ``DOCUMENT`` of ``tests/report/test_writers.py``.
+
 Texts are plain. In a ``str`` of our own, words between backticks are code; what strangers wrote
 (kernel names, paths, messages of ``ncu``) goes into a :class:`Span`, where nothing is markup.
 """
@@ -135,10 +140,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Named tuples for the chart of this kind (``report/charts``); ``label`` says what it shows.
+    """A chart: ``rows`` are the named tuples that the chart ``kind`` of ``report/charts`` draws.
 
-    Writers without charts leave it out with its ``caption``, which says how to read it: whatever
-    matters stands in another block as well.
+    ``label`` names it for those who do not see it, ``caption`` explains how to read it. Writers
+    without charts leave both out: whatever matters is in another block as well.
     """
 
     kind: str

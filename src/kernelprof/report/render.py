@@ -42,7 +42,10 @@ def render_result(
 
 
 def document(result: Any, output_format: str = writers.TEXT, **options: Any) -> Document:
-    """What a result says, in the detail that a format has room for."""
+    """What a result says, in the detail that a format has room for.
+
+    The page of a diagnosis is another document, ``documents/capture_page.py``.
+    """
     if result.kind == "diagnosis":
         brief = output_format == writers.TEXT and not options.pop("explain", False)
         return _document("diagnosis", result, **{**options, "explain": not brief})
@@ -61,7 +64,7 @@ def render_kind(
 
 
 def _document(kind: str, *given: Any, **options: Any) -> Document:
-    # The kind ``fleet_run`` is written by ``document_of_run`` of the module ``fleet``.
+    # ``diagnosis`` is ``document`` of that module, ``fleet_run`` ``document_of_run`` of ``fleet``.
     name, _, part = kind.partition("_")
     module = import_module(f"kernelprof.report.documents.{name}")
     write = module.document if not part else getattr(module, f"document_of_{part}")

@@ -93,7 +93,7 @@ def read_capture(
 ) -> Capture:
     """Read the capture at a path, or on standard input if ``target`` is ``-``.
 
-    Takes whatever a source of the :func:`load_readers` recognises, else the tables of ``ncu --csv``;
+    Takes whatever one of :func:`load_readers` recognizes, else the tables of ``ncu --csv``;
     text may be compressed by gzip. ``stdin`` replaces that of the process. ``only`` names the
     metrics to read of a raw page, for whoever needs no others; ``progress`` is called with the
     bytes of each piece that was read of a file. Raises InputError for anything that is not a

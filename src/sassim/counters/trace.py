@@ -62,7 +62,7 @@ class ExecutionTrace:
     blocks: list[int] = field(default_factory=list)
     """Addresses of basic blocks in the order of execution."""
     groups: list[int] = field(default_factory=list)
-    """For each the group of warps that did, a place in :attr:`members`."""
+    """For each of :attr:`blocks` an index into :attr:`members`: the warps that executed it."""
     repeats: list[Repeat] = field(default_factory=list)
     members: list[Array] = field(default_factory=list)
     """Places in :attr:`rows` of the warps of each group."""

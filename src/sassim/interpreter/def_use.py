@@ -1,4 +1,4 @@
-"""Which registers an instruction reads and writes: it is carried out once on a record of them."""
+"""Find which registers an instruction accesses, by executing it once on recording registers."""
 
 from __future__ import annotations
 

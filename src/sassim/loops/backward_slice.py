@@ -54,7 +54,7 @@ def slice_program(
     }
     read = _find_read_spaces(program, in_slice, cautious=True)
     doubtful = [i for i in skipped.values() if _may_be_read_back(i, read)]
-    if any(i.opcode not in _FORGOTTEN for i in doubtful):
+    if any(i.opcode not in _SKIPPABLE_STORES for i in doubtful):
         return slice_program(program, cautious=True)
     return BackwardSlice(
         frozenset(in_slice),
@@ -90,8 +90,8 @@ def _find_slice(
 _GLOBAL_ATOMICS: Final = select_opcodes(
     lambda row: row.memory_read == row.memory_written == "global"
 )
-_FORGOTTEN: Final = flagged_opcodes("omittable")
-"""Stores that the interpreter notes where it skips them."""
+_SKIPPABLE_STORES: Final = flagged_opcodes("omittable")
+"""Stores that need not be executed: the interpreter only records that it skipped them."""
 
 
 def _find_branch_atomics(

@@ -20,7 +20,7 @@ from sassim.faults import FaultLocation, RaceError
 from sassim.interpreter.context import Observer
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operations.address_spaces import SHARED
-from sassim.opcodes import opcodes_of_class
+from sassim.opcodes import opcodes_of_category
 from sassim.sanitizer.shadow_memory import is_atomic, select_rows
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sassim.sanitizer.shadow_memory import ShadowMemory
     from sassim.sass.listing import Instruction
 
-OF_COPIES: Final = opcodes_of_class("copy-wait")
+OF_COPIES: Final = opcodes_of_category("copy-wait")
 """Opcodes by which a thread waits for its own copies, and for nobody else."""
 _LANE_BITS: Final = 5
 

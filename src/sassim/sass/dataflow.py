@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from sassim.opcodes import find_opcode, opcodes_of_class, opcodes_with_flow, select_opcodes
+from sassim.opcodes import find_opcode, opcodes_of_category, opcodes_with_flow, select_opcodes
 from sassim.sass.operands import Address, Constant, Other, Predicate, Register, parse_operands
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _ACCUMULATORS: Final = 64
 """Registers that a product of a warp group writes at most, if no modifier is its shape."""
 _TENSOR_OPERAND: Final = 4
 """Registers of an operand of a product at most: 16 x 8 sums of 32 bits."""
-_WGMMA: Final = opcodes_of_class("wgmma")
-_PRODUCTS: Final = opcodes_of_class("mma", "wgmma")
+_WGMMA: Final = opcodes_of_category("wgmma")
+_PRODUCTS: Final = opcodes_of_category("mma", "wgmma")
 _GENERIC: Final = select_opcodes(
     lambda row: "lsu" in row.pipes and {row.reads, row.writes} & {"global", "generic"}
 )

@@ -76,7 +76,7 @@ def estimate_elapsed(
     instructions = counters.block_counters.of_blocks(counters.instructions()).astype(np.float64)
     order = _order_by_distance_to_mean(counters, instructions)
     run = Multiprocessor(whole.ordered(order), given).run(blocks, resident)
-    steady_cycles = _extrapolate_cycles(run, resident, of_sm) * run.whole
+    steady_cycles = _extrapolate_cycles(run, resident, of_sm) * run.scale_to_full_run
     share, imbalance = _measure_imbalance(
         counters, residency, instructions, order[np.arange(blocks) % recorded]
     )

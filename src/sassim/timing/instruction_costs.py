@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from sassim.sass.program import BasicBlock
     from sassim.timing.control_bits import ControlBits
 
-PARTS: Final = 4
-"""Parts of an SM, each with a scheduler and pipes of its own."""
-OF_A_PART: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
-"""Pipes that each part has; others are the SM's."""
+SM_PARTITIONS: Final = 4
+"""SM sub-partitions (SMSPs), each with a scheduler and pipes of its own."""
+PARTITION_PIPES: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
+"""Pipes that each sub-partition has; all sub-partitions share the others."""
 _WORD: Final = 4
 WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
@@ -65,7 +65,7 @@ class TimedInstruction(NamedTuple):
     result: int | None
     operands: int | None
     pipe: int
-    """The place in :data:`OF_A_PART`; negative: none."""
+    """The place in :data:`PARTITION_PIPES`; negative: none."""
     cycles: float
     """Of that pipe, in a part."""
     adu: float
@@ -127,8 +127,8 @@ class _InstructionTimer:
     def time_instruction(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
         pipe, cycles, adu = -1, 0.0, 0.0
         for name, cost in self._costs.cycles_by_pipe(i):
-            if name in OF_A_PART and (pipe < 0 or name == "fmaheavy"):
-                pipe, cycles = OF_A_PART.index(name), cost * PARTS
+            if name in PARTITION_PIPES and (pipe < 0 or name == "fmaheavy"):
+                pipe, cycles = PARTITION_PIPES.index(name), cost * SM_PARTITIONS
             elif name == "adu":
                 adu = cost
         return TimedInstruction(

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, select_opcodes
 from sassim.timing.control_bits import SCOREBOARDS
-from sassim.timing.instruction_costs import OF_A_PART, PARTS
+from sassim.timing.instruction_costs import PARTITION_PIPES, SM_PARTITIONS
 from sassim.timing.pipes import load_latencies
 
 if TYPE_CHECKING:
     from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
     from sassim.timing.segments import Step, WarpSegments
 
-FMA: Final = OF_A_PART.index("fma")
-HEAVY: Final = OF_A_PART.index("fmaheavy")
-XU: Final = OF_A_PART.index("xu")
+FMA: Final = PARTITION_PIPES.index("fma")
+HEAVY: Final = PARTITION_PIPES.index("fmaheavy")
+XU: Final = PARTITION_PIPES.index("xu")
 _QUEUE: Final = 64.0
 """Cycles of work that wait at L1 before a warp has to wait with its next access."""
 _ADU_QUEUE: Final = 16.0
@@ -32,7 +32,7 @@ _PIPE_QUEUE: Final = 8.0
 _L2_QUEUE: Final = 2000.0
 _FAR_QUEUE: Final = 4000.0
 """The same for stores on their way to L2 and to device memory."""
-_APART: Final = 2
+_MIN_ISSUE_INTERVAL: Final = 2
 """Cycles from one instruction of a warp to its next at least: no kernel of our captures issues more
 than 0.46 instructions a cycle and warp."""
 _FULL_FMA: Final = 1.15
@@ -71,8 +71,8 @@ class SmTimes:
     cycles: float = 0.0
     """Until the last of them ended."""
     blocks: int = 0
-    whole: float = 1.0
-    """How many times longer it is with all that was left out."""
+    scale_to_full_run: float = 1.0
+    """Warp cycles of everything recorded over those of what was simulated."""
     instructions: float = 0.0
     """With what was left out."""
     stalls: dict[str, float] = field(default_factory=dict)
@@ -146,8 +146,8 @@ class Multiprocessor:
         self._steps = steps
         self._rates = rates
         self._times = load_latencies()
-        self._schedulers = [0.0] * PARTS
-        self._pipes = [[0.0] * len(OF_A_PART) for _ in range(PARTS)]
+        self._schedulers = [0.0] * SM_PARTITIONS
+        self._pipes = [[0.0] * len(PARTITION_PIPES) for _ in range(SM_PARTITIONS)]
         self._l1 = self._l2 = self._far = self._hot = self._adu = self._fetched = 0.0
         self._code: dict[int, float] = {}
         """Segments in the instruction cache and since when, the one used last at the end."""
@@ -179,7 +179,7 @@ class Multiprocessor:
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks
         run.instructions = self._instructions
-        run.whole = self._meant / self._passed if self._passed else 1.0
+        run.scale_to_full_run = self._meant / self._passed if self._passed else 1.0
         run.warp_cycles = self._meant
         run.stalls = dict(self._stalls)
         return run
@@ -197,7 +197,7 @@ class Multiprocessor:
         slot = self._begun * steps.warps_of_block
         self._begun += 1
         for n, each in enumerate(own):
-            self._push(ResidentWarp(each, (slot + n) % PARTS, block, now), now)
+            self._push(ResidentWarp(each, (slot + n) % SM_PARTITIONS, block, now), now)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
         """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
@@ -232,11 +232,11 @@ class Multiprocessor:
             warp.last = name
         stalls["selected"] += weight
         stalls["wait"] += (stall - 1.0) * weight
-        if stall < _APART:
+        if stall < _MIN_ISSUE_INTERVAL:
             # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
             # 0.89 of 2.37 cycles with two warps a scheduler).
-            stalls["not_selected"] += (_APART - stall) * weight
-            stall = _APART
+            stalls["not_selected"] += (_MIN_ISSUE_INTERVAL - stall) * weight
+            stall = _MIN_ISSUE_INTERVAL
         after = issue + stall
         self._count_time(warp, after, weight)
         self._instructions += weight
@@ -353,7 +353,7 @@ class Multiprocessor:
         kind = memory.kind
         if kind == "constant":
             return issue, self._adu + op.latency
-        start = max(self._l1, issue + PARTS)
+        start = max(self._l1, issue + SM_PARTITIONS)
         self._l1 = start + memory.passes + (_REQUEST if kind == "load" else 0.0)
         end = start + memory.passes - 1.0
         late = 0.0

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 ASK = (
     "import sys, site; sys.path.insert(0, sys.argv[1]); site.addsitedir(sys.argv[1]);"
     "from kernelprof.analysis.metrics.catalogue import load_metrics, presets;"
-    "from kernelprof.resources import data_folder; from kernelprof.ladder.registry import find_ladder;"
+    "from kernelprof.resources import data_folder;"
+    "from kernelprof.ladder.registry import find_ladder;"
     "print(data_folder('metric_presets'), len(presets()), len(load_metrics()));"
     "print(data_folder('cuda'), len(find_ladder().rungs))"
 )

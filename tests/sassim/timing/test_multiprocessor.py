@@ -62,7 +62,7 @@ def test_what_is_left_out_counts_by_its_weight() -> None:
     once, often = (run((op("FADD", stall=4), op("EXIT")), weight=each) for each in (1.0, 10.0))
     assert often.cycles == once.cycles
     assert often.instructions == 10 * once.instructions
-    assert often.whole == 10.0
+    assert often.scale_to_full_run == 10.0
 
 
 def test_no_warp_leaves_a_barrier_before_the_last_has_come() -> None:

@@ -82,7 +82,7 @@ class MemoryWaits(Quantities):
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
         idle = self.units.top <= IDLE_MEMORY
         part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
-        if not self.units.shipped.is_available:
+        if not self.units.shipped.has_rule_messages:
             return part
         return part.or_else(part.within_bounds(self._atomic_part_by_latency(idle)))
 
@@ -242,7 +242,7 @@ class Gains(Quantities):
     @quantity
     def by_longer_launch(self) -> Interval:
         """Factor won at most if the fixed cost of the launch were spread over more work."""
-        return self._bounded(1.0 / self.units.warps.working_share.at_least(1e-2))
+        return self._bounded(1.0 / self.units.warps.share_after_launch_overhead.at_least(1e-2))
 
     @quantity
     def by_full_waves(self) -> Interval:
@@ -254,7 +254,7 @@ class Gains(Quantities):
     @quantity
     def by_balance(self) -> Interval:
         """Factor won at most if all SMs ended together, for launches with a block for each."""
-        expected = self.even_share * self.units.warps.working_share
+        expected = self.even_share * self.units.warps.share_after_launch_overhead
         idle = (expected / self.units.active_share.at_least(1e-3)).at_least(1.0)
         return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 

@@ -6,6 +6,10 @@ as that range. A rule computed on ranges gives a range, and a verdict that holds
 range is the verdict that the complete capture gives: evidence taken away can only widen ranges, so
 it can turn a verdict into ``inconclusive`` but never into another bottleneck.
 
+``at_most`` and ``at_least`` are minimum and maximum. ``within`` and ``within_bounds`` add an
+independent fact. ``or_else`` and ``or_at_most`` act only where a value is not exact; ``low_only``
+and ``high_only`` take one bound as a number.
+
 All operations are elementwise over launches. Quantities are non-negative, which keeps the products
 and quotients of bounds simple; ``inf`` is a legal upper bound. A number that is known in all
 launches is one array for both bounds, and what is computed from such numbers alone is, too: a

@@ -112,7 +112,7 @@ class TensorPipeline(Quantities):
 
     def _unless_details_page(self, statement: Truth) -> Truth:
         """A statement on the new units, which a details page makes only where it is so."""
-        if self.units.shipped.is_available:
+        if self.units.shipped.has_rule_messages:
             return Truth(statement.sure, statement.sure)
         return statement
 
@@ -135,7 +135,7 @@ class TensorPipeline(Quantities):
         has_counter = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
         matrix = facts.fraction("matrix_pipe").or_at_most(self.tensor)
         own = self.tensor.replaced(has_counter, matrix)
-        if self.units.shipped.is_available:
+        if self.units.shipped.has_rule_messages:
             # A details page does not tell the instructions apart.
             own = own.low_only()
         own = own.where(~self.uses_wgmma, 0.0)
@@ -218,7 +218,7 @@ class TensorPipeline(Quantities):
         Operands of ``wgmma`` come through shared memory: L1 is as busy with them as the tensor
         cores are.
         """
-        busiest = self.units.others("tensor_pipe", "sm", "l1")
+        busiest = self.units.busiest_except("tensor_pipe", "sm", "l1")
         l1 = self.units.saturations["l1"]
         return busiest.at_least(l1.where(~self.uses_wgmma, 0.0))
 

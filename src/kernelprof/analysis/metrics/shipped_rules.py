@@ -74,8 +74,8 @@ class ShippedRules:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         capture = facts.capture
-        self.is_available = SECTIONS_COLUMN in capture.text
-        """Whether there is anything to learn from the shipped rules at all."""
+        self.has_rule_messages = SECTIONS_COLUMN in capture.text
+        """Whether the capture is a details page, with messages of Nsight Compute's own rules."""
         self._seen = _Names(capture.text.get(SECTIONS_COLUMN, ()), facts.count)
         self._spoken = _Names(capture.text.get(SPOKEN_COLUMN, ()), facts.count)
 

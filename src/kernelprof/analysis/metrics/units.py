@@ -49,7 +49,7 @@ CEILING_OF: Final = {
 }
 """The practical ceiling of what a metric is the utilization of, by its canonical name."""
 
-PIPES_A_SLOT: Final = {
+PIPE_USE_PER_ISSUE_SLOT: Final = {
     "alu_pipe": THREADS_ISSUED / COMMON.alu_lanes,
     "fma_pipe": THREADS_ISSUED / COMMON.fma_lanes,
     "xu_pipe": THREADS_ISSUED / COMMON.xu_lanes,
@@ -74,7 +74,7 @@ L1_ELAPSED = (0.998, 1.017)
 """L1's utilization of the whole launch against that of its active cycles times the active share of
 the SMs: 0.9992 to 1.0156 in 517 launches of ours at more than 5 % (H200, ncu 2025.3.1)."""
 
-NOT_FOLLOWED = 0.07
+UNFOLLOWED_PIPE_MARGIN = 0.07
 """Most by which the busiest of all issue slots and pipes exceeds the busiest that rules follow: 6.9
 points in 599 launches of ours (``convolve_one`` of ``tests/captures/validation``)."""
 
@@ -136,7 +136,7 @@ class WarpStates(Quantities):
         )
 
     @quantity
-    def working_share(self) -> Interval:
+    def share_after_launch_overhead(self) -> Interval:
         """Part of the duration that is not the fixed cost of a launch."""
         duration = self.facts["duration"]
         return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
@@ -149,7 +149,7 @@ class WarpStates(Quantities):
             # The cycle in which it issues: one per instruction, by definition.
             return self.facts["stall_selected"].or_else(self.facts.exact(1.0))
         stall = self.facts[f"stall_{name}"]
-        if not self.shipped.is_available:
+        if not self.shipped.has_rule_messages:
             return stall
         most = self.cycles_per_instruction * Interval.exactly(self.shipped.stall_at_most(name))
         return stall.or_at_most(most)
@@ -175,7 +175,7 @@ class WarpStates(Quantities):
             others = self._stalls_of(lambda name: name not in names)
             left = (1.0 - others / total).within(0.0, 1.0)
             share = share.or_at_most(left)
-        return share * self.working_share
+        return share * self.share_after_launch_overhead
 
     @quantity
     def latency_share(self) -> Interval:
@@ -192,7 +192,7 @@ class WarpStates(Quantities):
             waits = self._stalls_of(lambda name: name not in NOT_HIDDEN_BY_WARPS)
             seen = (waits / total).at_most(1.0)
             share = share.or_else(share.within_bounds(seen))
-        return share * self.working_share
+        return share * self.share_after_launch_overhead
 
 
 class UnitUtilization(Quantities):
@@ -231,8 +231,8 @@ class UnitUtilization(Quantities):
     def _compute_pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)
         own = own.or_at_most(Interval.exactly(self.shipped.pipe_at_most(name)))
-        if name in PIPES_A_SLOT:
-            own = own.or_at_most(self._issue_without_fp64 * PIPES_A_SLOT[name])
+        if name in PIPE_USE_PER_ISSUE_SLOT:
+            own = own.or_at_most(self._issue_without_fp64 * PIPE_USE_PER_ISSUE_SLOT[name])
         if name == "tensor_pipe":
             own = own.at_least(self._tcgen05)
             # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
@@ -243,7 +243,7 @@ class UnitUtilization(Quantities):
             own = own.or_at_most(self.pipe("fma_pipe") * 2.0)
         if name == "fp64_pipe":
             own = own.or_else(own.at_least(self.shipped.peak_share("fp64").low_only()))
-        if name == "xu_pipe" and self.shipped.is_available:
+        if name == "xu_pipe" and self.shipped.has_rule_messages:
             own = own.or_else(self._special_functions_by_elimination(own))
         return own
 
@@ -382,7 +382,7 @@ class UnitUtilization(Quantities):
         queue = self.constant_queue > LONG_QUEUE
         cache = self.constant_cache
         full = queue & (cache >= BUSY_CONSTANTS) & (cache * UNEXPLAINED_RATIO > others)
-        if self.shipped.is_available:
+        if self.shipped.has_rule_messages:
             full = Truth(full.sure, full.sure)
         return self.facts.exact(1.0).where(full, 0.0)
 
@@ -415,16 +415,17 @@ class UnitUtilization(Quantities):
         busiest = facts.fraction("instruction_throughput")
         whole = facts.fraction("sm_throughput")
         parts = largest(self.issue, *(self.pipe(name) for name in SM_PIPES))
-        followed = busiest.within(parts.low_only(), (parts + NOT_FOLLOWED).high_only())
+        followed = busiest.within(parts.low_only(), (parts + UNFOLLOWED_PIPE_MARGIN).high_only())
         outside_l1 = whole.where(whole > self.l1, busiest.at_most(whole))
         return busiest.or_else(outside_l1.within_bounds(followed))
 
     @quantity
-    def limited_by_something_else(self) -> Truth:
+    def limited_by_unnamed_unit(self) -> Truth:
         """Whether the SM's busiest part is near its limit and none that the rules follow.
 
         The unit for barriers and indirect branches and the uniform datapath are such parts. No rule
-        names them, so no rule can be right about such a launch.
+        names them, so no rule can be right about such a launch. A new rule for a unit of the SM
+        adds the unit to ``parts``, or it never wins.
         """
         whole = self.facts.fraction("sm_throughput")
         at_barriers = self.warps.stall_share("barrier") >= 0.1
@@ -434,10 +435,10 @@ class UnitUtilization(Quantities):
         parts += [self.pipe(name) for name in SM_PIPES]
         return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
 
-    def others(self, *excluded: str) -> Interval:
+    def busiest_except(self, *excluded: str) -> Interval:
         """Return the saturation of the busiest unit other than those named.
 
-        Name ``sm`` to leave out whatever the SM's busiest part is, for a unit inside the SM.
+        A rule for a unit inside the SM names ``sm`` as well, to leave out :attr:`sm_outside_l1`.
         """
         saturations = [value for name, value in self.saturations.items() if name not in excluded]
         return largest(*saturations, *([] if "sm" in excluded else [self.sm_outside_l1]))

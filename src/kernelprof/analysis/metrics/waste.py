@@ -172,7 +172,7 @@ class Waste(Quantities):
         stage = facts["l1_wavefronts"].or_at_most(facts["l1_throughput"])
         part = (facts["shared_wavefronts_share"] / stage).at_most(1.0)
         part = part.replaced(stage.high == 0, 0.0)
-        if self.shipped.is_available:
+        if self.shipped.has_rule_messages:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
             # that warps do not wait for the MIO queue, and where loads do hit in L1.
             quiet = self.shipped.stall_at_most("mio_throttle") < 1.0
@@ -217,7 +217,7 @@ class Waste(Quantities):
     def _local_at_least(self) -> Interval:
         """Where a sentence speaks of local memory: bytes that global sectors cannot have moved."""
         facts = self.facts
-        if not self.shipped.is_available:
+        if not self.shipped.has_rule_messages:
             return facts.exact(0.0)
         moved = self._bytes_by_bandwidth.at_least(1.0)
         of_global = (facts["global_sectors"] + self.bulk_sectors) * SECTOR_BYTES

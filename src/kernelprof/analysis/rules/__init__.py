@@ -3,6 +3,13 @@
 A rule is a file of this folder that defines ``RULE``: documentation, thresholds, the metrics it
 wants, and one function. It is found by being there. The metrics that a capture asks for,
 ``kernelprof explain`` and the pages in ``reports/rules.md`` all derive from it.
+
+What a rule for a new unit of the GPU touches beside its file: the unit's metric in
+``metrics/groups.py`` (``UTILIZATIONS``, ``SM_PIPES`` for a pipe of the SM) if rules are to weigh
+it, its name in :data:`PARTS`, ``UnitUtilization.limited_by_unnamed_unit`` in ``metrics/units.py``,
+``BLAMED`` in ``stalls/blame.py`` if it has source lines, and ``SHOWN_ONLY`` in
+``metrics/catalogue.py`` if the metric was only shown so far. Captures without the metric keep their
+verdicts where the rule looks at ``low_only()`` of it.
 """
 
 from __future__ import annotations
@@ -73,7 +80,7 @@ class RuleContext:
     """All that a rule may look at, for all launches of a capture."""
 
     def __init__(self, facts: Facts) -> None:
-        # These need numpy, which listing and explaining rules do without.
+        # These need numpy, which listing rules does without.
         from kernelprof.analysis.metrics.gains import Gains, MemoryWaits
         from kernelprof.analysis.metrics.pipelines import TensorPipeline
         from kernelprof.analysis.metrics.shipped_rules import ShippedRules
@@ -124,7 +131,7 @@ class RuleFinding:
     saturation: Interval | None = None
     gain_reason: str = ""
     overrules: Truth | None = None
-    """Where this is so for certain, no other rule counts."""
+    """Launches in which this rule wins whatever the others find (a debug build)."""
     promise: Interval | None = None
     """What is said of the gain where it is less than what rules are compared by."""
 
@@ -354,7 +361,7 @@ def pipe_evaluation(
             context,
             units.saturations[pipe],
             units.is_near_limit(pipe),
-            units.others("sm", pipe),
+            units.busiest_except("sm", pipe),
             lambda: (
                 percent(pipe, label, units.pipe(pipe), ">", limit),
                 issue_slots(context),

@@ -37,7 +37,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     in_shared = context.gains.by_waste(
         part,
         units.busiest(
-            units.others("l1"), units.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1)
+            units.busiest_except("l1"),
+            units.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
         ),
         units.warps.stall_share("short_scoreboard", "mio_throttle") * part,
     )

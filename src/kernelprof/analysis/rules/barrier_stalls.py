@@ -19,7 +19,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("barrier")
     # Where the unit that counts arrivals is the busiest of all, fewer barriers relieve it.
     unit = units.saturations["adu_pipe"]
-    others = units.others("adu_pipe", "sm")
+    others = units.busiest_except("adu_pipe", "sm")
     relief = (unit / others.at_least(1e-3)).at_least(1.0).at_most(1.0 / (1.0 - waiting))
     relief = relief.where(units.is_near_limit("adu_pipe") & (unit > others), 1.0)
     gain = context.gains.by_latency(waiting, NOTABLE.value).at_least(relief)

@@ -26,7 +26,7 @@ QUEUE = rules.Threshold(
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units = context.units
     waiting = units.constant_queue
-    others = units.others("constant_cache", "adu_pipe", "sm")
+    others = units.busiest_except("constant_cache", "adu_pipe", "sm")
     gone = (waiting + units.warps.queue_share("short_scoreboard")).at_most(1.0)
     relief = context.gains.by_relief(others).at_most(1.0 / (1.0 - gone).at_least(1e-3))
     return rules.RuleFinding(

@@ -21,7 +21,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         & context.pipeline.limits_copies("dram")
     )
     return rules.RuleFinding(
-        gain=context.gains.by_relief(units.others("dram", "l2")).where(full, 1.0),
+        gain=context.gains.by_relief(units.busiest_except("dram", "l2")).where(full, 1.0),
         saturation=saturation,
         promise=1.0 / saturation.at_least(1e-3),
         gain_reason="the busiest unit other than the memory system, if the bytes could be avoided",

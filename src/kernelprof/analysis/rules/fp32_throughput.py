@@ -19,7 +19,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     # FP32 instructions can fill every issue slot: where they are most of what is issued, the slots
     # are the pipe's own limit.
     saturation = units.busiest(pipe, slots.at_most(pipe * 2.0).where(arithmetic, 0.0))
-    others = units.others("sm", "fma_pipe", "fma_heavy_pipe", "issue")
+    others = units.busiest_except("sm", "fma_pipe", "fma_heavy_pipe", "issue")
     return rules.pipe_finding(
         context,
         saturation,

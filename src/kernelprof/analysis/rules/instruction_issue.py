@@ -16,7 +16,9 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units = context.units
     useful = units.arithmetic_share
     full = units.is_near_limit("issue") & (useful < 0.5) & context.waste.full_warps
-    remaining = units.busiest(units.others("sm", "issue"), units.saturations["issue"] * useful)
+    remaining = units.busiest(
+        units.busiest_except("sm", "issue"), units.saturations["issue"] * useful
+    )
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
         gain_reason="the busiest unit other than the issue slots, without the overhead "

@@ -19,7 +19,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         context,
         saturation,
         saturation >= NEAR_LIMIT.value,
-        units.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
+        units.busiest_except("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
         lambda: (
             rules.percent("alu_pipe", "integer and logic pipe (ALU)", alu, ">", NEAR_LIMIT),
             rules.percent("fma_heavy_pipe", "integer multiply pipe", multiply),

@@ -25,7 +25,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         * (1.0 - context.waits.atomic_part)
     )
     return rules.RuleFinding(
-        gain=context.gains.by_relief(units.others("l1")).where(
+        gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
         gain_reason="the busiest unit other than L1, with operands kept in registers or shared "

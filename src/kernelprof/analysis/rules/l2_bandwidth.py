@@ -21,7 +21,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         & context.pipeline.limits_copies("l2")
     )
     return rules.RuleFinding(
-        gain=context.gains.by_relief(units.others("l2")).where(full, 1.0),
+        gain=context.gains.by_relief(units.busiest_except("l2")).where(full, 1.0),
         saturation=units.saturations["l2"],
         gain_reason="the busiest unit other than L2",
         evidence=lambda: (

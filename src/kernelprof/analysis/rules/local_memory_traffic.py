@@ -24,7 +24,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     local = waste.local_part
     needed_share = 1.0 - local
     remaining = units.busiest(
-        units.others("l1", "l2", "dram"),
+        units.busiest_except("l1", "l2", "dram"),
         unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
         unit["l2"] * needed_share.at_least(waste.global_part_of_l2),
         unit["dram"] * needed_share.at_least(waste.global_part_of_dram),

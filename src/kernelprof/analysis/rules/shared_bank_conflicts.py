@@ -20,7 +20,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
     conflicts = waste.bank_conflicts * (1.0 - waste.shared_atomic_part)
     remaining = units.busiest(
-        units.others("l1"), units.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1)
+        units.busiest_except("l1"),
+        units.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1),
     )
     waiting = units.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return rules.RuleFinding(

@@ -23,7 +23,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     # Special functions queue for MIO too: an idle data stage is not what fills it.
     queue = waits.where(mostly_shared & (units.saturations["l1"] >= 0.25) & ~wgmma, 0.0)
     return rules.RuleFinding(
-        gain=context.gains.by_relief(units.others("l1")).where(
+        gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
         gain_reason="the busiest unit other than the shared-memory path",

@@ -24,7 +24,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     excess = waste.excess_sectors
     useful_l1_share = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
     remaining = units.busiest(
-        units.others("l1", "l2", "dram"),
+        units.busiest_except("l1", "l2", "dram"),
         unit["l1"] * useful_l1_share,
         unit["l2"] * waste.useful_l2_share,
         unit["dram"] * waste.useful_dram_share,

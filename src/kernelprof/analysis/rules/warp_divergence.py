@@ -23,7 +23,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     busy = 1.0 - idle
     unit = units.saturations
     remaining = units.busiest(
-        units.others("sm", "issue", *groups.SM_PIPES),
+        units.busiest_except("sm", "issue", *groups.SM_PIPES),
         *(unit[name] * busy for name in ("issue", *groups.SM_PIPES)),
     )
     memory = units.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.sampled import ISSUED
-from sassim.opcodes import find_opcode, flagged_opcodes, opcodes_of_class, select_opcodes
+from sassim.opcodes import find_opcode, flagged_opcodes, opcodes_of_category, select_opcodes
 from sassim.sass.dataflow import ControlFlow
 
 if TYPE_CHECKING:
@@ -39,20 +39,20 @@ GLOBAL_LOADS: Final = select_opcodes(
 GLOBAL_STORES: Final = select_opcodes(lambda row: row.category == "store" and row.writes in _GLOBAL)
 SHARED: Final = select_opcodes(lambda row: row.space == "shared")
 LOCAL: Final = select_opcodes(lambda row: row.space == "local")
-ATOMICS: Final = opcodes_of_class("atomic")
-COPIES: Final = opcodes_of_class("copy")
-SPECIAL: Final = opcodes_of_class("special", "bits")
+ATOMICS: Final = opcodes_of_category("atomic")
+COPIES: Final = opcodes_of_category("copy")
+SPECIAL: Final = opcodes_of_category("special", "bits")
 """What the special-function unit carries out, with conversions and bit counts."""
-FP64: Final = opcodes_of_class("fp64")
-FP32: Final = opcodes_of_class("fp32")
-INTEGER: Final = opcodes_of_class("integer", "bits")
-PRODUCTS: Final = opcodes_of_class("mma", "wgmma")
+FP64: Final = opcodes_of_category("fp64")
+FP32: Final = opcodes_of_category("fp32")
+INTEGER: Final = opcodes_of_category("integer", "bits")
+PRODUCTS: Final = opcodes_of_category("mma", "wgmma")
 
 MBARRIER: Final = "SYNCS"
 """Operations of a barrier in shared memory."""
-BARRIERS: Final = opcodes_of_class("barrier", "mbarrier", "warpgroup")
-FENCES: Final = opcodes_of_class("fence")
-BRANCHES: Final = opcodes_of_class("branch")
+BARRIERS: Final = opcodes_of_category("barrier", "mbarrier", "warpgroup")
+FENCES: Final = opcodes_of_category("fence")
+BRANCHES: Final = opcodes_of_category("branch")
 
 LONG: Final = select_opcodes(lambda row: row.scoreboard == "long")
 """Whose results, or operands that they still read, a long scoreboard guards."""

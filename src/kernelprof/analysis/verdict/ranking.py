@@ -93,8 +93,10 @@ IDLE: Final = 0.60
 """Nsight Compute's SOLBottleneck rule (2025.3): below 60 % of every peak a kernel waits."""
 SHORT_NS: Final = 20_000.0
 CERTAIN_EXCESS: Final = 0.3
-QUIET: Final = 40.0
-TINY_BLOCK: Final = 4.0
+"""Share of the sectors of global accesses that is certainly not needed."""
+QUIET_PERCENT: Final = 40.0
+"""Of the SM's peak."""
+TINY_BLOCK_THREADS: Final = 4.0
 FEW_WAVES: Final = 2.0
 
 
@@ -160,7 +162,7 @@ def _full_pipe(pipe: str, bottleneck: str) -> Lead:
 LEADS: Final = (
     Lead(
         "warp-divergence",
-        lambda values, _: (values["block_size"] <= TINY_BLOCK) & ~values.small,
+        lambda values, _: (values["block_size"] <= TINY_BLOCK_THREADS) & ~values.small,
         "judged by the size of a block alone: it fills an eighth of a warp at most, so the other "
         "lanes do nothing",
     ),
@@ -201,7 +203,7 @@ LEADS: Final = (
         # Of 33 such launches in our captures 28 were limited by this.
         lambda values, _: (
             (values.uncoalesced_share() >= CERTAIN_EXCESS)
-            & (values["sm_throughput"] < QUIET)
+            & (values["sm_throughput"] < QUIET_PERCENT)
             & ~values.small
             & (values["duration"] > SHORT_NS)
         ),
@@ -345,7 +347,7 @@ def rank_bottlenecks(capture: Capture) -> Judgement:
     """Evaluate all rules over all launches and compare their gains."""
     context = RuleContext(Facts(capture))
     findings = {slug: rule.evaluate(context) for slug, rule in load_rules().items()}
-    unexplained = context.units.limited_by_something_else
+    unexplained = context.units.limited_by_unnamed_unit
     ranking = rank(findings, unexplained, context.facts.substituted)
     cases = tuple(rank_bottlenecks(each) for each in capture.cases)
     return Judgement(context, findings, _with_leads(context, ranking), cases)

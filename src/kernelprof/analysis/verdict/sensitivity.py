@@ -136,7 +136,7 @@ class _Trials:
         masks = np.array([[name in names for name in self.missing] for names in subsets])
         values = np.where(masks[:, None, :], self.values[None], np.nan)
         context = RuleContext(Facts(self._capture(values.reshape(-1, len(self.missing)))))
-        unexplained = context.units.limited_by_something_else
+        unexplained = context.units.limited_by_unnamed_unit
         widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
         for rule in self.rules:
             finding = rule.evaluate(context)

@@ -1,4 +1,7 @@
-"""What a diagnosis says: the kernels in a table, and a card for each that matters."""
+"""A diagnosis for the terminal and Markdown: the kernels in a table, a card for each that matters.
+
+Its HTML page is made by ``capture_page.py``, for one capture and for several.
+"""
 
 from __future__ import annotations
 

@@ -8,13 +8,14 @@ asked.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from kernelprof.model.names import cut_middle, join_words, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Block,
     Bullets,
+    Chart,
     CodeBlock,
     Document,
     FactList,
@@ -149,7 +150,10 @@ def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
             return ["\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))]
         case Section():
             return _section(block)[1]
-    return []
+        case Chart():
+            return []
+        case _:
+            assert_never(block)
 
 
 def _fact_line(text: Text) -> str:

@@ -139,7 +139,7 @@ class _MarkdownBlocks:
             level = min(self.level + depth, _LAST_LEVEL)
             text = self.template.section(block, inner, level)
         elif isinstance(block, CodeBlock):
-            text = self.template.code(block, codes)
+            text = self.template.codeblock(block, codes)
         else:
             text = getattr(self.template, type(block).__name__.lower())(block)
         return str(text).strip("\n")

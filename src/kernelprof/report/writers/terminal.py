@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from kernelprof.model.names import encodable, printable
 from kernelprof.report.document import (
     Block,
     Bullets,
+    Chart,
     CodeBlock,
     Document,
     Fact,
@@ -144,6 +145,10 @@ class _TerminalPage:
                 self._code(block)
             case Section():
                 self._section(block, level)
+            case Chart():
+                pass  # a page has room for them
+            case _:
+                assert_never(block)
 
     def _section(self, section: Section, level: int) -> None:
         from rich.rule import Rule
@@ -255,10 +260,10 @@ class _TerminalPage:
             grid.add_row(*map(_rich, texts))
         self._indented(grid, indent, self.console.width)
 
-    def _indented(self, grid: RichTable, indent: int = 2, width: int | None = None) -> None:
+    def _indented(self, content: RenderableType, indent: int = 2, width: int | None = None) -> None:
         from rich.padding import Padding
 
-        self.console.print(Padding(grid, (0, 0, 0, indent)), width=width or self.width)
+        self.console.print(Padding(content, (0, 0, 0, indent)), width=width or self.width)
 
 
 def _is_empty(block: Block) -> bool:
@@ -273,7 +278,10 @@ def _is_empty(block: Block) -> bool:
             return layout is not Layout.HERO and bool(blocks) and all(map(_is_empty, blocks))
         case Note() | CodeBlock():
             return False
-    return True
+        case Chart():
+            return True
+        case _:
+            assert_never(block)
 
 
 def _is_hero(block: Block) -> bool:
