@@ -138,8 +138,8 @@ def test_guessing_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
     """What runs small cases does; it is left out where it is not installed."""
     code = (
         "import sys; from pathlib import Path;"
-        "from kernelprof.launch.inference.proposal import propose;"
-        f"assert not propose(Path({str(copy_cu)!r})).draft().unfilled;"
+        "from kernelprof.launch.inference.proposal import infer_specification;"
+        f"assert not infer_specification(Path({str(copy_cu)!r})).draft().unfilled;"
         "assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)
