@@ -40,7 +40,7 @@ from kernelprof.report.markup import asset, classes, template_environment
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jinja2 import Environment
 
@@ -174,6 +174,7 @@ class Page:
         self.static = static
         self.cards = cards
         self._stored: dict[str, str] = {}
+        self._figures: dict[Chart, Markup] = {}
         self._tables: list[str] = []
         self._texts: dict[tuple[Text, ...], int] = {}
         self._labels: Counter[str] = Counter()
@@ -205,6 +206,12 @@ class Page:
         if self.static:
             rows = tuple(e._replace(target="") if hasattr(e, "target") else e for e in rows)
         return charts.draw(chart.kind, rows)
+
+    def reuse(self, block: Chart, macro: Callable[[Chart], Markup]) -> Markup:
+        """Return what a macro makes of a block; launches of one kernel have equal charts."""
+        if block not in self._figures:
+            self._figures[block] = macro(block)
+        return self._figures[block]
 
     def store(self, anchor: str, content: str) -> str:
         """Keep a card beside the page; the empty text that stands in its place."""
