@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchmarks.corpus.score import NEAR
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-Row = dict[str, Any]
 NAME: Final = "gains"
 HEIGHT: Final = 420
 _ROOM: Final = 1.15
@@ -27,17 +25,8 @@ _ROOM: Final = 1.15
 _LOOKS: Final = {True: (ACCENT, "circle"), False: ("var(--failed)", "triangle-up")}
 """A point within the band, and one outside."""
 
-_TOLD: Final = (
-    ("verdict", "Verdict"),
-    ("confidence", "Confidence"),
-    ("promised", "Predicted"),
-    ("brought", "Fix brought"),
-    ("off", "Off by"),
-)
 
-
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A right verdict: factors of run time that it promised and that the fix brought.
 
     ``error`` is the factor between the two, 1 or more.
@@ -51,47 +40,53 @@ class Point:
     brought: str
     error: float
 
+    @property
+    def look(self) -> tuple[str, str]:
+        """Colour and shape: whether the point is in the band."""
+        return _LOOKS[self.error <= NEAR]
 
-def rows(points: Sequence[Point]) -> list[Row]:
-    """A row a point, and the corners of the band."""
+    @property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """What the tip of the point lists."""
+        return (
+            ("Verdict", self.verdict),
+            ("Confidence", self.confidence),
+            ("Predicted", factor(self.predicted)),
+            ("Fix brought", self.brought),
+            ("Off by", factor(self.error)),
+        )
+
+
+class Corner(NamedTuple):
+    """An edge of the band: the measured gains, ``low`` to ``high``, near a predicted one."""
+
+    predicted: float
+    low: float
+    high: float
+
+    @property
+    def measured(self) -> float:
+        """What a right prediction measures."""
+        return self.predicted
+
+
+def rows(points: Sequence[Point]) -> list[Corner | Point]:
+    """The corners of the band, and the points."""
     if not points:
         return []
     gains = [gain for each in points for gain in (each.predicted, each.measured)]
     low, high = min(gains) / _ROOM, max(gains) * _ROOM
-    corners: list[Row] = [
-        {
-            "what": "band",
-            "predicted": tidy(at),
-            "low": tidy(max(low, at / NEAR)),
-            "high": tidy(min(high, at * NEAR)),
-            "measured": tidy(at),
-        }
+    corners = [
+        Corner(tidy(at), tidy(max(low, at / NEAR)), tidy(min(high, at * NEAR)))
         for at in sorted({low, min(high, low * NEAR), max(low, high / NEAR), high})
     ]
-    return corners + [_row(each) for each in points]
+    return [*corners, *points]
 
 
-def _row(point: Point) -> Row:
-    colour, shape = _LOOKS[point.error <= NEAR]
-    return {
-        "what": "point",
-        "predicted": tidy(point.predicted),
-        "measured": tidy(point.measured),
-        "colour": colour,
-        "shape": shape,
-        "name": point.name,
-        "verdict": point.verdict,
-        "confidence": point.confidence,
-        "promised": factor(point.predicted),
-        "brought": point.brought,
-        "off": factor(point.error),
-    }
-
-
-def draw(found: Sequence[Row]) -> Markup:
+def draw(found: Sequence[Corner | Point]) -> Markup:
     """Both axes are logarithmic, so that a factor is a distance."""
-    band = [row for row in found if row["what"] == "band"]
-    low, high = band[0]["predicted"], band[-1]["predicted"]
+    band = [row for row in found if isinstance(row, Corner)]
+    low, high = band[0].predicted, band[-1].predicted
     scale = axes.AxisScale(low, high, log=True)
     across, up = (
         axes.Axis(scale, scale.ticks(most), lambda value: f"{value:g}x", title)
@@ -103,17 +98,19 @@ def draw(found: Sequence[Row]) -> Markup:
 
     marks = []
     for start, end in pairwise(band):
-        sides = [(scale.at(row["predicted"]), row) for row in (start, end)]
-        for field in ("low", "high", "measured"):
-            (x, one), (x2, other) = sides
-            look = "dashed" if field == "measured" else "band"
-            marks.append(drawing.line(x, down(one[field]), x2, down(other[field]), look))
-    for row in found:
-        if row["what"] == "point":
-            place = scale.at(row["predicted"]), down(row["measured"])
-            told = "\n".join(f"{title}: {row[field]}" for field, title in _TOLD)
-            said = f"{row['name']}\n{told}"
-            marks.append(drawing.symbol(*place, row["shape"], row["colour"], title=said))
+        x, x2 = scale.at(start.predicted), scale.at(end.predicted)
+        for one, other, look in (
+            (start.low, end.low, "band"),
+            (start.high, end.high, "band"),
+            (start.measured, end.measured, "dashed"),
+        ):
+            marks.append(drawing.line(x, down(one), x2, down(other), look))
+    for point in found:
+        if isinstance(point, Point):
+            place = scale.at(tidy(point.predicted)), down(tidy(point.measured))
+            colour, shape = point.look
+            tip = "\n".join([point.name, *(": ".join(each) for each in point.labels)])
+            marks.append(drawing.symbol(*place, shape, colour, title=tip))
     return drawing.plot(HEIGHT, marks, x=across, y=up)
 
 

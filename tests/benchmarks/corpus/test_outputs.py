@@ -67,7 +67,7 @@ def texts(table: Block) -> list[list[str]]:
     return [[plain(cell.text) for cell in row] for row in table.rows]
 
 
-def drawn(found: Scorecard) -> Iterator[dict[str, object]]:
+def drawn(found: Scorecard) -> Iterator[chart.Corner | chart.Point]:
     """The rows of the chart."""
     (figure,) = section(found, "Predicted and measured gains").blocks
     assert isinstance(figure, Chart)
@@ -361,17 +361,17 @@ def test_the_schema_names_every_word() -> None:
 
 def test_the_chart_has_right_verdicts() -> None:
     rows = list(drawn(card()))
-    points = {str(each["name"]): each for each in rows if each["what"] == "point"}
+    points = {each.name: each for each in rows if isinstance(each, chart.Point)}
     assert list(points) == ["banks", "both", "stream", HOSTILE]
-    assert (points["banks"]["predicted"], points["banks"]["measured"]) == (6.0, 2.0)
-    assert points["banks"]["shape"] != points["both"]["shape"]
-    band = [each for each in rows if each["what"] == "band"]
-    assert [each["predicted"] for each in band] == sorted(each["predicted"] for each in band)
-    low, high = band[0]["predicted"], band[-1]["predicted"]
+    assert (points["banks"].predicted, points["banks"].measured) == (6.0, 2.0)
+    assert points["banks"].look != points["both"].look
+    band = [each for each in rows if isinstance(each, chart.Corner)]
+    assert [each.predicted for each in band] == sorted(each.predicted for each in band)
+    low, high = band[0].predicted, band[-1].predicted
     for each in band:
-        assert low <= each["low"] <= each["measured"] <= each["high"] <= high
-    assert band[1]["low"] == pytest.approx(low)
-    assert band[-2]["high"] == pytest.approx(high)
+        assert low <= each.low <= each.measured <= each.high <= high
+    assert band[1].low == pytest.approx(low)
+    assert band[-2].high == pytest.approx(high)
     found = draw(chart.NAME, rows)
     assert found.count('class="symbol"') == len(points)
     assert found.count('class="dashed"') == len(band) - 1
