@@ -58,7 +58,6 @@ Median = Annotated[
     float | None, about("Median time of a launch, by CUDA events where they were taken.")
 ]
 Line = Annotated[str, about("What happened, in a line.")]
-Worse = Annotated[bool | None, about("null where neither direction costs anything.")]
 
 _ONE_SIDE: dict[str, Any] = {
     "anyOf": [{"properties": {side: {"type": "object"}}} for side in ("before", "after")]

@@ -86,8 +86,6 @@ _OF_TWO: Final[tuple[Callable[[Array, Array], Array], ...]] = (
 )
 """Logic of two inputs by its table: bit ``2 a + b`` is the result for a and b."""
 
-_ONE_INPUT: Final = {3: 0, 12: 0, 5: 1, 10: 1}
-
 
 def _combine_two(table: int, a: Array, b: Array) -> Array:
     if table == 3:
