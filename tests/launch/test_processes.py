@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -81,7 +82,6 @@ def test_what_cannot_be_started() -> None:
 def test_at_the_time_limit_the_whole_family_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "GRACE_S", 0.3)
     monkeypatch.setattr(processes.end, "__defaults__", (0.3,))
     passed = [0.0]
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0], sleep=time.sleep)
@@ -102,6 +102,20 @@ def test_at_the_time_limit_the_whole_family_ends(
     session = str(pids[1])
     others = [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
     assert [pid for pid in others if not _gone(pid) and _session(pid) == session] == []
+
+
+def test_a_child_of_a_session_whose_seen_members_have_all_ended_is_ended() -> None:
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", "read line; sleep 300 & exit"],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    family = processes._Family(process.pid)
+    assert not family.is_gone()
+    process.communicate(b"\n")
+    assert len(family.others(())) == 1
+    processes.end(process, grace=0)
+    assert family.is_gone()
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -181,7 +181,7 @@ def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
     family = _Family(process.pid)
     family.signal(signal.SIGTERM)
     start = time.monotonic()
-    while (waited := time.monotonic() - start) < 2 * grace:
+    while (waited := time.monotonic() - start) < grace + GRACE_S:
         if waited >= grace:
             family.signal(signal.SIGKILL)
         if process.poll() is not None and family.is_gone():
@@ -256,7 +256,7 @@ class _Family:
         leaders = {each[0] for each in self._seen if members.get(each[0], each) == each}
         leaders.add(self._leader)
         family: set[int] = set()
-        grown = {pid for pid in leaders if pid in members}
+        grown = {pid for pid in members if pid in leaders or sessions[pid] in leaders}
         while grown:
             family |= grown
             leaders |= grown
