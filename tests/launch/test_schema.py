@@ -13,8 +13,9 @@ from tests.launch.conftest import SGEMM
 from tests.launch.test_spec import SMALL
 
 from kernelprof.errors import KernelprofError
+from kernelprof.interface.reference import propose_specification
 from kernelprof.launch.check import references
-from kernelprof.launch.source import cut_block
+from kernelprof.launch.source import SpecBlock, cut_block
 from kernelprof.launch.specification import elements
 from kernelprof.launch.specification.reader import read_spec
 from kernelprof.launch.specification.tables import specification_schema
@@ -184,13 +185,16 @@ def test_a_scalar_has_nothing_of_an_array_and_null_is_no_value(read, key, value)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "launch-specification.md"
+UNSPECIFIED = Path(__file__).parents[1] / "gpu" / "launch" / "unspecified.cu"
 
 
-def test_its_example_can_be_loaded() -> None:
+def test_its_example_is_what_init_writes() -> None:
     text = PAGE.read_text(encoding="utf-8")
     example = text.split("```cuda\n")[1].split("```")[0]
-    block = cut_block(example, PAGE)
-    assert read_spec(block).resolve().grid == (256, 256, 1)
+    written = read_spec(cut_block(example, PAGE))
+    assert written.resolve().grid == (65536, 1, 1)
+    inferred = propose_specification(UNSPECIFIED).toml
+    assert written.document() == read_spec(SpecBlock(inferred, UNSPECIFIED)).document()
 
 
 def test_it_lists_all_types_and_references() -> None:
