@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FILE: Final = Path(__file__).parents[1] / "data" / "pipes.toml"
 _SLOWER: Final = 1.5
 """Cycles of the tensor pipe for ``mma.sync`` against what its multiply-adds take by ``wgmma``
-(``docs/verdicts.md``, products on tensor cores)."""
+(H200, ``tests/captures/bf16``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock
 issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1 99.4 %
 (``bank_conflict``). Tensor cores: 98.1 % while SMs have work in the fastest BF16 product of
 ``tests/captures/bf16``, 96.9 % in that of cuBLAS. Device memory: a plain copy of 1 GiB reads 83 %
-under ncu; 4.3 of 4.8 TB/s, 90 %, outside it (``docs/verdicts.md``)."""
+under ncu; 4.3 of 4.8 TB/s, 90 %, outside it."""
 
 NEAR_LIMIT: Final = 0.70
 """Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
