@@ -96,10 +96,10 @@ class Field:
         for first in range(len(labels)):
             indices = self._in_order(choices, [*range(first, len(labels)), *range(first)])
             boxes = np.stack([each.boxes[n] for each, n in zip(choices, indices, strict=True)])
-            harms = [
-                choice.harms[n] + _OVERLAP * boxes_overlap(np.delete(boxes, at, 0), boxes[at]).sum()
-                for at, (choice, n) in enumerate(zip(choices, indices, strict=True))
-            ]
+            overlaps = boxes_overlap(boxes[:, None], boxes).sum(axis=-1)
+            np.fill_diagonal(overlaps, 0)
+            own = [each.harms[n] for each, n in zip(choices, indices, strict=True)]
+            harms = own + _OVERLAP * overlaps.sum(axis=1)
             cost = sum(harms) + sum(e.own[n] for e, n in zip(choices, indices, strict=True))
             if cost < least:
                 best, least = indices, cost

@@ -7,10 +7,11 @@ import gzip
 import hashlib
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import compress, count
 from operator import not_
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from markupsafe import Markup
@@ -40,7 +41,8 @@ from kernelprof.report.markup import asset, classes, template_environment
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from jinja2 import Environment
 
@@ -174,7 +176,10 @@ class Page:
         self.static = static
         self.cards = cards
         self._stored: dict[str, str] = {}
-        self._figures: dict[Chart, Markup] = {}
+        self._packs: list[tuple[str, Future[Markup]]] = []
+        # Compressing leaves the interpreter to the thread that writes the cards.
+        self._compressor = ThreadPoolExecutor(max_workers=1)
+        self._drawn: dict[tuple[str, tuple[Any, ...]], Markup] = {}
         self._tables: list[str] = []
         self._texts: dict[tuple[Text, ...], int] = {}
         self._labels: Counter[str] = Counter()
@@ -205,17 +210,16 @@ class Page:
         rows = chart.rows
         if self.static:
             rows = tuple(e._replace(target="") if hasattr(e, "target") else e for e in rows)
-        return charts.draw(chart.kind, rows)
-
-    def reuse(self, block: Chart, macro: Callable[[Chart], Markup]) -> Markup:
-        """Return what a macro makes of a block; launches of one kernel have equal charts."""
-        if block not in self._figures:
-            self._figures[block] = macro(block)
-        return self._figures[block]
+        key = chart.kind, tuple(rows)
+        if key not in self._drawn:
+            self._drawn[key] = charts.draw(chart.kind, rows)
+        return self._drawn[key]
 
     def store(self, anchor: str, content: str) -> str:
         """Keep a card beside the page; the empty text that stands in its place."""
-        self._stored[anchor] = content
+        self._stored[anchor] = str(content)
+        if self.is_packed() and len(self._stored) == PACK:
+            self._pack()
         return ""
 
     def store_table(self, table: Table) -> str:
@@ -236,18 +240,25 @@ class Page:
 
     def is_packed(self) -> bool:
         """Whether there are so many cards that they are compressed."""
-        return len(self._stored) > MOST_PLAIN
+        return len(self.cards) > MOST_PLAIN
 
     def stored_cards(self) -> Iterator[tuple[str, Markup]]:
         """Yield the anchors and the JSON of cards, by themselves or in packs."""
-        anchors = list(self._stored)
-        size = PACK if self.is_packed() else 1
-        for at in range(0, len(anchors), size):
-            own = {anchor: str(self._stored[anchor]) for anchor in anchors[at : at + size]}
-            text = _to_json(own)
+        if self.is_packed():
+            self._pack()
+            for anchors, pack in self._packs:
+                yield anchors, pack.result()
+            return
+        for anchor, content in self._stored.items():
             # Our own markup: nothing in it may end the script or begin a comment.
-            safe = text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
-            yield " ".join(own), _packed(text) if self.is_packed() else Markup(safe)
+            text = _to_json({anchor: content}).replace("</", "<\\/").replace("<!--", "\\u003c!--")
+            yield anchor, Markup(text)
+
+    def _pack(self) -> None:
+        if self._stored:
+            text = _to_json(self._stored)
+            self._packs.append((" ".join(self._stored), self._compressor.submit(_packed, text)))
+            self._stored = {}
 
     def json_of_document(self, document: Document) -> Markup:
         """Return the result as JSON for a script element."""
