@@ -10,7 +10,7 @@ EXAMPLE := examples/matvec.cu
 # Python keeps what it compiled: else every run of the tests starts by compiling all of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots \
+.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
 	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
 	@echo "make lint    ruff: rules and format; the direction of imports"
 	@echo "make types   mypy --strict"
+	@echo "make docs    run the commands that the documentation shows, and build it as a site into build/docs"
 	@echo "make rules   write reports/rules.md from the rules"
 	@echo "make reports  write the HTML reports into build/reports, and their digests into reports/pages.toml"
 	@echo "make screenshots  take pictures of the HTML reports into build/reports/screenshots (needs chromium)"
@@ -70,6 +71,10 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m pytest -n 2 tests/test_docs.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 rules: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof.report.documents.rule > reports/rules.md.new
@@ -152,6 +157,10 @@ $(VENV)/.predict: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.dev
+	$(PIP) --editable '.[dev,docs]'
 	@touch $@
 
 $(VENV)/.browser: pyproject.toml | $(VENV)/.dev

@@ -103,6 +103,7 @@ def changes(captures: Path) -> Path:
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-actions", "action/predict/action.yml"),
         ("vendor.github-workflows", "examples/github/gate.yml"),
+        ("vendor.github-workflows", ".github/workflows/docs.yml"),
         ("vendor.gitlab-ci", "examples/gitlab/.gitlab-ci.yml"),
     ],
 )
@@ -256,10 +257,15 @@ def test_the_action_installs_itself_isolated_and_what_is_pinned(job: Job) -> Non
 def test_every_action_is_pinned_by_its_commit() -> None:
     texts = [
         (ROOT / name).read_text(encoding="utf-8")
-        for name in ("action.yml", "action/predict/action.yml", "examples/github/gate.yml")
+        for name in (
+            "action.yml",
+            "action/predict/action.yml",
+            "examples/github/gate.yml",
+            ".github/workflows/docs.yml",
+        )
     ]
     used = re.findall(r"uses: (\S+)(.*)", "\n".join(texts))
-    assert len(used) == 17
+    assert len(used) == 21
     for name, comment in used:
         if name in {"OWNER/kernelprof@COMMIT", "OWNER/kernelprof/action/predict@COMMIT"}:
             continue
