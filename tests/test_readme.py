@@ -8,22 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.comparison.gate.planted import gated, taken
 
 import kernelprof
-from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.documents import gate
 from kernelprof.report.documents.diagnosis import document
 from kernelprof.report.writers import terminal
-from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli
 
 ROOT = Path(__file__).parent.parent
-CAPTURE = "tests/captures/four_gemms.full.raw.csv"
 EXAMPLE = "examples/matvec.cu"
-PREDICTED = ("cuda/ladder/02_coalesced.cu", "cuda/ladder/01_naive.cu")
 MOST_LINES = 150
 
 
@@ -77,17 +71,6 @@ def globbed(word: str) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in ROOT.glob(word)] if "*" in word else [word]
 
 
-def test_the_four_gemms_and_an_explained_card_are_the_real_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
-    found = diagnose(read_capture(CAPTURE))
-    assert terminal.write(document(found, top=4, explain=False)).rstrip() in read("docs/usage.md")
-    explained = terminal.write(document(found, top=4))
-    card = explained[explained.index("1 gemm_bad ─") : explained.index("2 gemm_coalesced ─")]
-    assert card.rstrip() in read("docs/usage.md")
-
-
 def test_the_prediction_of_the_first_screen_is_that_of_make_demo(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,24 +82,6 @@ def test_the_prediction_of_the_first_screen_is_that_of_make_demo(
     makefile = read("Makefile")
     assert f"EXAMPLE := {EXAMPLE}\n" in makefile
     assert "kernelprof diagnose $(EXAMPLE) --predict" in makefile
-
-
-def test_the_gate_s_output_without_a_gpu_is_the_real_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
-    result = kernelprof.gate(*PREDICTED, predict=True, policy={})
-    printed = terminal.write(gate.document(result))
-    shown = printed[printed.index("- regression counter-worse") : printed.index("- pass renamed")]
-    assert shown.rstrip() in read("docs/gate.md")
-    assert f"$ kernelprof gate {' '.join(PREDICTED)} --predict" in read("docs/gate.md")
-
-
-def test_the_gate_s_output_is_the_real_one() -> None:
-    result = gated(taken("tile", "1"), taken("tile-rolled", "1"))
-    printed = terminal.write(gate.document(result))
-    shown = printed[printed.index("sgemm_shared_tile_rolled ──") : printed.index("- pass renamed")]
-    assert shown.rstrip() in read("docs/gate.md")
 
 
 def test_the_gate_s_figures_are_those_of_the_table_behind_them() -> None:
