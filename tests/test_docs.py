@@ -61,11 +61,12 @@ def test_every_link_of_every_page_leads_somewhere() -> None:
                 assert heading in docs.anchors(target), f"{page.name}: {target.name}#{heading}"
 
 
-def test_the_index_lists_every_page_once() -> None:
+def test_the_index_and_the_site_list_every_page_once() -> None:
+    pages = sorted(page.name for page in INDEX.parent.glob("*.md"))
     listed = [target.name for target, _ in docs.links(INDEX) if target.parent == INDEX.parent]
-    assert sorted(listed) == sorted(
-        page.name for page in INDEX.parent.glob("*.md") if page != INDEX
-    )
+    assert sorted([*listed, INDEX.name]) == pages
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert sorted(re.findall(r": docs/(.+\.md)$", site, re.MULTILINE)) == pages
 
 
 @pytest.mark.parametrize(
