@@ -48,12 +48,3 @@ def test_the_loop_of_the_page_runs(
     assert "no time was measured" in " ".join(told[-1].split())
     changed = (tmp_path / "naive.cu").read_text("utf-8")
     assert "const int row = blockIdx.y * BLOCK + threadIdx.y;" in changed
-
-
-def test_the_brief_that_it_shows_is_what_is_printed(
-    run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    command, shown = re.findall(r"```(?:sh|text)\n(.*?)```", PAGE, re.DOTALL)[:2]
-    done = run_cli(*shlex.split(command)[1:], KERNELPROF_NCU="/no/such/ncu")
-    assert done.stdout == shown
