@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fleet.conftest import ROOT
 
-from kernelprof.fleet.columns import COLUMNS, LIGHT, markdown_rows, schema
+from kernelprof.fleet.columns import COLUMNS, LIGHT, markdown_list, schema
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.records import Provenance
 
@@ -40,10 +40,8 @@ def test_a_newcomers_commands(run_cli, tmp_path, monkeypatch) -> None:
     assert [row[0] for row in rows] == ["sgemm_naive", "sgemm_coalesced", "sgemm_shared_tile"]
 
 
-def test_the_table_of_columns_is_the_one_that_the_schema_comes_from() -> None:
-    assert (
-        f"\n{markdown_rows()}\n" in PAGE.partition("## The store")[2].partition("## Questions")[0]
-    )
+def test_the_list_of_columns_is_the_one_that_the_schema_comes_from() -> None:
+    assert f"\n{markdown_list()}\n" in PAGE.partition("## Store")[2].partition("## Queries")[0]
     assert set(LIGHT) < set(schema().names)
     names = [each.source.removeprefix("job.") for each in COLUMNS if each.source[:4] == "job."]
     assert names == [each.name for each in fields(Provenance)]
