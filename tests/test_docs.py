@@ -54,7 +54,7 @@ def test_every_command_on_a_page_exists_with_its_options() -> None:
 
 
 def test_every_link_of_every_page_leads_somewhere() -> None:
-    for page in PAGES:
+    for page in (*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "reports").glob("*.md")):
         for target, heading in docs.links(page):
             assert target.exists(), f"{page.name}: {target}"
             if heading and target.suffix == ".md":
