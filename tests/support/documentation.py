@@ -86,11 +86,13 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as GitHub names them."""
+    """Return the anchors of a page: those in it, and those that GitHub gives its headings."""
+    given = re.findall(r'<a id="([^"]+)">', page.read_text("utf-8"))
     tokens = parse(page)
     headings = [tokens[at + 1] for at, token in enumerate(tokens) if token.type == "heading_open"]
     titles = ["".join(child.content for child in each.children) for each in headings]
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    return {*given, *slugs}
 
 
 def commands(block: Block) -> Iterator[Command]:
