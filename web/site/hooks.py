@@ -97,7 +97,7 @@ def on_page_content(html: str, page: Page, **_: object) -> None:
     if not page.file.src_uri.endswith(".md"):
         return
     expected = _MARKDOWN.render(page.file.content_string)
-    for tag in ("li", "pre", "h2", "h3"):
+    for tag in ("h2", "h3", "li", "pre", "table"):
         counts = [len(re.findall(rf"<{tag}\b", text)) for text in (expected, html)]
         if counts[0] != counts[1]:
             _LOG.warning("%s: %d <%s> instead of %d", page.file.src_uri, counts[1], tag, counts[0])
