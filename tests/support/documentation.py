@@ -110,6 +110,7 @@ def commands(block: Block) -> Iterator[Command]:
         )
 
 
+@cache
 def run(text: str) -> tuple[int, list[str]]:
     """Run a command as without a terminal and without ``ncu``; return its code and output."""
     with pytest.MonkeyPatch.context() as patch:
