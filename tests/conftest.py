@@ -14,6 +14,7 @@ from tests.support.commands import Command
 from tests.support.processes import interruptible
 
 import kernelprof
+from kernelprof.installation import Installation
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import (
     Candidate,
@@ -194,6 +195,7 @@ def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "80")
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr("kernelprof.installation.find_installation", Installation)
         for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONDONTWRITEBYTECODE"):
             patch.delenv(name, raising=False)
         yield

@@ -18,6 +18,7 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
+from kernelprof.installation import find_installation
 from kernelprof.launch.build.compilation import CompileError
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run import prepare as prepare_module
@@ -291,7 +292,7 @@ def test_the_real_child_without_pycuda_names_it(cli_environment, monkeypatch) ->
     said = _failure(LaunchError, SOURCES / "right.cu")
     assert said.what == "PyCUDA cannot be imported: No module named 'pycuda'"
     assert said.exit_code is ExitCode.ENVIRONMENT
-    assert said.hint == "on a machine with a GPU: pip install 'kernelprof[gpu]'"
+    assert said.hint == f"on a machine with a GPU: {find_installation().add_extra('gpu')}"
 
 
 @pytest.mark.parametrize(

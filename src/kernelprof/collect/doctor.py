@@ -6,12 +6,17 @@ import importlib.util
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernelprof import tools
 from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.installation import install_command
 from kernelprof.prediction import toolchain
 from kernelprof.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
@@ -58,7 +63,7 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "ncu",
             "Nsight Compute (ncu)",
             *_ncu(),
-            stops="no program can be profiled, and reports (.ncu-rep) need the package ncu-report",
+            stops=f"no program can be profiled; {_report_reader()}",
             remedy=tools.HOW_TO_GET_NCU,
         ),
         MachineCheck(
@@ -81,15 +86,14 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "PyCUDA",
             *_pycuda(),
             stops="a kernel in a .cu file without main() cannot be launched",
-            remedy="pip install 'kernelprof[gpu]' (it is compiled there and needs the CUDA "
-            "toolkit)",
+            remedy=f"{install_command('gpu')} (pip compiles PyCUDA with the CUDA toolkit)",
         ),
         MachineCheck(
             "predict",
             "Prediction without a GPU",
             *_prediction(),
             stops="a kernel is diagnosed on a GPU or from its capture only",
-            remedy=toolchain.HOW_TO_GET,
+            remedy=install_command("predict"),
         ),
     )
 
@@ -98,6 +102,19 @@ def required_checks(requirement: str) -> tuple[str, ...]:
     """The checks that must be fine for ``profile`` or ``sources``, or the one of that name."""
     sets = {"profile": NEEDED_FOR_PROFILING, "sources": NEEDED_FOR_SOURCES}
     return sets.get(requirement, (requirement,))
+
+
+def first_command(checks: Sequence[MachineCheck]) -> str:
+    """Return the command to start with on this machine."""
+    usable = {check.name for check in checks if check.ok is not False}
+    for names, command in (
+        (NEEDED_FOR_SOURCES, "kernelprof diagnose kernel.cu"),
+        (NEEDED_FOR_PROFILING, "kernelprof diagnose -- ./app"),
+        (("predict",), "kernelprof diagnose kernel.cu --predict"),
+    ):
+        if usable.issuperset(names):
+            return command
+    return "kernelprof diagnose capture.csv"
 
 
 def _captures() -> tuple[bool, str]:
@@ -127,6 +144,12 @@ def _ncu() -> tuple[bool, str]:
     version = tools.ncu_version(path)
     shown = version or "no version (it does not answer --version)"
     return version is not None, f"{shown} at {path}"
+
+
+def _report_reader() -> str:
+    if _is_installed("ncu_report"):
+        return "the package ncu-report, which is installed, reads reports (.ncu-rep)"
+    return f"reports (.ncu-rep) need the package ncu-report: {install_command('rep')}"
 
 
 def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:

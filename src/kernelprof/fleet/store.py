@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingToolError
 from kernelprof.fleet import records
+from kernelprof.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kernelprof.fleet.records import MeasurementFile
-
-HOW_TO_GET: Final = "pip install 'kernelprof[fleet]'"
 
 
 def require_package(name: str, what: str) -> Any:
@@ -39,7 +38,7 @@ def require_package(name: str, what: str) -> Any:
         raise MissingToolError(
             f"{what} needs the package {name.partition('.')[0]}, which is not installed here",
             where=str(error),
-            hint=HOW_TO_GET,
+            hint=install_command("fleet"),
         ) from error
 
 

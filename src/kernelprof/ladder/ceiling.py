@@ -21,6 +21,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernelprof.errors import ExitCode, KernelprofError
+from kernelprof.installation import install_command
 from kernelprof.ladder.product import (
     Fill,
     Layout,
@@ -49,10 +50,7 @@ SWITCHES: Final = ("CUPY_TF32", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_P
 
 _LIMIT_S: Final = 300.0
 """For a question: matrices are drawn and copied before the first one of a size."""
-_HOW_TO_GET_CUPY: Final = (
-    "pip install 'kernelprof[ladder]' brings CuPy for CUDA 13; other CUDA versions have packages "
-    "of their own (https://docs.cupy.dev/en/stable/install.html)"
-)
+_OTHER_CUPY: Final = "https://docs.cupy.dev/en/stable/install.html"
 
 
 class CeilingError(KernelprofError):
@@ -107,7 +105,9 @@ class Cublas:
             raise CeilingError(
                 f"cuBLAS was not measured: {answer['error']}",
                 where="CuPy",
-                hint=answer.get("hint") or _HOW_TO_GET_CUPY,
+                hint=answer.get("hint")
+                or f"CuPy for CUDA 13: {install_command('ladder')}\n"
+                f"for other versions of CUDA: {_OTHER_CUPY}",
             )
         return answer
 

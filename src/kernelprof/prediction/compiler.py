@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
+from kernelprof.installation import install_command
 from kernelprof.launch.build.compilation import CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
 from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, extract_device_code
 from kernelprof.prediction.nvrtc import NvrtcProgram, compile_program
-from kernelprof.prediction.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -137,7 +137,9 @@ class DeviceCompiler:
             raise InputError(
                 f"NVRTC {version} cannot compile for {arch}",
                 where=f"it knows {', '.join(f'sm_{each}' for each in numbers)}",
-                hint=f"take a newer one: {HOW_TO_GET}" if newer else "choose one of these",
+                hint=f"install a newer one: {install_command('predict')}"
+                if newer
+                else "choose one of these",
             )
 
     def _compile(self, code: DeviceCode, words: Sequence[str]) -> CompilerResult:

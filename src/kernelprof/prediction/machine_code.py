@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import MissingToolError
+from kernelprof.installation import install_command
 from kernelprof.launch.build.compilation import CompileError, build_kernel, compile_failure
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.compiler import DeviceCompiler
-from kernelprof.prediction.toolchain import HOW_TO_GET, find_toolchain
+from kernelprof.prediction.toolchain import find_toolchain
 from sassim.disassembler import disassemble
 from sassim.errors import DisassemblerError
 from sassim.sass.program import load_program
@@ -93,7 +94,7 @@ def compile_kernel(
     try:
         text = disassemble(built.cubin, tools.nvdisasm, meanwhile)
     except DisassemblerError as error:
-        hint = f"install a newer one: {HOW_TO_GET} --upgrade"
+        hint = f"install a newer one: {install_command('predict')} --upgrade"
         raise MissingToolError(error.what, where=error.where, hint=hint) from error
     listing = compiler.real_names(text)
     code = load_program(built.cubin, listing, built.entry)

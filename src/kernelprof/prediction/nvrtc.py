@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
-from kernelprof.prediction.toolchain import HOW_TO_GET
+from kernelprof.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ def _check(nvrtc: Any, result: Any, log: str = "") -> None:
         _, name = nvrtc.nvrtcGetErrorString(result)
         raise MissingToolError(
             " ".join(["NVRTC failed:", name.decode(), *log.split()]),
-            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+            hint=f"install it again: {install_command('predict')} --force-reinstall",
         )
 
 
@@ -117,7 +117,7 @@ def _compile_in_process(program: NvrtcProgram) -> CompilerResult:
         lines = done.stderr.decode("utf-8", "replace").split("\n")
         raise MissingToolError(
             f"NVRTC failed in a process of its own: {' '.join(lines[-2:]).strip()}",
-            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+            hint=f"install it again: {install_command('predict')} --force-reinstall",
         )
     answer = pickle.loads(done.stdout)
     if isinstance(answer, KernelprofError):

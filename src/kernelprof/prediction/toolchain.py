@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kernelprof.errors import MissingToolError
+from kernelprof.installation import install_command
 from kernelprof.tools import ask
-
-HOW_TO_GET: Final = "pip install 'kernelprof[predict]'"
 
 _OWN_HEADERS: Final = Path(__file__).parent / "include"
 _HEADERS: Final = (
@@ -103,7 +102,7 @@ def _missing(what: str, why: str | None = None) -> MissingToolError:
     return MissingToolError(
         f"a kernel is predicted by NVIDIA's wheels, and {what} is not installed here",
         where=why,
-        hint=HOW_TO_GET,
+        hint=install_command("predict"),
     )
 
 

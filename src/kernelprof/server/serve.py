@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof import tools
 from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.installation import install_command
 from kernelprof.server import sources
 from kernelprof.server.answers import RESULTS, Answers, error_text
 from kernelprof.server.folders import Folders
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server import MCPServer
-
-HOW_TO_GET: Final = "pip install 'kernelprof[mcp]'"
 
 _INSTRUCTIONS: Final = """
 Names what limits CUDA kernels, with the evidence. A loop that works: diagnose (or predict) the
@@ -53,7 +52,7 @@ def server(answers: Answers, *, changes: bool = False) -> MCPServer[Any]:
         raise MissingToolError(
             "the server needs the official SDK of the Model Context Protocol, version 2 or newer",
             where=str(error),
-            hint=HOW_TO_GET,
+            hint=install_command("mcp"),
         ) from error
     made: MCPServer[Any] = MCPServer(
         "kernelprof",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
+from kernelprof.installation import install_command
 from kernelprof.model.sampled import STALLS, Counts, SampledCode, sum_launches
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources import read_bytes
@@ -80,7 +81,7 @@ def _read_file(path: Path, origin: str) -> Capture:
             "a .ncu-rep report needs Nsight Compute or NVIDIA's reader for it",
             where=origin,
             hint=(
-                "Install the reader with `pip install 'kernelprof[rep]'`, or convert the report "
+                f"Install the reader with `{install_command('rep')}`, or convert the report "
                 f"where ncu is installed: `{CONVERT}`."
             ),
         ) from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.collect.survey.reader import read_survey
 from kernelprof.errors import MissingToolError
+from kernelprof.installation import packages_command
 from kernelprof.launch import processes
 from kernelprof.tools import ask, which
 
@@ -41,10 +42,7 @@ _IN_TOOLKIT: Final = ("targets/*", "extras/CUPTI")
 _PACKAGES: Final = "import nvidia; print(*nvidia.__path__, sep=chr(10))"
 _LAST_LINES: Final = 3
 
-HOW_TO_GET_CUPTI: Final = (
-    "it comes with the CUDA toolkit, and with the package nvidia-cuda-cupti: "
-    "python -m pip install nvidia-cuda-cupti nvidia-cuda-runtime"
-)
+_CUPTI_PACKAGES: Final = ("nvidia-cuda-cupti", "nvidia-cuda-runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +73,15 @@ def find_cupti(application: Sequence[str] = ()) -> Cupti:
         raise MissingToolError(
             f"CUPTI's {missing} cannot be found",
             where=", ".join(_TOOLKITS),
-            hint=HOW_TO_GET_CUPTI,
+            hint=_how_to_get_cupti(),
         )
     # A package has some of the headers, and needs others of CUDA beside it.
     alone = [(each,) for each in includes]
     return Cupti((*alone, (*includes, *_with_cuda())), tuple(libraries))
+
+
+def _how_to_get_cupti() -> str:
+    return f"install the CUDA toolkit, or its packages: {packages_command(*_CUPTI_PACKAGES)}"
 
 
 def build(cupti: Cupti) -> Path:
@@ -107,7 +109,7 @@ def build(cupti: Cupti) -> Path:
     raise MissingToolError(
         f"what surveys a program cannot be compiled: {reason}",
         where=", ".join(str(each) for some in cupti.includes for each in some),
-        hint=f"install a compiler of C, and the headers of CUDA and CUPTI: {HOW_TO_GET_CUPTI}",
+        hint=f"install a C compiler and the headers of CUDA and CUPTI: {_how_to_get_cupti()}",
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelprof.errors import MissingToolError
 from kernelprof.files import refuse_special
+from kernelprof.installation import install_command
 from kernelprof.launch.check.references import Case, call_function, relative_error
 from kernelprof.launch.specification.elements import element_bytes, is_floating
 from kernelprof.launch.specification.expressions import SpecError
@@ -41,7 +42,7 @@ def import_library(module: str, who: str) -> Any:
     except ImportError as error:
         raise MissingToolError(
             f"{who} cannot be imported: {error}",
-            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
+            hint=f"on a machine with a GPU: {install_command('gpu')}",
         ) from error
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.document import Cell, Column, Document, Span, Table, Tone
+from kernelprof.collect.doctor import first_command
+from kernelprof.report.document import Cell, Column, Document, Paragraph, Span, Table, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,9 +21,10 @@ _COLUMNS: Final = (Column("state"), Column("what"))
 
 
 def document(checks: Sequence[MachineCheck]) -> Document:
-    """A line a check, and below what is not there what that stops and how to get it."""
+    """A line a check, what a missing one stops and how to get it, and the first command to run."""
     rows = tuple(row for check in checks for row in _rows(check))
-    return Document("This machine", (Table(_COLUMNS, rows, label="Checks", headings=False),))
+    start = Paragraph(("Start with: ", Span(first_command(checks), code=True)))
+    return Document("This machine", (Table(_COLUMNS, rows, label="Checks", headings=False), start))
 
 
 def _rows(check: MachineCheck) -> Iterable[tuple[Cell, ...]]:
