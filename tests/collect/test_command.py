@@ -16,8 +16,18 @@ from kernelprof.analysis.metrics.catalogue import (
     preset,
     presets,
 )
-from kernelprof.analysis.ncu_command import collection_options, format_ncu_command, quote_command
+from kernelprof.analysis.ncu_command import (
+    MOST_CHARACTERS,
+    collection_options,
+    combine_runs,
+    format_ncu_command,
+    quote_command,
+    shared_command,
+)
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.errors import UsageError
+from kernelprof.model.diagnosis import NcuRun
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,3 +175,55 @@ def test_names_are_those_of_the_architecture() -> None:
 def test_nothing_to_collect() -> None:
     with pytest.raises(UsageError, match="nothing to collect"):
         format_ncu_command([load_metrics()["stall_gmma"]], compute_capability=(8, 0))
+
+
+def _run(kernel: str, *metrics: str, launches: int = 1) -> NcuRun:
+    return NcuRun(kernel, launches, metrics, HOPPER, None, ("./app",))
+
+
+_LONG_NAME = "k" * 120
+_LIMITED = "--filter-mode per-launch-config --launch-count"
+_WRITTEN = "--csv --page raw --print-units auto --log-file followup.csv ./app"
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "launches"),
+    [
+        (
+            [_run("scale<float>(float *)", "dram_throughput")],
+            "--metrics gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed --kernel-name-base "
+            "demangled --kernel-name 'regex:(^|[ :])scale<float>\\('",
+            1,
+        ),
+        (
+            [_run("copy(int)"), _run("scale(int)", launches=3), _run("copy(int)")],
+            "--set full --kernel-name 'regex:^(copy|scale)$'",
+            3,
+        ),
+        # One lacks everything: the set is collected for both.
+        ([_run("copy()", "dram_throughput"), _run("copy()")], "--set full --kernel-name copy", 1),
+        # Where both are too long the kernel matters more than the metrics.
+        (
+            [_run(_LONG_NAME, "dram_throughput", "l2_throughput", "l1_throughput")],
+            f"--set full --kernel-name {_LONG_NAME}",
+            1,
+        ),
+        ([_run(f"kernel_number_{each}()") for each in range(40)], "--set full", 1),
+    ],
+)
+def test_one_command_settles_all_kernels(runs: list[NcuRun], options: str, launches: int) -> None:
+    command = combine_runs(runs)
+    assert command == f"ncu {options} {_LIMITED} {launches} {_WRITTEN}"
+    assert len(command) <= MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "name", ["validation/basic.raw", "validation/frameworks.details", "h200_triage/full"]
+)
+def test_the_command_of_a_capture_is_short(captures: Path, name: str) -> None:
+    """Names of templates and dozens of kernels included."""
+    found = diagnose(read_capture(captures / f"{name}.csv.gz"))
+    verdicts = [kernel.verdict for kernel in found.kernels]
+    command = shared_command(verdicts)
+    assert command is not None
+    assert len(command) <= MOST_CHARACTERS

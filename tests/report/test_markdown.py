@@ -94,8 +94,8 @@ def test_an_inconclusive_card_has_the_command_in_a_block(samples) -> None:
     text = render_markdown([samples.diagnosis()], top=3)
     assert (
         "**Missing:** l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts from plain "
-        "traffic\n\nThis command collects what would decide:\n\n"
-        f"```sh\n{samples.command}\n```\n\n</details>"
+        "traffic\n\n</details>\n\n"
+        f"To decide 1 kernel:\n\n```sh\n{samples.command}\n```\n"
     ) in text
 
 
@@ -159,10 +159,10 @@ def test_several_captures(samples) -> None:
 
 
 def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
-    verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
-    text = render_markdown([Diagnosis((samples.kernel("f(int)", verdict),), "a.csv")])
+    command = "ncu --csv --log-file more.csv ./app"
+    kernel = samples.kernel("f(int)", replace(samples.inconclusive, command=command))
+    text = render_markdown([Diagnosis((kernel,), "a.csv")])
     assert text.endswith(
-        "```sh\nncu --csv --log-file more.csv ./app\n```\n\n"
-        "Then diagnose both captures as one:\n\n"
-        "```sh\nkernelprof diagnose a.csv more.csv --merge\n```\n"
+        "To decide:\n\n```sh\nncu --csv --log-file more.csv ./app\n"
+        "kernelprof diagnose a.csv more.csv --merge\n```\n"
     )

@@ -135,8 +135,6 @@ grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
 
 Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts
              from plain traffic
-
-This command collects what would decide:
 """
 
 
@@ -162,7 +160,6 @@ shared-memory-throughput. Confidence: low.
   - Stores touch 32 sectors per request.
   - Loads touch 16 sectors per request.
   - L1/TEX is at 97 % of peak.
-To decide:
 """
 SHORT_FULL_80 = """\
 
@@ -172,6 +169,8 @@ Confidence: medium.
   91.7 > 85 %  device memory busy
 What to do   Move fewer bytes.
 Less work    half of it would bring up to 2.0x, and no cut more than 3.7x
+"""
+SHORT_HINT = """\
 
 `--explain` says why and shows all evidence
 """
@@ -180,8 +179,8 @@ Less work    half of it would bring up to 2.0x, and no cut more than 3.7x
 def test_in_short_a_kernel_takes_a_few_lines(samples) -> None:
     text = render_text([samples.diagnosis()], top=4, explain=False)
     assert text.startswith(SHORT_80)
-    assert f"{SHORT_UNDECIDED_80}{samples.command}\n" in text
-    assert text.endswith(SHORT_FULL_80)
+    end = f"\nTo decide 1 kernel:\n{samples.command}\n{SHORT_HINT}"
+    assert text.endswith(f"{SHORT_UNDECIDED_80}{SHORT_FULL_80}{end}")
 
 
 def test_in_short_what_is_left_out_is_said(samples) -> None:
@@ -262,7 +261,7 @@ def test_a_table_and_then_a_card(samples, width: int, head: str, card: str) -> N
 
 def test_an_inconclusive_card_ends_in_a_command_that_can_be_copied(samples) -> None:
     text = render_text([samples.diagnosis()], top=3)
-    assert f"{UNDECIDED_80}{samples.command}\n" in text
+    assert f"{UNDECIDED_80}\nTo decide 1 kernel:\n{samples.command}\n" in text
     assert len(samples.command) > 80
 
 
@@ -397,7 +396,7 @@ def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> Non
     )
     text = text_of(samples, verdict)
     assert "Would help   l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells" in text
-    assert f"This command collects what would raise the confidence:\n{samples.command}\n" in text
+    assert text.endswith(f"\nTo raise confidence:\n{samples.command}\n")
 
 
 def test_lines_carry_no_trailing_blanks(samples) -> None:
@@ -410,8 +409,7 @@ def test_lines_carry_no_trailing_blanks(samples) -> None:
 def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
     assert text_of(samples, verdict, origin="my dir/a.csv").endswith(
-        "ncu --csv --log-file more.csv ./app\n"
-        "Then diagnose both captures as one:\n"
+        "\nTo decide:\nncu --csv --log-file more.csv ./app\n"
         "kernelprof diagnose 'my dir/a.csv' more.csv --merge\n"
     )
     for origin in ("<stdin>", "a.csv + b.csv"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from functools import cached_property
+from itertools import product
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ from kernelprof.analysis.metrics.catalogue import (
 )
 from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import UsageError
-from kernelprof.model.diagnosis import MissingMetric
+from kernelprof.model.diagnosis import MissingMetric, NcuRun
+from kernelprof.model.kernel_name import kernel_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.verdict.sensitivity import Sensitivity
     from kernelprof.model.capture import Capture, Launches
+    from kernelprof.model.diagnosis import Verdict
 
 MOST_METRICS = 8
 """Metrics that a command names one by one; for more it names a set. Eight take five lines."""
+
+MOST_CHARACTERS = 400
+"""Length from which a command that settles verdicts names its kernels in a shorter way, or not."""
 
 SOURCES = (".cu", ".cuh")
 
@@ -150,28 +156,31 @@ class NextStep:
         """Return a rule's metrics that the launch lacks: they would raise the confidence."""
         return self._described(row, self._missing(row, [slug]))
 
-    def command(
-        self, row: int, rows: Sequence[int], missing: Sequence[MissingMetric]
-    ) -> str | None:
-        """Return the ``ncu`` command that collects what is missing; none where nothing is.
+    def run(self, row: int, rows: Sequence[int], missing: Sequence[MissingMetric]) -> NcuRun | None:
+        """Return the run of ncu that collects what is missing, or all that any rule could want.
 
         ``row`` is the launch among those that stand for others, ``rows`` are the capture's that it
-        stands for.
+        stands for. None where :meth:`command` is no run of ncu, or no ncu would understand it.
         """
-        if not missing:
-            return None
         capture = self._facts.capture
-        capability = capture.launches[row].compute_capability
-        wanted = metrics_for([each.metric for each in missing], capability)
-        if self._preset is not None or _source(capture) is not None or len(wanted) > MOST_METRICS:
-            return self.full_command(row, rows)
-        return self._command(row, rows, collection_options(wanted, capability))
+        launch = capture.launches[row]
+        gone = find_dropped(launch.compute_capability)
+        if self._preset or _source(capture) is not None or (gone and gone.other_names):
+            return None
+        last = max(rows)
+        return NcuRun(
+            launch.kernel,
+            int((self._launched[: last + 1] == self._launched[last]).sum()),
+            tuple(each.metric for each in missing),
+            launch.compute_capability,
+            capture.clock_control,
+            tuple(_program(capture) or PLACEHOLDER),
+        )
 
-    def full_command(self, row: int, rows: Sequence[int]) -> str | None:
-        """Return the command that collects all that any rule could want.
-
-        It names a set: a hundred metrics fit no terminal.
-        """
+    def command(self, run: NcuRun | None) -> str | None:
+        """Return the command of a run, or the one that measures a source or a preset again."""
+        if run is not None:
+            return combine_runs([run])
         capture = self._facts.capture
         if _source(capture) is not None:
             wanted = ["--preset", self._preset or "full"]
@@ -179,7 +188,7 @@ class NextStep:
         if self._preset is not None:
             wanted = ["--preset", self._preset, "-o", "followup"]
             return quote_command(["kernelprof", "profile", *target_words(capture, wanted)])
-        return self._command(row, rows, ["--set", "full"])
+        return None
 
     def tool(self, row: int) -> str:
         """Return which Nsight Compute still profiles the launch's GPU; empty where today's does."""
@@ -193,27 +202,6 @@ class NextStep:
         return (
             f"Nsight Compute {gone.last} is the last that profiles {gpu}: {gone.since} and later "
             "do not"
-        )
-
-    def _command(self, row: int, rows: Sequence[int], options: Sequence[str]) -> str | None:
-        """The command; none for a GPU where no ``ncu`` would understand it."""
-        capture = self._facts.capture
-        launch = capture.launches[row]
-        gone = find_dropped(launch.compute_capability)
-        if gone is not None and gone.other_names:
-            return None
-        last = max(rows)
-        like_it = self._launched[: last + 1] == self._launched[last]
-        return quote_command(
-            format_ncu_command(
-                None,
-                options=options,
-                kernel=launch.kernel,
-                launch_count=int(like_it.sum()),
-                clock_control=capture.clock_control,
-                application=_program(capture),
-                output="followup.csv",
-            )
         )
 
     def _missing(self, row: int, slugs: Iterable[str]) -> list[str]:
@@ -239,6 +227,42 @@ class NextStep:
             MissingMetric(name, metrics[name].ncu_names(capability)[0], metrics[name].why)
             for name in names
         )
+
+
+def shared_command(verdicts: Iterable[Verdict]) -> str | None:
+    """Return one command that collects what verdicts of one capture lack, if there is any."""
+    lacking = [each for each in verdicts if each.command is not None]
+    runs = [each.run for each in lacking if each.run is not None]
+    return combine_runs(runs) if runs else next((each.command for each in lacking), None)
+
+
+def combine_runs(runs: Sequence[NcuRun]) -> str:
+    """Return one command of ncu for runs of one program.
+
+    It names at most :data:`MOST_METRICS` metrics, else ``--set full``, and the kernels. Where that
+    has more than :data:`MOST_CHARACTERS`, it names the set, else functions, else no kernel.
+    """
+    choices = [["--set", "full"]]
+    capabilities = {each.compute_capability for each in runs}
+    if len(capabilities) == 1 and all(each.metrics for each in runs):
+        capability = capabilities.pop()
+        names = dict.fromkeys(name for each in runs for name in each.metrics)
+        wanted = metrics_for(list(names), capability)
+        if len(wanted) <= MOST_METRICS:
+            choices.insert(0, collection_options(wanted, capability))
+    filters = kernel_filters(list(dict.fromkeys(each.kernel for each in runs)))
+    for chosen, options in product(filters, choices):
+        command = format_ncu_command(
+            None,
+            options=[*options, *chosen, "--filter-mode", "per-launch-config"],
+            launch_count=max(each.launches for each in runs),
+            clock_control=runs[0].clock_control,
+            application=runs[0].program,
+            output="followup.csv",
+        )
+        if len(text := quote_command(command)) <= MOST_CHARACTERS:
+            break
+    return text
 
 
 def target_words(capture: Capture, options: Sequence[str] = ()) -> tuple[str, ...]:

@@ -78,6 +78,21 @@ class Candidate(JsonStruct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class NcuRun:
+    """A run of ncu for one kernel: so many launches of a configuration, in the program.
+
+    ``metrics`` are canonical names; without them the run collects ``--set full``.
+    """
+
+    kernel: str
+    launches: int
+    metrics: tuple[str, ...]
+    compute_capability: tuple[int, int] | None
+    clock_control: str | None
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer for one kernel.
 
@@ -90,7 +105,7 @@ class Verdict:
     inconclusive verdict: the candidates). ``findings`` say what single values show where the whole
     is not decided, or only by a lead. ``notes`` are sentences that qualify the verdict.
     ``missing`` is what would decide (inconclusive) or raise the confidence (otherwise), and
-    ``command`` collects just that.
+    ``command`` collects just that: a run of ncu as ``run`` describes it, if it is one.
     """
 
     status: Status
@@ -108,6 +123,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     missing: tuple[MissingMetric, ...] = ()
     command: str | None = None
+    run: NcuRun | None = None
 
     @property
     def answer(self) -> tuple[Status, str | None]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 _NAMES_SHOWN: Final = 5
 _CAST = r"(\([^)]*\))?"
@@ -41,6 +41,16 @@ def kernel_filter(kernel: str) -> list[str]:
         return ["--kernel-name", name]
     whole = rf"regex:(^|[ :]){name}{expression}\("
     return ["--kernel-name-base", "demangled", "--kernel-name", whole]
+
+
+def kernel_filters(kernels: Sequence[str]) -> Iterator[list[str]]:
+    """Yield options by which ``ncu`` profiles these kernels: exact ones, shorter ones, and none."""
+    if len(kernels) == 1:
+        yield kernel_filter(kernels[0])
+    names = sorted(set(map(function_name, kernels)))
+    if all(name.isidentifier() and not name.startswith("_Z") for name in names):
+        yield ["--kernel-name", names[0] if len(names) == 1 else f"regex:^({'|'.join(names)})$"]
+    yield []
 
 
 def function_name(kernel: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
+from kernelprof.analysis.ncu_command import shared_command
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -69,6 +70,9 @@ class CaptureJson(JsonStruct, frozen=True):
     inferred: Annotated[
         InferredLaunchJson | None,
         added("The launch, where it was inferred from a source that has no specification."),
+    ]
+    command: Annotated[
+        str | None, added("One command that collects what the verdicts of all kernels lack.")
     ]
 
 
@@ -235,6 +239,7 @@ def _capture_json(diagnosis: Diagnosis) -> CaptureJson:
         warnings=diagnosis.warnings,
         survey=diagnosis.survey,
         inferred=None if inferred is None else _inferred_json(inferred),
+        command=shared_command(each.verdict for each in diagnosis.kernels),
     )
 
 

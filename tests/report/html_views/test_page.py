@@ -102,7 +102,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
     assert lacking
     for card in lacking:
         blocks = every(card.part("What would settle it").blocks)
-        command, _ = (each for each in blocks if isinstance(each, CodeBlock))
+        (command,) = (each for each in blocks if isinstance(each, CodeBlock))
         assert command.copy
         assert "--set full" in command.text
         for each in card.kernel.verdict.missing:

@@ -184,9 +184,8 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     # A prediction lacks no single metric: all of it is what measuring makes sure.
     predicted = bool(judged.cases)
     missing = () if high or predicted else next_step.absent(row, rule.slug)
-    command = next_step.command(row, group.rows, missing)
-    if predicted and not high:
-        command = next_step.full_command(row, group.rows)
+    lacks = bool(missing) or (predicted and not high)
+    run = next_step.run(row, group.rows, missing) if lacks else None
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
@@ -209,7 +208,8 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
         findings=list_findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
-        command=command,
+        command=next_step.command(run) if lacks else None,
+        run=run,
     )
 
 
@@ -220,6 +220,7 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: LaunchGroup, ro
     likely = _likely(ranking, possible, seen, row)
     missing = next_step.deciding(row, possible)
     basis = "prediction" if judged.cases else "capture"
+    run = next_step.run(row, group.rows, missing)
     evidence = [
         item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)
     ]
@@ -232,8 +233,8 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: LaunchGroup, ro
         findings=seen,
         why=_why_open(likely, bool(missing), bool(ranking.unexplained[row]), basis),
         missing=missing,
-        command=next_step.command(row, group.rows, missing)
-        or next_step.full_command(row, group.rows),
+        command=next_step.command(run),
+        run=run,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis, Status, Verdict
+from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis, Status
 from kernelprof.model.names import cut_middle, labels, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
@@ -19,7 +19,7 @@ from kernelprof.report.document import (
     Text,
     plain,
 )
-from kernelprof.report.documents import TONES, prediction, source
+from kernelprof.report.documents import TONES, commands, prediction, source
 from kernelprof.report.documents.capture_page import read_attachments
 from kernelprof.report.documents.diagnosis import describe_costs, summarize_capture
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
@@ -27,8 +27,6 @@ from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
     describe_gain,
     less_work,
-    next_step,
-    readable_target,
     value_text,
     verdict_headline,
 )
@@ -64,6 +62,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
         Paragraph(Span(f"{summarize_capture(diagnoses[0]) if alone else scope}.")),
         *answers,
         *kernels[:1],
+        *(block for each in diagnoses for block in commands.settle(each)),
         *(Note(each, warning=True) for each in warnings[:MOST_WARNINGS]),
         *kernels[1:],
     ]
@@ -104,7 +103,7 @@ def _kernel(
     took = Span(f"{', '.join(costs_of_kernel)}. " if costs_of_kernel else "")
     return Section(
         (f"{number} ", title(name)),
-        (FactList(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
+        (FactList(tuple(_facts(kernel, diagnosis))),),
         tone=TONES[verdict.status],
         summary=(took, f"{gist} Confidence: {verdict.confidence.value}."),
     )
@@ -115,7 +114,7 @@ def title(name: tuple[str, str]) -> Span:
     return Span(cut_middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
 
 
-def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
+def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     verdict = kernel.verdict
     undecided = verdict.status is Status.INCONCLUSIVE
     if undecided and verdict.findings:
@@ -123,8 +122,6 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) ->
     elif verdict.evidence:
         rows = verdict.evidence[:BRIEF_ROWS]
         yield Fact("Evidence", (_list(f"{value_text(each)} {each.label}" for each in rows),))
-    if undecided:
-        yield from command(verdict, diagnosis, predicted=predicted)
     if verdict.advice:
         yield Fact("What to do", (_list(verdict.advice[:MOST_ADVICE]),))
     if line := _line(kernel, diagnosis):
@@ -134,19 +131,6 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) ->
         yield Fact("Less work" if at_limit else "Gain", (gain,))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", (Span(_clip(verdict.notes[0])),))
-    if not undecided:
-        yield from command(verdict, diagnosis, predicted=predicted)
-
-
-def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
-    """What to measure next, where that would settle something."""
-    if verdict.command is None:
-        return
-    what = "To decide" if verdict.status is Status.INCONCLUSIVE else "To be surer"
-    where = ", on a machine with a GPU" if predicted else ""
-    following = next_step(verdict.command, readable_target(diagnosis))
-    lines = tuple(Span(each, code=True) for each in (verdict.command, following) if each)
-    yield Fact(f"{what}{where}", lines)
 
 
 def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:

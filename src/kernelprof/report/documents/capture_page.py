@@ -30,7 +30,15 @@ from kernelprof.report.document import (
     Text,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction, source, survey, waiting, write_data
+from kernelprof.report.documents import (
+    TONES,
+    commands,
+    prediction,
+    source,
+    survey,
+    waiting,
+    write_data,
+)
 from kernelprof.report.documents.diagnosis import gpu_name, launch_parts, time_text
 from kernelprof.report.documents.kernels_overview import kernel_titles, kernels_section
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
@@ -43,7 +51,6 @@ from kernelprof.report.documents.verdict import (
     gain_cell,
     guidance_section,
     less_work,
-    readable_target,
     summarize_verdict,
     verdict_cell,
 )
@@ -435,10 +442,9 @@ def kernel_cards(
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         answer, evidence = finding_bullets(kernel.verdict), evidence_blocks(kernel.verdict)
         facts = (*evidence, *((answer,) if answer.items else ()))
-        advice = tuple(
-            guidance_section(
-                kernel.verdict, readable_target(diagnosis), on_page=True, predicted=predicted
-            )
+        advice = (
+            *guidance_section(kernel.verdict, on_page=True, predicted=predicted),
+            *commands.on_card(kernel.verdict, diagnosis),
         )
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
         parts.append(Section("What would settle it" if undecided else "What to do", advice))

@@ -1,32 +1,83 @@
-"""What to measure next: the commands that would settle what diagnoses leave open."""
+"""What to measure next: one command that settles all that a diagnosis leaves open."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import labels
+from kernelprof.analysis.ncu_command import shared_command
+from kernelprof.model.diagnosis import Status
 from kernelprof.model.numbers import count
-from kernelprof.report.document import Document, FactList, Paragraph, Section
-from kernelprof.report.documents import TONES, brief, prediction
-from kernelprof.report.documents.verdict import verdict_headline
+from kernelprof.report.document import Block, CodeBlock, Document, Paragraph, Section
+from kernelprof.report.documents import prediction
+from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.diagnosis import Diagnosis, Verdict
+    from kernelprof.sources.source import Contents
+
+_EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 
 
 def document(diagnoses: Sequence[Diagnosis]) -> Document:
-    """A command for each kernel that needs one, those that took most time first."""
-    kernels = [(each, kernel) for each in diagnoses for kernel in each.kernels]
-    names = labels([kernel for _, kernel in kernels])
-    sections = []
-    for (each, kernel), name in zip(kernels, names, strict=True):
-        predicted = prediction.facts_of(each) is not None
-        facts = tuple(brief.command(kernel.verdict, each, predicted=predicted))
-        if facts:
-            tone, gist = TONES[kernel.verdict.status], verdict_headline(kernel.verdict)
-            sections.append(Section(brief.title(name), (FactList(facts),), tone=tone, summary=gist))
-    of_all = f"{len(sections):,} of {count(len(kernels), 'kernel')}"
-    scope = f"{of_all} would be surer with another capture."
-    return Document("What to measure next", (Paragraph(scope), *sections))
+    """The command for each diagnosis."""
+    blocks = [block for each in diagnoses for block in settle(each)]
+    done = Paragraph("No verdict needs another measurement.")
+    return Document("What to measure next", tuple(blocks or [done]))
+
+
+def settle(diagnosis: Diagnosis) -> Iterable[Block]:
+    """The command that settles the verdicts of a diagnosis, and what it settles."""
+    command = shared_command(each.verdict for each in diagnosis.kernels)
+    if command is not None:
+        yield Paragraph(f"{purpose(diagnosis)}:")
+        lines = (command, merge_command(command, readable_target(diagnosis)))
+        yield CodeBlock("\n".join(filter(None, lines)), language="sh", copy=True)
+
+
+def on_card(verdict: Verdict, diagnosis: Diagnosis) -> Iterable[Section]:
+    """The same on the card of one of its kernels on a page, without the folders of users."""
+    if verdict.command is not None:
+        blocks = tuple(
+            replace(each, text=without_homes(each.text)) if isinstance(each, CodeBlock) else each
+            for each in settle(diagnosis)
+        )
+        yield Section("The command to run next", blocks, folded=True)
+
+
+def purpose(diagnosis: Diagnosis) -> str:
+    """``To decide 2 kernels and raise the confidence of 1``; of one kernel without numbers."""
+    lacking = [each.verdict for each in diagnosis.kernels if each.verdict.command is not None]
+    undecided = sum(each.status is Status.INCONCLUSIVE for each in lacking)
+    several = len(diagnosis.kernels) > 1
+    parts = []
+    if undecided:
+        parts.append(f"decide {count(undecided, 'kernel')}" if several else "decide")
+    if surer := len(lacking) - undecided:
+        whose = f"{surer:,} more" if undecided else count(surer, "kernel")
+        parts.append(f"raise the confidence of {whose}" if several else "raise confidence")
+    where = ", on a machine with a GPU" if prediction.facts_of(diagnosis) is not None else ""
+    return f"To {' and '.join(parts)}{where}"
+
+
+def merge_command(command: str, capture: str) -> str:
+    """What to do with the file that a command writes; empty where it writes none."""
+    words = command.split()
+    if "--log-file" not in words[:-1]:
+        return ""
+    written = words[words.index("--log-file") + 1]
+    return f"kernelprof diagnose {capture} {written} --merge"
+
+
+def readable_target(diagnosis: Diagnosis) -> str:
+    """How a command names the capture of a diagnosis: an export, or a capture directory."""
+    origin = diagnosis.origin
+    export = origin.endswith(_EXPORTS) and " + " not in origin
+    contents: Contents | None = getattr(getattr(diagnosis, "capture", None), "contents", None)
+    if contents is not None and contents.manifest is not None:
+        export = contents.folder == Path(origin)
+    return shlex.quote(origin) if export else "CAPTURE"

@@ -26,7 +26,7 @@ from kernelprof.report.document import (
     Tone,
     answer,
 )
-from kernelprof.report.documents import TONES, prediction, survey, waiting
+from kernelprof.report.documents import TONES, commands, prediction, survey, waiting
 from kernelprof.report.documents.verdict import (
     brief_verdict,
     describe_gain,
@@ -34,7 +34,6 @@ from kernelprof.report.documents.verdict import (
     finding_bullets,
     gain_cell,
     guidance_section,
-    readable_target,
     time_saved,
     verdict_cell,
     verdict_headline,
@@ -94,7 +93,7 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
     for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
         blocks.append(card(number, kernel, name, diagnosis))
     if most:
-        blocks += _closing(kernels, most, explain=explain)
+        blocks += [*commands.settle(diagnosis), *_closing(kernels, most, explain=explain)]
     return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
 
 
@@ -128,14 +127,14 @@ def _brief(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     verdict = kernel.verdict
-    predicted = prediction.facts_of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
     after = "".join(f", {each}" for each in describe_costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
         (
             *waiting.describe_waiting(kernel),
-            *brief_verdict(verdict, readable_target(diagnosis), lines, predicted=predicted),
+            *brief_verdict(verdict),
+            *lines,
         ),
         tone=TONES[verdict.status],
         layout=Layout.DENSE,
@@ -238,7 +237,7 @@ def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     yield Paragraph(Span(summary(kernel, predicted=predicted)), Tone.MUTED)
     yield evidence_section(verdict)
     yield finding_bullets(verdict)
-    yield from guidance_section(verdict, readable_target(diagnosis), predicted=predicted)
+    yield from guidance_section(verdict, predicted=predicted)
 
 
 def launch_parts(kernel: KernelDiagnosis) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
@@ -13,7 +11,7 @@ from msgspec import structs
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.rules import Headline, Threshold, load_rules
 from kernelprof.model.capture import Origin
-from kernelprof.model.diagnosis import Candidate, Confidence, Diagnosis, Evidence, Status, Verdict
+from kernelprof.model.diagnosis import Candidate, Confidence, Evidence, Status, Verdict
 from kernelprof.model.names import join_words
 from kernelprof.model.numbers import (
     comparison,
@@ -29,7 +27,6 @@ from kernelprof.report.document import (
     Block,
     Bullets,
     Cell,
-    CodeBlock,
     Column,
     Fact,
     FactList,
@@ -44,8 +41,6 @@ from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from kernelprof.sources.source import Contents
 
 WHOLES: Final[Mapping[str, float]] = {
     "%": 100.0,
@@ -216,7 +211,6 @@ _TIPS: Final = {
 _LACKING: Final = frozenset({"Missing", "Would help"})
 """What is a long list, and folded on a page."""
 _ONLY_ON_A_GPU: Final = "what only a GPU can measure"
-_EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
@@ -323,14 +317,8 @@ def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
-def brief_verdict(
-    verdict: Verdict, origin: str, blocks: Iterable[Block] = (), *, predicted: bool = False
-) -> Iterable[Block]:
-    """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
-
-    ``beside`` stands before the last of these, which needs a GPU: of a verdict that was
-    ``predicted`` without one that is said.
-    """
+def brief_verdict(verdict: Verdict) -> Iterable[Block]:
+    """The verdict in a few lines: three facts, what to do and the gain."""
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
         yield finding_bullets(verdict, BRIEF_ROWS)
     else:
@@ -342,15 +330,6 @@ def brief_verdict(
         more = tuple(each for each in verdict.findings if each.metric not in metrics)
         yield finding_bullets(replace(verdict, findings=more), BRIEF_ROWS)
     yield FactList(tuple(_brief_facts(verdict)))
-    yield from blocks
-    if verdict.command is not None:
-        following = next_step(verdict.command, origin)
-        undecided = verdict.status is Status.INCONCLUSIVE
-        what = "To decide" if undecided else "To be surer"
-        yield Paragraph(f"{what}{', on a machine with a GPU' if predicted else ''}:")
-        yield CodeBlock(
-            "\n".join(filter(None, (verdict.command, following))), language="sh", copy=True
-        )
 
 
 def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
@@ -372,12 +351,9 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
 
 
 def guidance_section(
-    verdict: Verdict, origin: str, *, on_page: bool = False, predicted: bool = False
+    verdict: Verdict, *, on_page: bool = False, predicted: bool = False
 ) -> Iterable[Block]:
-    """What to do about a verdict, and the command that collects what it lacks, on a GPU.
-
-    On a page nothing is left out but the folders of users.
-    """
+    """What to do about a verdict; on a page nothing is left out but the folders of users."""
     hidden = without_homes if on_page else str
     entries = parts(verdict, everything=on_page, predicted=predicted)
     facts = [
@@ -388,20 +364,6 @@ def guidance_section(
     for each in lacking:
         title = f"{each.label}: {count(len(each.lines), 'metric')}"
         yield Section(title, (FactList((each,)),), folded=True)
-    if verdict.command is None:
-        return
-    undecided = verdict.status is Status.INCONCLUSIVE
-    what = "decide" if undecided else "raise the confidence"
-    where = ", on a machine with a GPU" if predicted else ""
-    commands: list[Block] = [CodeBlock(hidden(verdict.command), language="sh", copy=True)]
-    if following := next_step(verdict.command, origin):
-        commands.append(Paragraph("Then diagnose both captures as one:"))
-        commands.append(CodeBlock(hidden(following), language="sh", copy=True))
-    if on_page:
-        yield Section(f"The command that would {what}{where}", tuple(commands), folded=True)
-    else:
-        yield Paragraph(f"This command collects what would {what}{where}:")
-        yield from commands
 
 
 def parts(
@@ -456,22 +418,3 @@ def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
     if len(verdict.missing) > most:
         lines.append(f"and {len(verdict.missing) - most} more{below}")
     return lines
-
-
-def next_step(command: str, capture: str) -> str:
-    """What to do with the file that a verdict's command writes; empty where it writes none."""
-    words = command.split()
-    if "--log-file" not in words[:-1]:
-        return ""
-    written = words[words.index("--log-file") + 1]
-    return f"kernelprof diagnose {capture} {written} --merge"
-
-
-def readable_target(diagnosis: Diagnosis) -> str:
-    """How a command names the capture of a diagnosis: an export, or a capture directory."""
-    origin = diagnosis.origin
-    export = origin.endswith(_EXPORTS) and " + " not in origin
-    contents: Contents | None = getattr(getattr(diagnosis, "capture", None), "contents", None)
-    if contents is not None and contents.manifest is not None:
-        export = contents.folder == Path(origin)
-    return shlex.quote(origin) if export else "CAPTURE"
