@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import inspect
 import re
+import shlex
 import sys
 from contextlib import redirect_stderr
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
 
@@ -24,8 +26,9 @@ from kernelprof.cli.output import (
     reopen_standard_streams,
     write_text,
 )
-from kernelprof.errors import ExitCode, KernelprofError, Terminated
+from kernelprof.errors import ExitCode, KernelprofError, Terminated, UsageError
 from kernelprof.interrupts import INTERRUPTED
+from kernelprof.suggestions import similar_name, suggested_command
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
@@ -67,6 +70,17 @@ class Commands(TyperGroup):
         for each in (command, *getattr(command, "commands", {}).values()):
             each.help = _flowing(each.help)
         return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named; of a mistyped one the error has what was meant."""
+        name, *others = args
+        if name in _names() or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        command = suggested_command(name)
+        if command is None and (similar := similar_name(name, _names())) is not None:
+            command = f"kernelprof {similar}"
+        hint = "kernelprof --help" if command is None else " ".join([command, shlex.join(others)])
+        raise UsageError(f"there is no command {name!r}", hint=hint.strip())
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help of all, as wide as the screen."""
@@ -193,8 +207,38 @@ def run() -> int:
     return code
 
 
+_REPEATED: Final = ("--size", "--define")
+_NAME_AND_VALUE: Final = re.compile(r"[A-Za-z_]\w*=\S*")
+
+
+def _refuse_bare_values(arguments: list[str]) -> None:
+    """Refuse ``--size M=1 N=2``: each value takes an option of its own."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    corrected: list[str] = []
+    option = bare = ""
+    expects = False
+    for word in arguments[:end]:
+        name = word.partition("=")[0]
+        if name in _REPEATED:
+            option, expects = name, name == word
+        elif expects:
+            expects = False
+        elif option and _NAME_AND_VALUE.fullmatch(word) and not Path(word).exists():
+            bare = bare or word
+            corrected.append(option)
+        else:
+            option = ""
+        corrected.append(word)
+    if bare:
+        raise UsageError(
+            f"{bare!r} has no option in front of it",
+            hint=shlex.join(["kernelprof", *corrected, *arguments[end:]]),
+        )
+
+
 def _run(arguments: list[str]) -> int:
     """Let typer parse and call; it answers usage errors by itself and always exits."""
+    _refuse_bare_values(arguments)
     try:
         typer.main.get_command(app)(args=arguments, prog_name="kernelprof")
     except SystemExit as stop:

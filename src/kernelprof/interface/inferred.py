@@ -54,7 +54,8 @@ def with_launch(
     refuse_other_than_file(path, hint="name a .cu file, or a program after --")
     if find_block(path) is not None or (not programs and has_main(read_source(path))):
         return changes
-    inference = _Inference(path, kernel, changes.against, accepts_mistakes)
+    sizes = tuple(changes.sizes)
+    inference = _Inference(path, kernel, changes.against, accepts_mistakes, sizes)
     inference.progress = progress
     return replace(changes, inferred=_infer(inference))
 
@@ -80,6 +81,7 @@ class _Inference:
     kernel: str | None
     against: Path | None
     accepts_mistakes: bool
+    sizes: tuple[str, ...]
     folder: Path = field(default_factory=Path.cwd)
     progress: Progress | None = field(default=None, compare=False)
 
@@ -101,6 +103,7 @@ def _infer_once(inference: _Inference, digests: tuple[str, ...]) -> InferredSpec
         inference.source,
         kernel=inference.kernel,
         against=inference.against,
+        sizes=inference.sizes,
         progress=inference.progress,
     )
     guesses = proposal.guesses

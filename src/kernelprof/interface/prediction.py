@@ -99,15 +99,17 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
 
     Raises :class:`UsageError` for one that is not known.
     """
-    from kernelprof.prediction.architectures import DEFAULT_ARCH, PREDICTED_ARCHS
+    from kernelprof.prediction.architectures import DEFAULT_ARCH, PREDICTED_ARCHS, similar_arch
 
     given = (arch,) if isinstance(arch, str) else tuple(arch or ())
     names = [name.strip() for each in given for name in each.split(",")]
     for each in names:
         if each not in PREDICTED_ARCHS:
+            similar = similar_arch(each)
+            meant = "" if similar is None else f"did you mean --arch {similar}? "
             raise UsageError(
                 f"{each!r} is no architecture that kernels are predicted for",
-                hint=f"there are: {', '.join(PREDICTED_ARCHS)}",
+                hint=f"{meant}there are: {', '.join(PREDICTED_ARCHS)}",
             )
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 

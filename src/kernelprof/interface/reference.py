@@ -76,20 +76,24 @@ def propose_specification(
     kernel: str | None = None,
     force: bool = False,
     against: PathLike | None = None,
+    sizes: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> SpecificationProposal:
     """A launch specification for a kernel, guessed from its source; nothing is written.
 
     Where the packages are installed that predict kernels, small cases of it are run: they find the
     lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
-    another version of the kernel, whose results are the reference.
+    another version of the kernel, whose results are the reference. Names in ``sizes`` that the
+    kernel does not have are refused before anything is run.
     """
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.inference.proposal import infer_specification
+    from kernelprof.launch.specification.overrides import refuse_unknown
     from kernelprof.prediction.toolchain import is_installed
 
     other = None if against is None else Path(against)
     proposal = infer_specification(Path(source), kernel=kernel, force=force, against=other)
+    refuse_unknown("--size", sizes, proposal.guesses.sizes, Path(source))
     if is_installed():
         from kernelprof.prediction.completion import complete_specification
 

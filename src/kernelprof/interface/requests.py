@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeGuard
 
 from kernelprof.errors import UsageError
+from kernelprof.suggestions import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from kernelprof.launch.specification.overrides import LaunchOverrides
     from kernelprof.results import PathLike
 
-SOURCES: Final = (".cu", ".cuh")
-"""Suffixes of what is built and launched, or predicted, instead of read."""
 LAUNCH_OPTIONS: Final = frozenset({"size", "define", "sanitize", "against"})
 """Options of a measurement that change a launch, and need a source."""
 BUDGET_S: Final = 120.0

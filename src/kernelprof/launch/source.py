@@ -17,6 +17,7 @@ from kernelprof.errors import InputError
 from kernelprof.launch.build.options import divide_options, split_options
 from kernelprof.launch.signature import includes
 from kernelprof.model.specification import is_version
+from kernelprof.suggestions import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,11 +75,12 @@ def refuse_other_than_file(path: Path, hint: str) -> None:
     """Refuse a path that does not exist, a folder, and a pipe."""
     if files.is_plain(path):
         return
-    what = "there is no such file"
     if files.is_folder(path):
         what = "this is a folder, not a source file"
     elif path.exists():
         what = "this is a pipe or a device, not a source file"
+    else:
+        raise missing_file(path, hint)
     raise InputError(what, where=str(path), hint=hint)
 
 

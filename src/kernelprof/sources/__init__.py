@@ -26,6 +26,7 @@ from kernelprof.sources.source import (
     open_input,
     to_utf8,
 )
+from kernelprof.suggestions import missing_file, refuse_program
 
 if TYPE_CHECKING:
     import os
@@ -104,9 +105,10 @@ def read_capture(
         with open_input(target, stdin, progress) as data:
             return _read_input(data, only)
     except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise missing_file(target, f"name a capture. {_EXPORT}") from error
         reason = getattr(error, "strerror", None) or str(error)
-        missing = isinstance(error, FileNotFoundError)
-        what = "there is no such file" if missing else f"the file cannot be read ({reason})"
+        what = f"the file cannot be read ({reason})"
         raise _refusal(NoCaptureError(what), str(target)) from error
 
 
@@ -126,16 +128,18 @@ def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
                 return source.read(data, only)
         return _read_tables(data, only)
     except NoCaptureError as error:
-        raise _refusal(error, data.origin) from error
+        raise refuse_program(data.origin) or _refusal(error, data.origin) from error
+
+
+_EXPORT: Final = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
     titles = [*_TABLES.values(), "the text page", *(source.title for source in load_readers())]
-    export = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
     return InputError(
         f"{error.what}; expected {', '.join(titles[:-1])} or {titles[-1]}",
         where=where,
-        hint=f"{error.hint} {export}" if error.hint else export,
+        hint=f"{error.hint} {_EXPORT}" if error.hint else _EXPORT,
     )
 
 

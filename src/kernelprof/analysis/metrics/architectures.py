@@ -23,6 +23,8 @@ FLOPS_OF_FMA: Final = 2
 class Architecture:
     """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle.
 
+    ``gpus`` are patterns of the names of GPUs and chips, in lower case and without blanks.
+
     ``tensor_fmas`` are dense multiply-adds of the tensor cores of an SM per cycle, by the type of
     the operands, ``pipe_instructions`` warps' instructions per cycle at which the use of a pipe
     is 100 %, by the name of that metric.
@@ -30,6 +32,7 @@ class Architecture:
 
     capability: Capability
     chip: str | None = None
+    gpus: tuple[str, ...] = ()
     fp32_lanes: int | None = None
     fp64_lanes: int | None = None
     l1_bytes: int | None = None
@@ -82,6 +85,7 @@ def _architecture(table: dict[str, Any]) -> Architecture:
         _capability(table.pop("compute_capability")),
         residency=None if residency is None else SmLimits(**residency),
         shared_kib_steps=tuple(table.pop("shared_kib_steps", ())),
+        gpus=tuple(table.pop("gpus", ())),
         **table,
     )
 

@@ -13,9 +13,10 @@ from kernelprof.errors import UsageError
 from kernelprof.launch.build.options import shell_characters
 from kernelprof.launch.source import SpecBlock, refuse_other_than_file
 from kernelprof.launch.specification.reader import load_spec, read_spec
+from kernelprof.suggestions import similar_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kernelprof.launch.specification.spec import LaunchSpec
     from kernelprof.launch.specification.tables import Define
@@ -92,13 +93,7 @@ class LaunchOverrides:
             ("--size", self.sizes, spec.sizes),
             ("--define", self.defines, spec.compile.defines),
         ):
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise UsageError(
-                    f"{option} {unknown[0]}: the launch specification has no such name",
-                    where=str(source),
-                    hint=f"it has: {', '.join(names) or 'none'}",
-                )
+            refuse_unknown(option, given, names, source)
         for name, value in self.defines.items():
             if character := shell_characters(str(value)):
                 raise UsageError(
@@ -113,6 +108,19 @@ class LaunchOverrides:
         changed.resolve()
         changed.resolve(changed.check_sizes)
         return changed
+
+
+def refuse_unknown(option: str, given: Iterable[str], names: Collection[str], source: Path) -> None:
+    """Refuse a name that a launch specification does not have."""
+    for name in given:
+        if name not in names:
+            similar = similar_name(name, names)
+            meant = "" if similar is None else f"did you mean {similar}? "
+            raise UsageError(
+                f"{option} {name}: the launch specification has no such name",
+                where=str(source),
+                hint=f"{meant}it has: {', '.join(names) or 'none'}",
+            )
 
 
 def relative_version(against: Path, folder: Path) -> str:
@@ -132,9 +140,13 @@ def parse_size(text: str) -> tuple[str, int]:
     name, separator, value = text.partition("=")
     fits = separator and _NAME.fullmatch(name) and re.fullmatch(r"[0-9]{1,15}", value)
     if not fits or int(value) < 1:
+        several = [each.strip() for each in text.split(",")]
+        size = name if _NAME.fullmatch(name) else "M"
         raise UsageError(
             f"--size {text!r} is not NAME=VALUE with a whole number of 1 or more",
-            hint="for example --size M=2048",
+            hint=" ".join(f"--size {each}" for each in several)
+            if len(several) > 1
+            else f"for example --size {size}=2048",
         )
     return name, int(value)
 
