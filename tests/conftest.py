@@ -27,6 +27,7 @@ from kernelprof.model.diagnosis import (
     MissingMetric,
     Status,
     Verdict,
+    VerdictEvidence,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +40,7 @@ FINDINGS = (
     "Stores touch 32 sectors per request.",
     "Loads touch 16 sectors per request.",
     "L1/TEX is at 97 % of peak.",
-    "The grid fills 77 % of the GPU once.",
+    "The grid has 0.77 waves.",
 )
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
@@ -59,18 +60,29 @@ class Samples:
         gain_reason="L1, 99 % busy, and its sectors, 92 % waste",
         also=(Candidate("memory-latency", 1.0, 1.3),),
         evidence=(
-            Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),
-            Evidence("l1_throughput", "L1 busy", 98.97, "%", ">", 80.0),
-            Evidence("load_sectors", "sectors loaded", 4563402752, "sector"),
-            Evidence(
+            VerdictEvidence(
+                "load_bytes",
+                "bytes used per sector",
+                4.23,
+                "byte/sector",
+                "<",
+                16,
+                phrase="{n} of 32 bytes used per sector",
+            ),
+            Evidence("l1_throughput", "L1 throughput", 98.97, "%", ">", 80.0),
+            VerdictEvidence(
+                "load_sectors", "sectors loaded", 4563402752, "sector", phrase="{n} sectors loaded"
+            ),
+            VerdictEvidence(
                 "excess",
-                "sectors for one needed",
+                "sectors per sector needed",
                 8.5,
                 "1",
                 ">",
                 1.25,
                 Origin.DERIVED,
                 "sectors loaded / sectors needed",
+                phrase="{n} sectors loaded per sector needed",
             ),
         ),
         why="Neighbouring threads of a warp read addresses that lie a row apart.",
@@ -82,7 +94,7 @@ class Samples:
         confidence=Confidence.MEDIUM,
         gain_reason="the busiest unit beside device memory",
         next_limit=3.7,
-        evidence=(Evidence("dram_throughput", "device memory busy", 91.7, "%", ">", 85.0),),
+        evidence=(Evidence("dram_throughput", "DRAM throughput", 91.7, "%", ">", 85.0),),
         why="Device memory is as full as it gets.",
         advice=("Move fewer bytes.",),
     )
@@ -94,7 +106,7 @@ class Samples:
             Candidate("shared-bank-conflicts", 1.0, 16.0),
             Candidate("shared-memory-throughput", 1.0, 2.0),
         ),
-        evidence=(Evidence("memory_throughput", "memory system busy", 97.8, "%"),),
+        evidence=(Evidence("memory_throughput", "memory throughput", 97.8, "%"),),
         why="The memory system is busy, and the capture does not say with what.",
         findings=tuple(MetricFinding(text, f"metric_{at}") for at, text in enumerate(FINDINGS)),
         missing=(

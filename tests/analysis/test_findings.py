@@ -44,8 +44,8 @@ def test_two_files_that_differ_eightfold_in_coalescing_do_not_read_the_same() ->
     naive, tiled = (diagnose(transpose(kind)).kernels[0].verdict for kind in TRANSPOSES)
     texts = [each.text for each in naive.findings]
     assert texts[0] == (
-        "Global stores touch 32 sectors per request, 8.0x what 4-byte values side by side need, "
-        "and 2.0x what 16-byte ones do."
+        "Global stores touch 32 sectors per request, 8.0x the ideal for 4-byte elements and 2.0x "
+        "that for 16-byte elements."
     )
     assert naive.findings[0].bottleneck == "uncoalesced-global-access"
     assert [each.bottleneck for each in naive.also] == ["uncoalesced-global-access"]
@@ -70,15 +70,15 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
     [
         (
             {"smsp__thread_inst_executed_per_inst_executed.ratio": 8.0},
-            "8 of a warp's 32 threads take part in an average instruction.",
+            "On average 8 of 32 threads of a warp are active.",
         ),
         (
             {"smsp__sass_average_branch_targets_threads_uniform.pct": 80.0},
-            "Threads of a warp go separate ways at 20 % of the branches.",
+            "Threads of a warp diverge at 20 % of the branches.",
         ),
         (
             {"launch__block_size": 1.0},
-            "A block has 1 thread, so most of a warp's 32 lanes do nothing.",
+            "A block has 1 thread: 31 of 32 lanes are inactive.",
         ),
         (
             {"launch__grid_size": 20.0, "launch__sm_count": 132.0},
@@ -86,7 +86,7 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
         ),
         (
             {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 40532.0},
-            "40,532 wavefronts of shared memory are bank conflicts.",
+            "40,532 shared-memory wavefronts are caused by bank conflicts.",
         ),
         (
             {
@@ -97,21 +97,21 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
         ),
         (
             {"memory_l1_wavefronts_shared": 400.0, "memory_l1_wavefronts_shared_ideal": 100.0},
-            "75 % of the wavefronts of shared memory are more than its accesses need.",
+            "75 % of shared-memory wavefronts are caused by bank conflicts.",
         ),
         (
             {"memory_l1_wavefronts_shared": 105.0, "memory_l1_wavefronts_shared_ideal": 100.0},
-            "Shared memory takes the wavefronts that its accesses need, within 10 %.",
+            "Shared memory has no notable bank conflicts, within 10 % of the ideal wavefronts.",
         ),
         (
             {
                 "memory_l2_theoretical_sectors_global": 64.0,
                 "memory_l2_theoretical_sectors_global_ideal": 64.0,
             },
-            "Global accesses touch the sectors that their bytes need, within 10 %.",
+            "Global accesses are coalesced, within 10 % of the ideal sectors.",
         ),
-        ({"memory_l2_theoretical_sectors_local": 0.0}, "Nothing goes through local memory."),
-        ({}, "There is no counter of this launch in the capture."),
+        ({"memory_l2_theoretical_sectors_local": 0.0}, "The kernel has no local-memory traffic."),
+        ({}, "The capture contains no counter of this launch."),
     ],
 )
 def test_each_value_has_its_sentence(values: dict[str, float], text: str) -> None:
@@ -126,7 +126,7 @@ def test_that_all_is_needed_is_said_only_where_nothing_else_is() -> None:
         "memory_l1_wavefronts_shared_ideal": 0.0,
     }
     (one,) = diagnose(captured(**needed)).kernels[0].verdict.findings
-    assert one.text == "Nothing goes through local memory."
+    assert one.text == "The kernel has no local-memory traffic."
     divergent = {"smsp__thread_inst_executed_per_inst_executed.ratio": 8.0}
     (other,) = diagnose(captured(**needed, **divergent)).kernels[0].verdict.findings
     assert other.bottleneck == "warp-divergence"

@@ -52,7 +52,7 @@ def test_the_same_in_text_and_markdown(full, kernelprof) -> None:
     text = kernelprof(
         f"diagnose {full} --explain",
         out=[
-            "\nWhy          Global loads or stores whose threads",
+            "\nWhy          Threads of a warp access scattered global",
             "Limited by uncoalesced-global-access. Confidence: ",
         ],
     ).out

@@ -27,10 +27,10 @@ NAME
 
 1 sgemm_naive
 275.9 ms. Limited by uncoalesced-global-access. Confidence: high.
-Evidence: 84.85 > 25 % excess sectors of global accesses; 16.5 sector/request sectors per global \
-load request; 98.34 % L1 throughput
-What to do: Let threadIdx.x run along the dimension that is contiguous in memory; Store records as \
-a structure of arrays, or load whole records as float4
+Evidence: 85 % of global-memory sectors are wasted (threshold 25 %); 16.5 sectors per global load \
+request; L1 throughput 98 %
+What to do: Map threadIdx.x to the dimension that is contiguous in memory; Store records as a \
+structure of arrays, or load whole records as float4
 Gain: about 5.2x (3.1x to 8.8x)
 """
 

@@ -56,7 +56,7 @@ def test_a_bottleneck(samples) -> None:
     assert (verdict["missing"], verdict["command"]) == ([], None)
     assert verdict["evidence"][0] == {
         "metric": "load_bytes",
-        "label": "used of each loaded sector",
+        "label": "bytes used per sector",
         "value": 4.23,
         "unit": "byte/sector",
         "op": "<",

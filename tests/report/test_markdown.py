@@ -42,14 +42,14 @@ Confidence: high.</summary>
 
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 
-| evidence | what | metric |
-| :-- | :-- | :-- |
-| `4.23 < 16 byte/sector` | used of each loaded sector | `load_bytes` |
-| `98.97 > 80 %` | L1 busy | `l1_throughput` |
-| `4,563,402,752` | sectors loaded | `load_sectors` |
-| `8.5 > 1.25` | sectors for one needed | `excess`, computed |
+| evidence | metric |
+| :-- | :-- |
+| 4.23 of 32 bytes used per sector (threshold 16) | `load_bytes` |
+| L1 throughput 99 % (threshold 80 %) | `l1_throughput` |
+| 4,563,402,752 sectors loaded | `load_sectors` |
+| 8.5 sectors loaded per sector needed (threshold 1.25) | `excess` |
 
-**Computed:** sectors for one needed: sectors loaded / sectors needed
+**Computed:** sectors per sector needed: sectors loaded / sectors needed
 
 **Why:** Neighbouring threads of a warp read addresses that lie a row apart.
 

@@ -39,13 +39,21 @@ RULE = Rule(
         Advice("Split the sum | combine."),
     ),
     caller=(
-        Advice("Batch {x}.", when=Condition("it is short", lambda _: True), number=lambda _: 2.0),
+        Advice(
+            "Batch it.",
+            when=Condition("it is short", lambda _: True),
+            number=lambda _: 2.0,
+            measured="It takes {x} us.",
+        ),
     ),
     wrong_when="A persistent kernel.",
     references=("Best Practices Guide, 10.3",),
     requires=("waves",),
     evaluate=lambda context: RuleFinding(context.facts["duration"]),
-    thresholds=(Threshold("waves", 1.0, "wave", "a capture | of ours"),),
+    thresholds=(
+        Threshold("waves", 1.0, "wave", "a capture | of ours"),
+        Threshold("notable waste", 0.25, "share of sectors", "a second capture"),
+    ),
 )
 
 PAGE = """\
@@ -70,11 +78,13 @@ other<<<1, 1>>>(x);
 - Launch more blocks (unless it is full).
 - Split the sum &#124; combine.
 
-### Where the kernel is a library's
+### If the kernel belongs to a library
 
-- Batch N (if it is short).
+#### If it is short
 
-More under [kernels-of-libraries](#kernels-of-libraries).
+- Batch it.
+
+For any bottleneck: [kernels-of-libraries](#kernels-of-libraries).
 
 ### When it is wrong
 
@@ -82,7 +92,8 @@ A persistent kernel.
 
 ### Thresholds
 
-- `waves` = 1 wave: a capture &#124; of ours
+- waves: 1 wave (a capture &#124; of ours)
+- notable waste: 25 % of sectors (a second capture)
 
 ### Required metrics
 
@@ -90,7 +101,7 @@ A persistent kernel.
 
 ### Optional metrics
 
-Used where the capture has them (preset `full`): `duration`.
+1 more metric of the preset `full`, used if present.
 
 ### References
 
@@ -115,22 +126,27 @@ What to do ───────────────────────
 - Launch more blocks (unless it is full).
 - Split the sum | combine.
 
-Where the kernel is a library's ────────────────
-- Batch N (if it is short).
+If the kernel belongs to a library ─────────────
+
+If it is short
+  - Batch it.
+
 GENERAL
 When it is wrong ───────────────────────────────
 A persistent kernel.
 
 Thresholds ─────────────────────────────────────
-- `waves` = 1 wave: a capture | of ours
+- waves: 1 wave (a capture | of ours)
+- notable waste: 25 % of sectors (a second
+  capture)
 
 Required metrics ───────────────────────────────
 - `waves`, `launch__waves`: How often the grid
   fills the GPU.
 
 Optional metrics ───────────────────────────────
-Used where the capture has them (preset `full`):
-`duration`.
+1 more metric of the preset `full`, used if
+present.
 
 References ─────────────────────────────────────
 - Best Practices Guide, 10.3
@@ -155,11 +171,11 @@ def all_pages(every: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
 
 def test_a_rule_in_markdown() -> None:
     page = markdown.write(rules.document(RULE, METRICS), level=2)
-    start, _, after = page.partition("- Batch N (if it is short).\n")
-    before, _, rest = PAGE.partition("- Batch N (if it is short).\n")
+    start, _, after = page.partition("- Batch it.\n\n")
+    before, _, rest = PAGE.partition("- Batch it.\n\n")
     assert start == "## small-grid: Grid too small for the GPU\n\n" + before
-    # Alone it has the lines for every kernel of a library; on the page of all they stand once.
-    assert after.startswith("- Let the library choose another kernel")
+    # A page alone has the lines for every kernel of a library; the page of all has them once.
+    assert after.startswith("#### If it is a matrix product or convolution\n\n- Let the library")
     assert after.endswith(rest.partition("kernels-of-libraries).\n")[2])
 
 
@@ -168,7 +184,7 @@ def test_a_rule_as_text() -> None:
     text = explain_text(RULE, METRICS, width=48)
     assert text.startswith(before)
     assert text.endswith(after)
-    assert text.count("\n- ") == TEXT.count("\n- ") + len(CALLER)
+    assert text.count("\n  - ") == TEXT.count("\n  - ") + len(CALLER)
 
 
 def test_all_rules_in_markdown() -> None:

@@ -78,9 +78,10 @@ def test_a_bottleneck_stands_at_the_definition_of_its_kernel() -> None:
     function = {"fullyQualifiedName": "sgemm_shared_tile", "kind": "function"}
     assert place["logicalLocations"] == [function]
     assert found["message"]["text"] == (
-        "sgemm_shared_tile: Limited by shared-memory-throughput. Evidence: L1 data stage "
-        "86.38 > 70 %; of which shared memory 96.05 > 50 %; wavefronts added by conflicts 0 %. "
-        "Gain: about 2.5x (1.50x to 4.2x)."
+        "sgemm_shared_tile: Limited by shared-memory-throughput. Evidence: L1 data-stage "
+        "utilization 86 % (threshold 70 %); 96 % of L1 wavefronts are shared memory (threshold "
+        "50 %); 0 % of shared-memory wavefronts are caused by bank conflicts. Gain: about 2.5x "
+        "(1.50x to 4.2x)."
     )
     assert found["rank"] == 100
     assert found["properties"] == {"confidence": "high", "launches": 1}

@@ -60,12 +60,12 @@ Limited by uncoalesced-global-access. Confidence: high.
 gemm_bad(const float *, const float *, float *, int, int, int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 
-  4.23 < 16 byte/sector  used of each loaded sector  load_bytes
-  98.97 > 80 %           L1 busy                     l1_throughput
-  4,563,402,752          sectors loaded              load_sectors
-  8.5 > 1.25             sectors for one needed      excess, computed
+  4.23 of 32 bytes used per sector (threshold 16)        load_bytes
+  L1 throughput 99 % (threshold 80 %)                    l1_throughput
+  4,563,402,752 sectors loaded                           load_sectors
+  8.5 sectors loaded per sector needed (threshold 1.25)  excess
 
-Computed     sectors for one needed: sectors loaded / sectors needed
+Computed     sectors per sector needed: sectors loaded / sectors needed
 Why          Neighbouring threads of a warp read addresses that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
@@ -100,14 +100,14 @@ int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of
 the time
 
-  4.23 < 16            used of each loaded  load_bytes
-  byte/sector          sector
-  98.97 > 80 %         L1 busy              l1_throughput
-  4,563,402,752        sectors loaded       load_sectors
-  8.5 > 1.25           sectors for one      excess, computed
-                       needed
+  4.23 of 32 bytes used per sector (threshold  load_bytes
+  16)
+  L1 throughput 99 % (threshold 80 %)          l1_throughput
+  4,563,402,752 sectors loaded                 load_sectors
+  8.5 sectors loaded per sector needed         excess
+  (threshold 1.25)
 
-Computed     sectors for one needed: sectors loaded /
+Computed     sectors per sector needed: sectors loaded /
              sectors needed
 Why          Neighbouring threads of a warp read addresses
              that lie a row apart.
@@ -120,18 +120,18 @@ Runner-up    memory-latency
 
 UNDECIDED_80 = """\
 3 bank_conflict<(int)32> ───────────────────────────────────────────────────────
-Inconclusive: the capture does not decide between shared-bank-conflicts and
-shared-memory-throughput. Confidence: low.
+Inconclusive: could be shared-bank-conflicts or shared-memory-throughput; the
+metrics to confirm it are missing. Confidence: low.
 void bank_conflict<(int)32>(const float *[4], int)
 grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
 (2.09 µs to 2.19 µs), 7.0 % of the time
 
-  97.8 %  memory system busy  memory_throughput
+  memory throughput 98 %  memory_throughput
 
 - Stores touch 32 sectors per request.
 - Loads touch 16 sectors per request.
 - L1/TEX is at 97 % of peak.
-- The grid fills 77 % of the GPU once.
+- The grid has 0.77 waves.
 
 Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts
              from plain traffic
@@ -145,9 +145,9 @@ warning: The last row is cut off in the middle and was left out.
 
 1 gemm_bad 32x32, 35.31 ms, 61 % of the time ───────────────────────────────────
 Limited by uncoalesced-global-access. Confidence: high.
-  4.23 < 16 byte/sector  used of each loaded sector
-  98.97 > 80 %           L1 busy
-  4,563,402,752          sectors loaded
+  4.23 of 32 bytes used per sector (threshold 16)
+  L1 throughput 99 % (threshold 80 %)
+  4,563,402,752 sectors loaded
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
 Gain         about 12.7x (7.6x to 21.6x)
@@ -155,8 +155,8 @@ Gain         about 12.7x (7.6x to 21.6x)
 """
 SHORT_UNDECIDED_80 = """\
 3 bank_conflict<(int)32>, 20,000 launches of 2.13 µs, 7.0 % of the time ────────
-Inconclusive: the capture does not decide between shared-bank-conflicts and
-shared-memory-throughput. Confidence: low.
+Inconclusive: could be shared-bank-conflicts or shared-memory-throughput; the
+metrics to confirm it are missing. Confidence: low.
   - Stores touch 32 sectors per request.
   - Loads touch 16 sectors per request.
   - L1/TEX is at 97 % of peak.
@@ -164,15 +164,14 @@ shared-memory-throughput. Confidence: low.
 SHORT_FULL_80 = """\
 
 4 copy_vec4, 544.1 µs, ~0 % of the time ────────────────────────────────────────
-At its limit: dram-bandwidth. The work that fills this unit is needed.
-Confidence: medium.
-  91.7 > 85 %  device memory busy
+At its limit: dram-bandwidth. No work is wasted. Confidence: medium.
+  DRAM throughput 92 % (threshold 85 %)
 What to do   Move fewer bytes.
-Less work    half of it would bring up to 2.0x, and no cut more than 3.7x
+Less work    up to 2.0x with half of it, never more than 3.7x
 """
 SHORT_HINT = """\
 
-`--explain` says why and shows all evidence
+`--explain` shows the reasons and all evidence
 """
 
 
@@ -186,7 +185,7 @@ def test_in_short_a_kernel_takes_a_few_lines(samples) -> None:
 def test_in_short_what_is_left_out_is_said(samples) -> None:
     assert render_text([samples.diagnosis()], explain=False).endswith(
         "and 2 more kernels (7.1 % of the time), 1 of them inconclusive: `--top 4` shows\n"
-        "all, `--top 0` a table, `--explain` says why\n"
+        "all, `--top 0` a table, `--explain` the reasons\n"
     )
     table = render_text([samples.diagnosis()], top=0, explain=False)
     assert table.endswith(f"left out.\n\n{TABLE_80}")
@@ -217,20 +216,20 @@ def test_a_verdict_of_low_confidence_has_what_single_values_say_beside_its_evide
         samples.at_limit,
         confidence=Confidence.LOW,
         findings=(seen, *samples.inconclusive.findings),
-        notes=("judged by the utilization of device memory alone",),
+        notes=("based on DRAM utilization alone",),
     )
     short = text_of(samples, verdict, explain=False)
     assert "At its limit: dram-bandwidth. Confidence: low.\n" in short
     assert seen.text not in short, "the row of evidence says so already"
     assert short.count("  - ") == 3
-    assert "\nNote         judged by the utilization of device memory alone\n" in short
+    assert "\nNote         based on DRAM utilization alone\n" in short
     assert f"- {seen.text}\n- Stores touch 32 sectors per request.\n" in text_of(samples, verdict)
 
 
 def test_a_debug_build_is_no_limit_of_the_kernel(samples) -> None:
     verdict = replace(samples.uncoalesced, bottleneck="debug-build", gain=None, gain_interval=None)
     assert (
-        "Compiled for debugging (debug-build): no other verdict would mean anything.\n"
+        "Compiled for debugging (debug-build): profile a build without -G instead.\n"
         "Confidence: high.\n"
     ) in text_of(samples, verdict, explain=False)
 
@@ -267,12 +266,12 @@ def test_an_inconclusive_card_ends_in_a_command_that_can_be_copied(samples) -> N
 
 def test_a_unit_at_its_limit_is_no_bottleneck(samples) -> None:
     text = render_text([samples.diagnosis()], top=4)
-    assert "At its limit: dram-bandwidth. The work that fills this unit is needed." in text
+    assert "At its limit: dram-bandwidth. No work is wasted." in text
     assert (
-        "Less work    half of it would bring up to 2.0x, and no cut more than 3.7x,\n"
-        "             computed from the busiest unit beside device memory\n"
+        "Less work    up to 2.0x with half of it, never more than 3.7x, computed from the\n"
+        "             busiest unit beside device memory\n"
     ) in text
-    assert "91.7 > 85 %  device memory busy  dram_throughput" in text
+    assert "  DRAM throughput 92 % (threshold 85 %)  dram_throughput" in text
 
 
 @pytest.mark.parametrize("width", [48, 60, 72, 80, 100, 140])
@@ -395,7 +394,7 @@ def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> Non
         samples.uncoalesced, missing=samples.inconclusive.missing, command=samples.command
     )
     text = text_of(samples, verdict)
-    assert "Would help   l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells" in text
+    assert "Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells" in text
     assert text.endswith(f"\nTo raise confidence:\n{samples.command}\n")
 
 

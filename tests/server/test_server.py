@@ -116,7 +116,7 @@ def test_a_session_finds_and_fixes_the_naive_gemm_by_the_recorded_ladder(
         assert f"- {NAIVE} (uncoalesced-global-access): " in listed
         found = await model.ask("diagnose", target=NAIVE)
         assert "275.9 ms. Limited by uncoalesced-global-access. Confidence: high." in found
-        assert "Let threadIdx.x run along the dimension that is contiguous in memory" in found
+        assert "Map threadIdx.x to the dimension that is contiguous in memory" in found
         page = await model.ask("explain", name="uncoalesced-global-access", tokens=400)
         assert "C[row * N + col] with row = threadIdx.x" in page
         (work / "naive.cu").write_text(source, encoding="utf-8")

@@ -1,8 +1,8 @@
-"""What single values of a launch say by themselves, whatever else its capture lacks.
+"""Facts that single values of a launch show, even in a capture of a few metrics.
 
-A capture of a few metrics seldom decides what limits a kernel, and still shows that stores touch
-eight times the sectors that they need. Each finding is a function of this file: from what is known
-of one launch to a sentence, or to nothing.
+Such a capture seldom decides what limits a kernel, but may show that stores touch eight times the
+sectors that they need. Each finding is a function of this file: from the known values of one launch
+to a sentence, or to nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import OWN_COLUMNS
 from kernelprof.model.diagnosis import MetricFinding
-from kernelprof.model.numbers import factor, number, quantity
+from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ DESCRIPTIVE: Final = (
 
 
 def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
-    """Return what the known values of a launch say, the most telling first."""
+    """Return the findings of a launch, those of the largest weight first."""
 
     def value_of(name: str) -> float | None:
         if not facts.has(name)[row]:
@@ -60,22 +60,22 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
 
 def _no_waste(value_of: ValueOf) -> Iterator[MetricFinding]:
     for name, text in (
-        ("global_sectors", "Global accesses touch the sectors that their bytes need, within 10 %."),
+        ("global_sectors", "Global accesses are coalesced, within 10 % of the ideal sectors."),
         (
             "shared_wavefronts",
-            "Shared memory takes the wavefronts that its accesses need, within 10 %.",
+            "Shared memory has no notable bank conflicts, within 10 % of the ideal wavefronts.",
         ),
     ):
         if value_of(name) and value_of(f"{name}_ideal") is not None:
             yield MetricFinding(text, name, None, 0.0)
     if value_of("local_sectors") == 0:
-        yield MetricFinding("Nothing goes through local memory.", "local_sectors", None, 0.0)
+        yield MetricFinding("The kernel has no local-memory traffic.", "local_sectors", None, 0.0)
 
 
 def _values(facts: Facts, row: int) -> Iterator[MetricFinding]:
-    """What there is, where nothing can be said of it.
+    """Values that show nothing by themselves.
 
-    Of a raw page only what a diagnosis reads of it: it may have thousands of other columns.
+    Of a raw page only those that a diagnosis reads: it may have thousands of other columns.
     """
     read = names_read() if facts.capture.page == "raw" else None
     there = [
@@ -85,9 +85,9 @@ def _values(facts: Facts, row: int) -> Iterator[MetricFinding]:
     ]
     values = [each for each in there if each[1] == each[1]][:MOST_VALUES]
     if not values:
-        yield MetricFinding("There is no counter of this launch in the capture.", "", None, 0.0)
+        yield MetricFinding("The capture contains no counter of this launch.", "", None, 0.0)
     for name, value, unit in values:
-        text = f"{name} is {quantity(float(value), unit)}, which by itself points to nothing."
+        text = f"{name} is {quantity(float(value), unit)}; alone it points to no bottleneck."
         yield MetricFinding(text, name, None, 0.0)
 
 
@@ -104,23 +104,23 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
         elif each > WIDEST_REQUEST_SECTORS * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
-                f"{factor(ratio)} what 4-byte values side by side need, and "
-                f"{factor(each / WIDEST_REQUEST_SECTORS)} what 16-byte ones do"
+                f"{factor(ratio)} the ideal for 4-byte elements and "
+                f"{factor(each / WIDEST_REQUEST_SECTORS)} that for 16-byte elements"
             )
         elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
-            against = f"{factor(ratio)} what 4-byte values side by side need; 16-byte ones need 16"
+            against = f"{factor(ratio)} the ideal for 4-byte elements (16-byte elements need 16)"
         else:
             continue
         if ratio < NOTABLE:
             continue
-        text = f"Global {kind}s touch {number(each)} sectors per request, {against}."
+        text = f"Global {kind}s touch {rounded(each)} sectors per request, {against}."
         yield MetricFinding(text, f"global_{kind}_sectors", "uncoalesced-global-access", ratio)
 
 
 def _excess_sectors(value_of: ValueOf) -> Iterator[MetricFinding]:
     bulk = sum(value_of(name) or 0.0 for name in BULK_COPIES)
-    what = "sectors of global accesses are more than their bytes need"
+    what = "global-memory sectors are wasted"
     return _excess(value_of, "global_sectors", what, "uncoalesced-global-access", bulk)
 
 
@@ -133,26 +133,27 @@ def _excess(
         return
     actual, ideal = actual + uncounted, ideal + uncounted
     if actual * (1 - NOTABLE_SHARE) >= ideal:
-        share = number(100 * (1 - ideal / actual))
+        share = rounded_quantity(100 * (1 - ideal / actual), "%")
         weight = actual / max(ideal, 1.0)
-        yield MetricFinding(f"{share} % of the {what}.", metric, bottleneck, weight)
+        yield MetricFinding(f"{share} of {what}.", metric, bottleneck, weight)
 
 
 def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
     conflicts = value_of("shared_bank_conflicts")
     if conflicts is None:
-        what = "wavefronts of shared memory are more than its accesses need"
+        what = "shared-memory wavefronts are caused by bank conflicts"
         yield from _excess(value_of, "shared_wavefronts", what, "shared-bank-conflicts")
         return
     if not conflicts:
         return
     wavefronts = value_of("shared_wavefronts_measured")
     if wavefronts is None:
-        text = f"{number(conflicts)} wavefronts of shared memory are bank conflicts."
+        text = f"{rounded(conflicts)} shared-memory wavefronts are caused by bank conflicts."
         yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", 1.0)
     elif wavefronts and conflicts >= NOTABLE_SHARE * wavefronts:
         share = min(conflicts / wavefronts, 1.0)
-        text = f"{number(100 * share)} % of the wavefronts of shared memory are bank conflicts."
+        part = rounded_quantity(100 * share, "%")
+        text = f"{part} of shared-memory wavefronts are caused by bank conflicts."
         weight = 1.0 / max(1.0 - share, 0.03)
         yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
 
@@ -169,8 +170,8 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
     share = sectors / (sectors + others)
     if others and share >= NOTABLE_SHARE:
         text = (
-            f"{number(100 * share)} % of the sectors belong to local memory: spilled registers, or "
-            "arrays indexed at run time."
+            f"{rounded_quantity(100 * share, '%')} of memory sectors are local memory: register "
+            "spills or run-time-indexed arrays."
         )
         yield MetricFinding(
             text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03)
@@ -180,22 +181,23 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
 def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
     block = value_of("block_size")
     if block is not None and block < COMMON.warp_size:
-        size = "1 thread" if block == 1 else f"{number(block)} threads"
-        text = f"A block has {size}, so most of a warp's 32 lanes do nothing."
+        size = "1 thread" if block == 1 else f"{rounded(block)} threads"
+        text = f"A block has {size}: {COMMON.warp_size - block:.0f} of 32 lanes are inactive."
         yield MetricFinding(
             text, "block_size", "warp-divergence", COMMON.warp_size / max(block, 1.0)
         )
     threads = value_of("threads_per_instruction")
     if threads is not None and 0 < threads < FEW_THREADS:
-        text = f"{number(threads)} of a warp's 32 threads take part in an average instruction."
+        text = f"On average {rounded(threads)} of 32 threads of a warp are active."
         weight = COMMON.warp_size / threads
         yield MetricFinding(text, "threads_per_instruction", "warp-divergence", weight)
     uniform = value_of("branch_uniformity")
     if uniform is not None and uniform >= UNIFORM:
-        text = "Threads of a warp stay together at all branches: divergence is not the cause."
+        text = "Branches are uniform within warps: no divergence."
         yield MetricFinding(text, "branch_uniformity", None, 0.1)
     if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
-        text = f"Threads of a warp go separate ways at {number(100 - uniform)} % of the branches."
+        part = rounded_quantity(100 - uniform, "%")
+        text = f"Threads of a warp diverge at {part} of the branches."
         yield MetricFinding(text, "branch_uniformity", "warp-divergence", 100 / max(uniform, 3.0))
 
 
@@ -204,25 +206,24 @@ def _busy_units(value_of: ValueOf) -> Iterator[MetricFinding]:
     for name, value in there.items():
         part_named = any(abs(there.get(part, -1.0) - value) < SAME for part in _PARTS)
         if value >= BUSY and not (name == "memory_throughput" and part_named):
-            text = f"{_UNITS[name][0].upper()}{_UNITS[name][1:]} is at {number(value)} % of peak."
+            part = rounded_quantity(value, "%")
+            text = f"{_UNITS[name][0].upper()}{_UNITS[name][1:]} is at {part} of peak."
             yield MetricFinding(text, name, _LIMITS.get(name), value / BUSY)
     whole = ("sm_throughput", "memory_throughput")
     if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):
         name = max(there, key=lambda each: there[each])
-        text = (
-            f"No unit is near its limit: the busiest is {_UNITS[name]}, at "
-            f"{number(there[name])} % of peak. Warps wait."
-        )
+        part = rounded_quantity(there[name], "%")
+        text = f"Latency-bound: no unit exceeds {part} of peak."
         yield MetricFinding(text, name, None, 0.5)
 
 
 _UNITS: Final = {
-    "dram_throughput": "device memory",
+    "dram_throughput": "DRAM",
     "l2_throughput": "L2",
     "l1_throughput_active": "L1/TEX",
-    "sm_throughput": "the SM's busiest part",
-    "memory_throughput": "the memory system's busiest part",
-    "issue_slots_active": "the issue of instructions",
+    "sm_throughput": "the SM",
+    "memory_throughput": "the memory system",
+    "issue_slots_active": "instruction issue",
 }
 _PARTS: Final = ("dram_throughput", "l2_throughput", "l1_throughput_active")
 _PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
@@ -233,10 +234,8 @@ def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
     parts = {name: value for name in _PARTS_OF_SM if (value := value_of(name)) is not None}
     if value_of("sm_throughput") is None and parts and max(parts.values()) < BUSY:
         name = max(parts, key=lambda each: parts[each])
-        text = (
-            "No issue slot or pipe that the capture shows is near its limit: the busiest is at "
-            f"{number(parts[name])} % of peak."
-        )
+        part = rounded_quantity(parts[name], "%")
+        text = f"No measured pipe or issue slot exceeds {part} of peak."
         yield MetricFinding(text, name, None, 0.3)
 
 
@@ -251,7 +250,7 @@ def _arithmetic(value_of: ValueOf, lanes: int | None) -> Iterator[MetricFinding]
         return
     fused, others = rates[0] or 0.0, sum(each or 0.0 for each in rates[1:])
     share = 100.0 * (FLOPS_OF_FMA * fused + others) / (FLOPS_OF_FMA * lanes * sms)
-    text = f"FP32 arithmetic runs at {number(share)} % of the GPU's peak."
+    text = f"FP32 arithmetic runs at {rounded_quantity(share, '%')} of the GPU's peak."
     yield MetricFinding(text, "ffma_rate", "fp32-throughput" if share >= BUSY else None, 0.45)
 
 
@@ -264,23 +263,23 @@ def _bandwidth(value_of: ValueOf) -> Iterator[MetricFinding]:
         rate = sum(there) / (duration * 1e-9)
     if value_of("dram_throughput") is not None or not rate:
         return
-    what = "moves" if len(there) != 1 else "reads" if moved[0] is not None else "writes"
-    text = f"Device memory {what} {quantity(rate, 'byte/s')}; compare it with your GPU's peak."
+    what = "" if len(there) != 1 else " read" if moved[0] is not None else " write"
+    text = f"DRAM{what} throughput is {rounded_quantity(rate, 'byte/s')}."
     yield MetricFinding(text, "dram_bandwidth", None, 0.4)
 
 
 def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
     waves, blocks, sms = value_of("waves_per_sm"), value_of("grid_size"), value_of("sm_count")
     if blocks is not None and sms is not None and blocks < sms:
-        text = f"The grid has {number(blocks)} blocks for {number(sms)} SMs."
+        text = f"The grid has {count(round(blocks), 'block')} for {rounded(sms)} SMs."
         yield MetricFinding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
     elif waves is not None and waves < 1:
-        text = f"The grid fills {number(100 * waves)} % of the GPU once."
+        text = f"The grid has {rounded(waves)} waves."
         yield MetricFinding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
-    for name, words in (("theoretical", "can hold"), ("achieved", "hold")):
+    for name in ("theoretical", "achieved"):
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
-            text = f"SMs {words} {number(occupancy)} % of the warps that fit."
+            text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}."
             yield MetricFinding(text, f"{name}_occupancy", "low-occupancy", 1.0)
             return
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from msgspec import Meta, field
 
-from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414, TC001 (a part of it)
+from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414 (a part of it)
 from kernelprof.model.json_types import (
     OR_NULL,
     Bottleneck,
@@ -28,7 +28,7 @@ HALF: Final = 2.0
 
 
 class Status(StrEnum):
-    """What kind of answer a verdict is."""
+    """The kind of a verdict."""
 
     BOTTLENECK = "bottleneck"
     """Something limits the kernel, and there is a known way out."""
@@ -53,7 +53,7 @@ class MissingMetric(JsonStruct, frozen=True):
 
 
 class FindingJson(JsonStruct, frozen=True):
-    """What one value says by itself, and the bottleneck that it speaks for, if for one."""
+    """A fact that one value shows, and the bottleneck that it points to, if any."""
 
     text: str
     metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
@@ -64,6 +64,12 @@ class MetricFinding(FindingJson, frozen=True):
     """A finding with its ``weight``: how many times more of something there is than need be."""
 
     weight: float = 1.0
+
+
+class VerdictEvidence(Evidence, frozen=True):
+    """A fact with its ``phrase``: ``{x}`` is the value with its unit, ``{n}`` without."""
+
+    phrase: str = ""
 
 
 class Candidate(JsonStruct, frozen=True):

@@ -125,10 +125,10 @@ def first_few(names: Iterable[str], most: int) -> str:
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def join_words(names: Iterable[str]) -> str:
-    """Join names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+def join_words(names: Iterable[str], last_by: str = "and") -> str:
+    """Join names in a sentence: ``a``, ``a and b``, ``a, b and c``, or by ``or``."""
     *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {last_by} {last}" if most else last
 
 
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:

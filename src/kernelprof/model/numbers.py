@@ -37,6 +37,27 @@ def number(value: float) -> str:
     return f"{value:.2g}"
 
 
+def rounded(value: float) -> str:
+    """Format with three significant digits; whole numbers in full, with thousands separated."""
+    if not math.isfinite(value):
+        return "unknown"
+    if abs(value) < _EXACT_BELOW and value == (whole := int(value)):
+        return f"{whole:,}"
+    short = f"{value:.3g}"
+    return f"{float(short):,.0f}" if 100 <= abs(value) < _EXACT_BELOW else short
+
+
+def rounded_quantity(value: float, unit: str) -> str:
+    """Format a number for a sentence: ``17.7 ms``; of percentages two digits, as ``71 %``."""
+    factor, shown = _scale(value, unit)
+    text = f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    # An occupancy of 12.5 % is exact.
+    exact = text == "100" or not math.isfinite(value) or (value * 16) % 1 == 0
+    if unit != "%" or exact:
+        text = rounded(value / factor)
+    return f"{text} {shown}".rstrip()
+
+
 def quantity(value: float, unit: str) -> str:
     """Format a number and its unit: ``17.65 ms``, ``98.97 %``, ``4.23 of 32 byte/sector``."""
     factor, shown = _scale(value, unit)

@@ -277,7 +277,9 @@ def _verdict_json(verdict: Verdict) -> VerdictJson:
         confidence=verdict.confidence,
         also=[each.bottleneck for each in verdict.also],
         estimated_gain=verdict.gain,
-        evidence=[each for each in verdict.evidence if math.isfinite(each.value)],
+        evidence=[
+            narrowed(Evidence, each) for each in verdict.evidence if math.isfinite(each.value)
+        ],
         missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
         command=verdict.command,
         why=verdict.why,

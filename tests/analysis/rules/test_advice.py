@@ -16,7 +16,7 @@ import pytest
 from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import one_in
 
-from kernelprof.analysis.advice import Advice, Condition, LaunchValues
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues, group_by_situation
 from kernelprof.analysis.advice.lines import CALLER, advise
 from kernelprof.analysis.rules import load_rules
 from kernelprof.analysis.verdict import diagnose
@@ -43,11 +43,11 @@ Case = list[str] | dict[str, Any] | str
 def _lines() -> dict[tuple[str, str], Advice]:
     """Every line that there is, by its bottleneck and text."""
     lines = {
-        (slug, line.text): line
+        (slug, line.template): line
         for slug, rule in load_rules().items()
         for line in (*rule.fixes, *rule.caller)
     }
-    return lines | {("any", line.text): line for line in CALLER}
+    return lines | {("any", line.template): line for line in CALLER}
 
 
 @cache
@@ -163,16 +163,16 @@ class TestWhatIssuesSaw:
     def test_full_occupancy_is_not_to_be_raised(self) -> None:
         (lines,) = _advice(["validation/raw.csv.gz", "lookup"], "memory-latency")
         assert lines == (
-            "Issue several independent loads before the first use: unroll the loop, or let each "
-            "thread take several items.",
-            "Load wider: a thread's loads bring 4 different bytes each on average; float4 brings "
-            "16.",
+            "Issue several independent loads before the first use: unroll the loop, or process "
+            "several items per thread.",
+            "Use wider loads, such as float4 (16 bytes per thread). A load now reads 4 distinct "
+            "bytes per thread on average.",
         )
 
     def test_loads_of_16_bytes_are_wide(self) -> None:
         name = "h200-pairs/symbol-counts-thread-by-thread/after/raw.csv.gz"
         (lines,) = _advice([name, "count_symbols"], "memory-latency")
-        assert not any("Load wider" in line for line in lines)
+        assert not any("Use wider loads" in line for line in lines)
 
     def test_a_remainder_shows(self) -> None:
         lines = _advice(["validation/raw.csv.gz", "blocksum_modulo"], "instruction-issue")[0]
@@ -181,15 +181,15 @@ class TestWhatIssuesSaw:
     def test_blocks_of_one_warp_show(self) -> None:
         (lines,) = _advice(["validation/raw.csv.gz", "stream_copy"], "low-occupancy")
         assert lines[0] == (
-            "Use larger blocks, of 128 threads or more: an SM holds 32 blocks at most, and these "
-            "are of one warp."
+            "Use larger blocks, of 128 threads or more. An SM holds at most 32 blocks, here of one "
+            "warp each."
         )
         # It uses none; 1 KiB of each block is the driver's.
         assert not any("shared memory" in line for line in lines)
 
     def test_the_resource_that_limits_is_named(self) -> None:
         (lines,) = _advice(["gemm_series.full.raw.csv", "low_occ"], "low-occupancy")
-        assert lines[0].startswith("Use less shared memory a block")
+        assert lines[0].startswith("Use less shared memory per block")
         assert not any("fewer registers" in line for line in lines)
 
     def test_nobody_unrolls_the_loop_of_a_library(self) -> None:
@@ -197,7 +197,7 @@ class TestWhatIssuesSaw:
         own = re.compile(r"pragma|threadIdx|__\w+__|float4|cp\.async|[Uu]nroll")
         of_libraries = 0
         for kernel in (kernel for name in names for kernel in diagnose(_read(name)).kernels):
-            if any("is for who calls it" in note for note in kernel.verdict.notes):
+            if any("is for its caller" in note for note in kernel.verdict.notes):
                 of_libraries += 1
                 assert not any(own.search(line) for line in kernel.verdict.advice), kernel.name
         assert of_libraries > 40
@@ -210,8 +210,22 @@ def test_a_missing_number_takes_the_line_along() -> None:
     assert line.text_for(nothing) is None
     assert Advice("Do it.", when=condition).text_for(nothing) is None
     assert Advice("Do it.", unless=condition).text_for(nothing) == "Do it."
-    assert Advice("Do it.", when=condition).in_general == "Do it (if XU is busy)."
-    assert line.in_general == "It is N."
+
+
+def test_a_page_has_lines_in_general_by_their_situation() -> None:
+    condition = Condition("XU is busy", lambda launch: launch["xu_pipe"] > 10)
+    lines = (
+        Advice("Use it.", when=condition, number=lambda _: 1.0, measured="It is {x} % busy."),
+        Advice("Replace it.", situation="If it is slow", unless=condition),
+        Advice("Do it.", unless=condition),
+        Advice("Test it.", situation="", unless=condition),
+        Advice("Keep it.", when=condition),
+    )
+    assert group_by_situation(lines) == {
+        "": ["Do it (unless XU is busy).", "Test it."],
+        "If XU is busy": ["Use it.", "Keep it."],
+        "If it is slow": ["Replace it."],
+    }
 
 
 def test_another_kernel_is_no_way_out_of_a_limit() -> None:

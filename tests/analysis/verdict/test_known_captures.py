@@ -61,7 +61,9 @@ class TestGemmSeries:
         assert all(gemm_series[row].verdict.gain is None for row in AT_LIMIT)
 
     def test_the_limiter_of_occupancy_is_named(self, gemm_series):
-        assert "Limited by shared memory: 1 block on an SM." in gemm_series[22].verdict.why
+        assert (
+            "Occupancy is limited by shared memory: 1 block per SM." in gemm_series[22].verdict.why
+        )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,9 @@ def test_launches_of_one_configuration_with_other_behaviour_stay_apart() -> None
     entries = by_row(captured(SAME_LAUNCHES[0]))
     assert entries[12] is not entries[13]
     assert entries[24] is not entries[25]
-    assert any("same grid and block differ" in note for note in entries[12].verdict.notes)
+    assert any(
+        "same grid and block have another verdict" in note for note in entries[12].verdict.notes
+    )
 
 
 def test_thirteen_launches_of_the_same_code_are_one_entry_with_their_spread() -> None:

@@ -286,15 +286,15 @@ def test_the_busiest_unit_is_the_one_whose_counter_is_highest(captures: Path) ->
 
 def test_headlines_use_the_evidence(series: Page) -> None:
     assert card_of(series, "1").headline == (
-        "Threads of a warp use addresses that lie far apart, so 85 % of the memory traffic is "
+        "Threads of a warp access scattered global addresses: 85 % of global-memory sectors are "
         "wasted."
     )
-    assert "only 7.72 of 32 work" in card_of(series, "18").headline
-    assert "more than 4 blocks" in card_of(series, "23").headline
-    assert card_of(series, "14").headline.startswith("Device memory moves data about as fast")
+    assert "only 7.72 of 32 are active" in card_of(series, "18").headline
+    assert "it has 4 blocks" in card_of(series, "23").headline
+    assert card_of(series, "14").headline.startswith("DRAM moves data about as fast")
     assert card_of(series, "14").advice["Less work"] == (
-        "half of it would bring up to 2.0x, and no cut more than 3.2x, computed from the busiest "
-        "unit other than the memory system, if the bytes could be avoided"
+        "up to 2.0x with half of it, never more than 3.2x, computed from the utilization of the "
+        "busiest unit outside the memory system"
     )
     assert (
         card_of(series, "1").advice["Gain"].startswith("about 5.2x (3.1x to 8.8x), computed from ")
@@ -303,12 +303,12 @@ def test_headlines_use_the_evidence(series: Page) -> None:
 
 def test_a_worked_out_value_says_how_and_a_unit_has_a_name(series: Page) -> None:
     rows = [plain(what.text) for what, _ in card_of(series, "1").evidence]
-    assert rows[0] == "excess sectors of global accesses (computed)"
+    assert rows[0] == "wasted global-memory sectors (computed)"
     tip = card_of(series, "1").evidence[0][0].tip
-    assert tip.startswith("Computed: 1 - ideal / actual sectors of global accesses. ")
+    assert tip.startswith("Computed: 1 - ideal / actual global-memory sectors. ")
     assert rows[2] == "L1 throughput"
     labels = [plain(what.text) for what, _ in card_of(series, "25").evidence]
-    assert "busiest unit: L2" in labels
+    assert "busiest unit (L2)" in labels
 
 
 def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
@@ -322,17 +322,20 @@ def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
 
 def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series: Page) -> None:
     verdict = card_of(series, "14").kernel.verdict
-    assert summarize_verdict(verdict).endswith("about as fast as this GPU runs such a kernel.")
+    assert summarize_verdict(verdict).endswith("this GPU cannot run such a kernel much faster.")
     unsure = summarize_verdict(replace(verdict, confidence=Confidence.LOW))
     assert unsure == (
-        "Device memory moves data about as fast as it can, and this capture does not show for "
-        "certain that all of that work is needed."
+        "DRAM moves data about as fast as it can, but the capture does not prove that all of the "
+        "work is needed."
     )
 
 
 def test_a_bar_tells_where_its_threshold_is_from(series: Page) -> None:
     what, value = card_of(series, "22").evidence[0]
-    assert (plain(what.text), plain(value.text)) == ("theoretical occupancy", "6.25 % <= 50 %")
+    assert (plain(what.text), plain(value.text)) == (
+        "theoretical occupancy",
+        "6.25 % (threshold 50 %)",
+    )
     assert what.bar == Bar(0.0625, 0.5)
-    assert "The occupancy that registers, shared memory and block size allow." in what.tip
+    assert "Occupancy that registers, shared memory and block size allow." in what.tip
     assert "Threshold 50 % (share of warp slots): capture tests/captures/gemm_series" in what.tip

@@ -1,8 +1,8 @@
-"""Advice on a bottleneck, each line with the condition on the launch that it is given for.
+"""Advice on a bottleneck, each line with the condition on the launch under which it is printed.
 
-A line without a condition fits every kernel with that bottleneck. One with ``when`` is given where
-its condition is known to hold; one with ``unless`` wherever it is not known to hold. So a capture
-of few metrics gets the lines that always fit, and none that its numbers contradict.
+A line without a condition fits every kernel with that bottleneck. One with ``when`` is printed
+where its condition is known to hold; one with ``unless`` wherever it is not known to hold. So a
+capture of few metrics gets the lines that always fit, and none that its numbers contradict.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernelprof.model.library_kernel import library_of
-from kernelprof.model.numbers import number
+from kernelprof.model.numbers import rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval
@@ -124,32 +124,43 @@ def _ratio(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that counters of a launch say, with its words after "if"."""
+    """A condition on the counters of a launch; ``words`` follow "if" in a sentence."""
 
     words: str
     holds: Callable[[LaunchValues], bool]
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(
-            f"{self.words}, and {other.words}",
+            f"{self.words} and {other.words}",
             lambda launch: self.holds(launch) and other.holds(launch),
         )
 
     def __or__(self, other: Condition) -> Condition:
         return Condition(
-            f"{self.words}, or {other.words}",
+            f"{self.words} or {other.words}",
             lambda launch: self.holds(launch) or other.holds(launch),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One line of what to do; ``{x}`` in its text is the ``number`` of this launch."""
+    """One line of what to do.
+
+    ``measured`` is a sentence about the launch, with its ``number`` in place of ``{x}``. A page
+    about all kernels omits it, and groups the lines by ``situation``: by default their ``when``.
+    """
 
     text: str
     when: Condition | None = None
     unless: Condition | None = None
     number: Callable[[LaunchValues], float] | None = None
+    measured: str = ""
+    situation: str | None = None
+
+    @property
+    def template(self) -> str:
+        """The line with ``{x}`` in place of the number."""
+        return f"{self.text} {self.measured}".rstrip()
 
     def text_for(self, launch: LaunchValues) -> str | None:
         """Return the line for this launch, ``None`` where it does not fit."""
@@ -158,17 +169,31 @@ class Advice:
         if self.unless is not None and self.unless.holds(launch):
             return None
         if self.number is None:
-            return self.text
+            return self.template
         value = self.number(launch)
-        return self.text.format(x=number(value)) if math.isfinite(value) else None
+        return self.template.replace("{x}", rounded(value)) if math.isfinite(value) else None
+
+    @property
+    def heading(self) -> str:
+        """The situation that the line is for; empty for the common one."""
+        if self.situation is not None:
+            return self.situation
+        return "" if self.when is None else f"If {self.when.words}"
 
     @property
     def in_general(self) -> str:
-        """The line as a page about all kernels has it, with its conditions."""
-        text = self.text.format(x="N") if self.number else self.text
-        words = [f"if {self.when.words}"] if self.when else []
-        words += [f"unless {self.unless.words}"] if self.unless else []
-        return f"{text.removesuffix('.')} ({'; '.join(words)})." if words else text
+        """The line below its heading on a page about all kernels."""
+        if self.unless is None or self.situation is not None:
+            return self.text
+        return f"{self.text.removesuffix('.')} (unless {self.unless.words})."
+
+
+def group_by_situation(lines: Iterable[Advice]) -> dict[str, list[str]]:
+    """Return lines in general by their headings, the common situation first."""
+    groups: dict[str, list[str]] = {"": []}
+    for each in lines:
+        groups.setdefault(each.heading, []).append(each.in_general)
+    return {heading: texts for heading, texts in groups.items() if texts}
 
 
 def when(
@@ -177,11 +202,12 @@ def when(
     text: str,
     *,
     number: Callable[[LaunchValues], float] | None = None,
+    measured: str = "",
 ) -> Advice:
-    """Return a line that is given where a condition is known to hold."""
-    return Advice(text, when=Condition(words, holds), number=number)
+    """Return a line that is printed where a condition is known to hold."""
+    return Advice(text, when=Condition(words, holds), number=number, measured=measured)
 
 
 def unless(words: str, holds: Callable[[LaunchValues], bool], text: str) -> Advice:
-    """Return a line that is given where a condition is not known to hold."""
+    """Return a line that is printed where a condition is not known to hold."""
     return Advice(text, unless=Condition(words, holds))

@@ -1,7 +1,4 @@
-"""Conditions and lines of advice that several rules have in common, and those for callers.
-
-Callers are those who call the kernel of a library.
-"""
+"""Conditions and lines of advice shared by several rules, and advice for callers of libraries."""
 
 from __future__ import annotations
 
@@ -31,33 +28,35 @@ def _side_by_side(launch: LaunchValues, kind: str) -> bool:
 
 
 NARROW_LOADS: Final = Condition(
-    "loads lie side by side and bring fewer than 16 bytes a thread",
+    "loads are coalesced and narrower than 16 bytes per thread",
     # Asynchronous copies count as loads that use no bytes.
     lambda launch: _side_by_side(launch, "load") and 0.9 <= launch.width("load") <= 8.5,
 )
 NARROW_STORES: Final = Condition(
-    "stores lie side by side and a thread stores 1 or 2 bytes at a time",
+    "stores are coalesced and 1 or 2 bytes per thread",
     lambda launch: launch.used("store") >= FULL_SECTORS and 0.9 <= launch.width("store") <= 2.2,
 )
 SCATTERED: Final = Condition(
-    "loads use three quarters of a sector or less", lambda launch: 0 < launch.used("load") <= 24.0
+    "loads are scattered (24 bytes of a sector used, or fewer)",
+    lambda launch: 0 < launch.used("load") <= 24.0,
 )
 LOW_OCCUPANCY: Final = Condition(
-    "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
+    "occupancy is below 50 %",
+    # Tiles for tensor cores need few warps.
     lambda launch: launch.occupancy < 50.0 and not launch["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 SHARED_MEMORY: Final = Condition(
-    "the kernel has shared memory", lambda launch: launch.shared_memory > 0
+    "the kernel uses shared memory", lambda launch: launch.shared_memory > 0
 )
 NO_SHARED_MEMORY: Final = Condition(
-    "the kernel has no shared memory", lambda launch: launch.shared_memory == 0
+    "the kernel uses no shared memory", lambda launch: launch.shared_memory == 0
 )
 BUSY_XU: Final = Condition(
-    "the special-function pipe is busy and next to nothing is floating-point work",
+    "the XU pipe is busy without floating-point work",
     lambda launch: launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05,
 )
 ONE_WARP_BLOCKS: Final = Condition(
-    "a block is one warp, and the number of blocks limits how many an SM holds",
+    "blocks are one warp each and reach the SM's block limit",
     lambda launch: launch["block_size"] <= 32 and launch.limited_by("blocks"),
 )
 
@@ -73,37 +72,35 @@ def passes(launch: LaunchValues) -> float:
 
 
 REREAD: Final = Condition(
-    "loads lie side by side, of two to eight times the bytes that device memory delivers",
+    "the kernel loads the same data two to eight times",
     lambda launch: (
         launch.used("load") >= FULL_SECTORS and SAME_TWICE <= passes(launch) <= SAME_MANY_TIMES
     ),
 )
 RELOADS: Final = Condition(
-    "four of five loads hit in L1, ten times what device memory delivers, with stores among them",
+    "a kernel with stores keeps loading the same data from L1",
     lambda launch: (
         launch["l1_hit_rate"] >= 80.0
         and passes(launch) >= OFTEN
         and launch["global_store_requests"] >= 0.01 * launch["global_load_requests"] > 0
     ),
 )
-SPILLS: Final = Condition("registers are spilled", lambda launch: launch.raw(SPILLING_REQUESTS) > 0)
+SPILLS: Final = Condition("registers spill", lambda launch: launch.raw(SPILLING_REQUESTS) > 0)
 NO_SPILLS: Final = Condition(
-    "no register is spilled", lambda launch: launch.raw(SPILLING_REQUESTS) == 0
+    "no register spills", lambda launch: launch.raw(SPILLING_REQUESTS) == 0
 )
 
 
 BULK_LOADS: Final = Condition(
-    "most of what it loads comes by bulk copies (TMA)",
+    "most data is loaded by TMA",
     lambda launch: launch.copied > launch["global_load_sectors"],
 )
 
 
 NO_CLUSTERS: Final = Condition(
-    "blocks form no clusters", lambda launch: launch["cluster_size"] <= 1
+    "the launch has no clusters", lambda launch: launch["cluster_size"] <= 1
 )
-WARP_GROUPS: Final = Condition(
-    "warp groups multiply (wgmma)", lambda launch: launch["wgmma_pipe"] > 0
-)
+WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["wgmma_pipe"] > 0)
 
 
 def _multiplies_by_mma_sync(launch: LaunchValues) -> bool:
@@ -112,11 +109,11 @@ def _multiplies_by_mma_sync(launch: LaunchValues) -> bool:
 
 
 OLDER_ON_HOPPER: Final = Condition(
-    "its matrix products are mma.sync, and the GPU has wgmma",
+    "the kernel uses mma.sync on a GPU with wgmma (Hopper)",
     lambda launch: launch.compute_capability == (9, 0) and _multiplies_by_mma_sync(launch),
 )
 OLDER_ON_BLACKWELL: Final = Condition(
-    "its matrix products are mma.sync, and the GPU has tcgen05",
+    "the kernel uses mma.sync on a GPU with tcgen05 (Blackwell)",
     lambda launch: (
         (launch.compute_capability or (0, 0))[0] in {10, 11} and _multiplies_by_mma_sync(launch)
     ),
@@ -133,16 +130,26 @@ def uses_fp32(launch: LaunchValues) -> bool:
     return launch.rates("ffma", "fadd", "fmul") > 0
 
 
+ROLES: Final = {
+    KernelRole.PRODUCT: "a matrix product or convolution",
+    KernelRole.ATTENTION: "attention",
+    KernelRole.OPERATION: "a tensor operation",
+    KernelRole.GENERATED: "generated by Triton or torch.compile",
+    KernelRole.PRIMITIVE: "a primitive such as a scan, sort or FFT",
+    KernelRole.MESSAGE: "a collective (NCCL)",
+}
+
+
 def is_library_kernel(kind: KernelRole) -> Condition:
-    """Return the kernel of a library does this."""
+    """Return the condition that the library kernel does this."""
     return Condition(
-        f"it is {kind.value}",
+        f"it is {ROLES[kind]}",
         lambda launch: launch.library is not None and launch.library.kind is kind,
     )
 
 
 def since(major: int, minor: int, what: str) -> Condition:
-    """Return the GPU is of this compute capability or a newer one."""
+    """Return the condition that the GPU has this compute capability or a newer one."""
 
     def holds(launch: LaunchValues) -> bool:
         capability = launch.compute_capability
@@ -152,49 +159,52 @@ def since(major: int, minor: int, what: str) -> Condition:
 
 
 WIDER_LOADS: Final = Advice(
-    "Load wider: a thread's loads bring {x} different bytes each on average; float4 brings 16.",
+    "Use wider loads, such as float4 (16 bytes per thread).",
     when=NARROW_LOADS,
     number=lambda launch: launch.width("load"),
+    measured="A load now reads {x} distinct bytes per thread on average.",
 )
 WIDER_STORES: Final = Advice(
-    "Store wider: a thread stores {x} bytes at a time; let it compute neighbours and store them "
-    "together (half2, uchar4, float4).",
+    "Use wider stores: let a thread compute adjacent elements and store them together (half2, "
+    "uchar4, float4).",
     when=NARROW_STORES,
     number=lambda launch: launch.width("store"),
+    measured="A store now writes {x} bytes per thread.",
 )
 INTEGER_DIVISION: Final = Advice(
-    "Replace integer division and modulo by shifts, masks or multiplication: the special-function "
-    "pipe is {x} % busy without floating-point work, and they use it (bit counts such as __popc do "
-    "as well).",
+    "Replace integer division, modulo and bit counts (__popc) by shifts, masks or multiplications: "
+    "they use the XU pipe.",
     when=BUSY_XU,
     number=lambda launch: launch["xu_pipe"],
+    measured="The pipe is {x} % busy.",
 )
 LARGER_BLOCKS: Final = Advice(
-    "Use larger blocks, of 128 threads or more: an SM holds {x} blocks at most, and these are of "
-    "one warp.",
+    "Use larger blocks, of 128 threads or more.",
     when=ONE_WARP_BLOCKS,
     number=lambda launch: launch["block_limit_blocks"],
+    measured="An SM holds at most {x} blocks, here of one warp each.",
 )
 KEEP_WHAT_IS_READ: Final = Advice(
-    "Read once what is read {x} times: keep a row in registers or shared memory between passes "
-    "over it.",
+    "Load each value once: keep a row in registers or shared memory between passes over it.",
     when=REREAD,
     number=passes,
+    measured="Each byte is now loaded {x} times.",
 )
 RESTRICT: Final = Advice(
-    "Declare pointers const __restrict__, or copy what is loaded again into registers: {x} % of "
-    "the loads hit in L1, and after a store the compiler must load again what it may have changed.",
+    "Declare pointers const __restrict__, or copy reused values into registers. Without it the "
+    "compiler must reload after each store.",
     when=RELOADS,
     number=lambda launch: launch["l1_hit_rate"],
+    measured="{x} % of the loads hit in L1.",
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Choose sizes that are multiples of the tile in the kernel's name: padding costs less than "
-    "part of a tile.",
+    "Choose sizes that are multiples of the tile in the kernel's name: padding costs less than a "
+    "partial tile.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(
-    "Fuse it with the operations around it, so that what they pass on stays on the chip: "
+    "Fuse the operation with its neighbours, so that intermediates stay on the chip: "
     "torch.compile, or an epilogue of cuBLASLt, cuDNN or CUTLASS."
 )
 SMALLER_TYPE: Final = Advice("Pass a smaller type: half, bfloat16, int8.")
@@ -207,39 +217,39 @@ CALLER: Final = (
         when=is_library_kernel(KernelRole.PRODUCT),
     ),
     Advice(
-        "Try another implementation: torch.nn.attention.sdpa_kernel chooses between "
-        "FlashAttention, cuDNN and the memory-efficient one.",
+        "Try another implementation: torch.nn.attention.sdpa_kernel selects FlashAttention, cuDNN "
+        "or the memory-efficient one.",
         when=is_library_kernel(KernelRole.ATTENTION),
     ),
     Advice(
-        "Change what it is called with: contiguous tensors, channels_last, another type; or let "
-        "torch.compile generate the operation together with its neighbours.",
+        "Change the inputs: contiguous tensors, channels_last, another type. Or let torch.compile "
+        "fuse the operation with its neighbours.",
         when=is_library_kernel(KernelRole.OPERATION),
     ),
     Advice(
-        "Tune the tile sizes, num_warps and num_stages: triton.autotune for a kernel of your own, "
-        'mode="max-autotune" of torch.compile for a generated one.',
+        "Tune tile sizes, num_warps and num_stages: triton.autotune for your own kernel, "
+        'torch.compile(mode="max-autotune") for a generated one.',
         when=is_library_kernel(KernelRole.GENERATED),
     ),
     Advice(
-        "Give it less to do: narrower keys and values, fewer bits to sort, one call for several "
-        "arrays; newer versions of the library know this GPU better.",
+        "Reduce the work: narrower keys and values, fewer bits to sort, one call for several "
+        "arrays. Try a newer version of the library.",
         when=is_library_kernel(KernelRole.PRIMITIVE),
     ),
     Advice(
-        "Send fewer and larger messages, and let them overlap with computation.",
+        "Send fewer and larger messages, and overlap them with computation.",
         when=is_library_kernel(KernelRole.MESSAGE),
     ),
 )
-"""What the caller of any library's kernel can try."""
+"""Advice for callers of library kernels, whatever the bottleneck."""
 
 
 def advise(
     fixes: Iterable[Advice], caller: Iterable[Advice], launch: LaunchValues, *, at_limit: bool
 ) -> tuple[str, ...]:
-    """Return what to do about this launch: by its code, or by the caller where that is a library's.
+    """Return the advice for this launch: ``caller`` and CALLER if the kernel is a library's.
 
-    Another kernel is no way out where a unit does needed work as fast as it can.
+    Another kernel does not help where a unit does needed work at its peak.
     """
     if launch.library is None:
         return _texts(fixes, launch)

@@ -60,12 +60,11 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The verdict in one sentence for people who have never seen a profiler.
+    """The verdict in one sentence.
 
-    ``numbered`` has a number of the evidence in place of ``{x}``, that of the fact ``metric`` in
-    this ``unit``; ``plain`` does without. ``at_limit`` begins the sentence for a unit that does
-    needed work as fast as it can. Where the number is ``compared``, it is given only where a fact
-    is past its threshold.
+    ``numbered`` has a number of the evidence in place of ``{x}``: the value of ``metric`` in this
+    ``unit``; ``plain`` has none. ``at_limit`` is the sentence for a unit that does needed work at
+    its practical peak. A number that is ``compared`` appears only if a fact is past its threshold.
     """
 
     plain: str
@@ -105,7 +104,8 @@ class EvidenceItem:
     """A fact for the evidence: an interval in its display unit, and what it is compared with.
 
     Without a ``formula`` it is the value of its ``metric`` (of one for each launch, where they
-    differ); with one it is worked out from that and others.
+    differ); with one it is computed from that and others. ``phrase`` words the fact in a sentence:
+    ``{x}`` is the value with its unit, ``{n}`` the number alone. By default it is label and value.
     """
 
     metric: str | NamePerLaunch
@@ -115,11 +115,12 @@ class EvidenceItem:
     op: str = "="
     threshold: float | None = None
     formula: str = ""
+    phrase: str = ""
 
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """What a rule says about every launch.
+    """The result of one rule for every launch.
 
     ``gain`` is the factor of run time that removing this bottleneck brings at most; 1 where it is
     not there. ``saturation`` is given by rules about a unit whose work may all be needed: where
@@ -133,7 +134,7 @@ class RuleFinding:
     overrules: Truth | None = None
     """Launches in which this rule wins whatever the others find (a debug build)."""
     promise: Interval | None = None
-    """What is said of the gain where it is less than what rules are compared by."""
+    """The gain to print where it is less than the one that rules are compared by."""
 
     @cached_property
     def evidence_items(self) -> tuple[EvidenceItem, ...]:
@@ -210,33 +211,48 @@ def percent(
     threshold: Threshold | float | None = None,
     *,
     formula: str = "",
+    phrase: str = "",
 ) -> EvidenceItem:
     """Return a fraction of one, and the one that it is compared with, in percent."""
     limit = threshold.value if isinstance(threshold, Threshold) else threshold
     shown = None if limit is None else limit * 100
-    return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown, formula)
+    return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown, formula, phrase)
 
 
 def measured(
-    context: RuleContext, metric: str, label: str, op: str = "=", threshold: float | None = None
+    context: RuleContext,
+    metric: str,
+    label: str,
+    op: str = "=",
+    threshold: float | None = None,
+    *,
+    phrase: str = "",
 ) -> EvidenceItem:
-    """Return a metric as the capture has it."""
+    """Return the value of a metric in the capture."""
     unit = "wave" if metric == "waves_per_sm" else load_metrics()[metric].unit
-    return EvidenceItem(metric, label, context.facts[metric], unit, op, threshold)
+    value = context.facts[metric]
+    return EvidenceItem(metric, label, value, unit, op, threshold, phrase=phrase)
 
 
 def issue_slots(
     context: RuleContext, op: str = "=", threshold: Threshold | None = None
 ) -> EvidenceItem:
     """Return the share of issue slots that are used."""
-    return percent("issue_slots", "issue slots used", context.units.issue, op, threshold)
+    return percent(
+        "issue_slots",
+        "issue slots used",
+        context.units.issue,
+        op,
+        threshold,
+        phrase="{x} of issue slots used",
+    )
 
 
 def dram_utilization(
     context: RuleContext, op: str = "=", threshold: Threshold | None = None
 ) -> EvidenceItem:
     """Return the utilization of device memory."""
-    return percent("dram_throughput", "device memory throughput", context.units.dram, op, threshold)
+    return percent("dram_throughput", "DRAM throughput", context.units.dram, op, threshold)
 
 
 def l1_utilization(
@@ -247,19 +263,19 @@ def l1_utilization(
 
 
 PARTS: Final = {
-    "dram_throughput": "device memory",
+    "dram_throughput": "DRAM",
     "l1_throughput": "L1 and shared memory",
     "l1_throughput_active": "L1 and shared memory",
     "issue_slots": "issue slots",
     "issue_slots_active": "issue slots",
-    "sm_throughput": "a part of the SM",
-    "memory_throughput": "a part of the memory system",
-    "alu_pipe": "the integer and logic pipe",
-    "fma_pipe": "the FP32 pipe",
-    "fma_heavy_pipe": "the half of the FP32 pipe that multiplies integers",
-    "fp64_pipe": "the FP64 pipe",
-    "xu_pipe": "the special-function pipe",
-    "tensor_pipe": "the tensor cores",
+    "sm_throughput": "SM",
+    "memory_throughput": "memory system",
+    "alu_pipe": "ALU pipe",
+    "fma_pipe": "FMA pipe",
+    "fma_heavy_pipe": "FMA heavy pipe",
+    "fp64_pipe": "FP64 pipe",
+    "xu_pipe": "XU pipe",
+    "tensor_pipe": "tensor cores",
     "l2_throughput": "L2",
     "l2_tag_requests": "L2 tags",
     "l2_sectors": "L2 sectors",
@@ -267,13 +283,13 @@ PARTS: Final = {
     "l2_to_sm": "L2 link to the SMs",
     "sm_to_l2": "L2 link from the SMs",
 }
-"""What people call the part of the GPU whose utilization a metric is."""
+"""The part of the GPU whose utilization a metric is, as printed."""
 
 
 def busiest_unit(context: RuleContext) -> EvidenceItem:
     """Return the unit that is nearest to its limit, by its own metric."""
     names, values = context.units.busiest_unit
-    labels = names.called(lambda each: f"busiest unit: {PARTS.get(each, each)}")
+    labels = names.called(lambda each: f"busiest unit ({PARTS.get(each, each)})")
     return EvidenceItem(names, labels, values, "%")
 
 
@@ -287,20 +303,20 @@ def l2_stage(
         lambda each: (
             "L2 throughput"
             if each == "l2_throughput"
-            else f"busiest stage of L2: {PARTS.get(each, each).removeprefix('L2 ')}"
+            else f"busiest L2 stage ({PARTS.get(each, each).removeprefix('L2 ')})"
         )
     )
     return EvidenceItem(names, labels, values, "%", op, limit)
 
 
 def near_limit(seen: str) -> Threshold:
-    """Return the saturation from which a rule names its unit; ``seen`` in captures."""
+    """Return the saturation from which a rule reports its unit; ``seen`` are measured captures."""
     return Threshold(
         "saturation",
         NEAR_LIMIT,
         "share of the practical ceiling",
-        "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % "
-        f"bound by the unit; {seen}",
+        "Nsight Compute 2025.3, rule SOLBottleneck: latency-bound below 60 % of peak, bound by the "
+        f"unit above 80 %; {seen}",
     )
 
 
@@ -314,18 +330,22 @@ def stall_finding(
     notable: Threshold,
     formula: str = "",
 ) -> RuleFinding:
-    """Return the finding of a stall that takes a share of warps' time."""
+    """Return the finding of a stall that takes a share of warp time.
+
+    ``label`` is what warps do then: "waiting at barriers".
+    """
     return RuleFinding(
         gain=gain,
-        gain_reason="warps that no longer wait like this, until the busiest unit is full",
+        gain_reason="the headroom of the busiest unit, without these stalls",
         evidence=lambda: (
             percent(
                 f"stall_{stall}",
-                label,
+                f"warp time spent {label}",
                 share,
                 ">",
                 notable,
                 formula=formula or f"stall_{stall} / cycles per instruction",
+                phrase=f"{{x}} of warp time spent {label}",
             ),
             issue_slots(context),
             busiest_unit(context),
@@ -340,14 +360,16 @@ def pipe_finding(
     others: Interval,
     evidence: Callable[[], tuple[EvidenceItem, ...]],
     *,
-    pipe: str = "that pipe",
+    pipe: str = "this pipe",
 ) -> RuleFinding:
     """Return an arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
     Where warps are not full, the instructions that fill a pipe are not all needed.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
-    return RuleFinding(gain, evidence, saturation, f"the busiest unit other than {pipe}")
+    return RuleFinding(
+        gain, evidence, saturation, f"the utilization of the busiest unit other than {pipe}"
+    )
 
 
 def pipe_evaluation(

@@ -1,4 +1,4 @@
-"""async-pipeline-stalls: tensor cores wait for copies, barriers or an epilogue."""
+"""async-pipeline-stalls: tensor cores wait for copies, barriers or the epilogue."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues, when
 from kernelprof.analysis.advice.lines import WARP_GROUPS
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
-from kernelprof.model.numbers import number
+from kernelprof.model.numbers import rounded, rounded_quantity
 
 FULL = rules.Threshold(
     "tensor pipe of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200): 98.1 % while SMs have work in the fastest product; rungs at 58 to "
-    "72 % gained 1.2x and more by other copies and barriers, those at 88 % 1.06x",
+    "tests/captures/bf16 (H200): 98.1 % while SMs are active in the fastest GEMM; rungs at 58 to "
+    "72 % gained 1.2x and more from better copies and barriers, those at 88 % gained 1.06x",
 )
 
 
@@ -28,33 +28,39 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 pipeline.is_fed_by_bulk_copies, 1.0
             )
         ),
-        gain_reason="tensor cores that are busy all the time, or copies that nobody waits for, "
-        "until another unit is full",
+        gain_reason="the headroom of the other units, with the tensor cores always busy or no warp "
+        "waiting for copies",
         evidence=lambda: (
-            rules.percent("tensor_pipe", "tensor pipe", units.pipe("tensor_pipe"), "<", FULL),
+            rules.percent(
+                "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), "<", FULL
+            ),
             rules.percent(
                 "stall_long_scoreboard",
-                "warp time waiting for copies",
+                "warp time spent waiting for copies",
                 stalls.copies,
-                formula="long_scoreboard (waits at mbarriers among it) / cycles per instruction",
+                formula="long_scoreboard (includes mbarrier waits) / cycles per instruction",
+                phrase="{x} of warp time spent waiting for copies",
             ),
             rules.percent(
                 "stall_barrier",
-                "warp time waiting for products and at barriers",
+                "warp time spent waiting for matrix instructions and at barriers",
                 stalls.products,
                 formula="(barrier, gmma, full queues) / cycles per instruction",
+                phrase="{x} of warp time spent waiting for matrix instructions and at barriers",
             ),
             rules.percent(
                 "stall_wait",
-                "warp time in instructions and fences between them",
+                "warp time spent in other instructions and fences",
                 stalls.around,
                 formula="(wait, short_scoreboard, membar, issue) / cycles per instruction",
+                phrase="{x} of warp time spent in other instructions and fences",
             ),
             rules.percent(
                 "stall_lg_throttle",
-                "warp time waiting to store results",
+                "warp time spent waiting to store results",
                 stalls.stores,
                 formula="(lg_throttle + drain) / cycles per instruction",
+                phrase="{x} of warp time spent waiting to store results",
             ),
             rules.l2_stage(context),
         ),
@@ -72,7 +78,7 @@ meet at each tile, 0 and less in others (``passage-search-product-by-product`` a
 
 
 def detail(context: rules.RuleContext, row: int) -> str | None:
-    """Return which part of the pipeline it is, with the share of warps' time that says so."""
+    """Return which part of the pipeline stalls, with its share of warp time."""
     launch, pipeline = context.launch(row), context.pipeline
     stalls, fences = pipeline.stalls, launch.stall("membar")
     late = _late(launch)
@@ -80,48 +86,42 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     around, stores, products, tensor = map(launch.exact, shares)
     others = [each for each in (NOTABLE, around, stores, products - tensor) if not math.isnan(each)]
     if pipeline.is_fed_by_bulk_copies.sure[row]:
-        part = _copies(2 * _stages(launch), late)
-    elif late >= max(others):
-        part = _tiles(_stages(launch), late)
-    elif fences >= NOTABLE:
-        part = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
-    elif products - tensor >= NOTABLE:
-        part = (
-            "barriers that all warps meet at, or products one by one: warps wait for them "
-            f"{_percent(products)} of their time, and the tensor cores are {_percent(tensor)} busy "
-            "(the compiler says by its warning C7510 where it serializes wgmma)"
+        return _copies(2 * _stages(launch), late)
+    if late >= max(others):
+        return _tiles(_stages(launch), late)
+    if fences >= NOTABLE:
+        return f"Fences are expensive: warps spend {_percent(fences)} of their time at them."
+    if products - tensor >= NOTABLE:
+        return (
+            "Block-wide barriers or serialized matrix instructions: warps wait for them "
+            f"{_percent(products)} of their time, with the tensor cores {_percent(tensor)} busy. "
+            "Compiler warning C7510 marks serialized wgmma."
         )
-    elif stores >= max(others):
-        part = f"an exposed epilogue: warps wait {_percent(stores)} of their time to store"
-    elif around >= NOTABLE:
-        part = (
-            f"barriers and instructions between the products: warps spend {_percent(around)} of "
-            "their time on them"
-        )
-    else:
-        return None
-    return f"It is {part}."
+    if stores >= max(others):
+        return f"Exposed epilogue: warps wait {_percent(stores)} of their time to store."
+    text = "Barriers and other instructions between the matrix instructions take "
+    return f"{text}{_percent(around)} of warp time." if around >= NOTABLE else None
 
 
 def _tiles(stages: float, late: float) -> str:
     waits = f"warps wait for tiles {_percent(late)} of their time"
     if math.isnan(stages):
-        return f"the copies: {waits}"
-    room = f"a block's shared memory has room for {number(round(stages, 1))} pairs of tiles"
+        return f"Late copies: {waits}."
+    room = f"shared memory holds {rounded(round(stages, 1))} pairs of tiles"
     if stages < FEW_STAGES:
-        return f"too few stages: {waits}, and {room}"
-    return f"a slow producer: {waits}, although {room}"
+        return f"Too few stages: {waits}, and {room}."
+    return f"Slow producer: {waits}, although {room}."
 
 
 def _copies(held: float, late: float) -> str:
     room = ""
     if not math.isnan(held):
-        room = f", and shared memory has room for {number(round(held))} at a time"
-    return f"the copies: warps wait for them {_percent(late)} of their time{room}"
+        room = f", and shared memory holds {rounded(round(held))} at a time"
+    return f"Late copies: warps wait for them {_percent(late)} of their time{room}."
 
 
 def _percent(share: float) -> str:
-    return f"{number(100 * share)} %"
+    return rounded_quantity(100 * share, "%")
 
 
 def _late(launch: LaunchValues) -> float:
@@ -133,11 +133,11 @@ def _stages(launch: LaunchValues) -> float:
 
 
 _LATE = Condition(
-    "warps wait for tiles a twentieth of their time, beside a producer",
+    "warps wait for tiles 5 % of the time or more",
     lambda launch: _late(launch) >= NOTABLE,
 )
 _OF_PAIRS = Condition(
-    "tiles are the operands of products, and shared memory has room for a pair",
+    "tiles are operands of matrix instructions",
     lambda launch: _stages(launch) >= 1.0 and launch["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 RULE = rules.Rule(
@@ -146,68 +146,74 @@ RULE = rules.Rule(
     order=205,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="Copies and computation hardly overlap: while data is on its way, or a barrier or an "
-        "epilogue holds up the next step, the arithmetic waits."
+        plain="Copies and computation overlap too little: arithmetic waits for data, barriers or "
+        "the epilogue."
     ),
-    detects="Matrix products of wgmma, or fed by asynchronous copies (cp.async, TMA), whose tensor "
-    "cores are not full while no other unit is: warps wait for tiles, at barriers, for products "
-    "one by one, or to write results. And other kernels that wait for bulk copies.",
-    matters="Such kernels hide latency by what is under way, not by many warps: one block on an SM "
-    "is by design. A cycle in which no product is under way is lost, and no unit shows it.",
-    example="One stage: copy a tile, wait, multiply, wait, copy the next. A ring of four stages "
-    "with a producer warp keeps copies and products under way all the time.",
+    detects="The tensor cores idle while no other unit is full: warps wait for tiles, at barriers, "
+    "for serialized matrix instructions, or to store results. The rule covers kernels that use "
+    "wgmma or asynchronous copies (cp.async, TMA).",
+    matters="These kernels hide latency by asynchronous work, not by many warps: one block per SM "
+    "is normal. A cycle without a matrix instruction in flight is lost, and no utilization shows "
+    "why.",
+    example="With one stage, a kernel copies a tile, waits, multiplies, waits and copies the next. "
+    "Four stages and a producer warp keep copies and matrix instructions in flight all the time.",
     fixes=(
         Advice(
-            "Start copies earlier, into more stages: warps wait for tiles, and shared memory has "
-            "room for {x} pairs of them.",
+            "Issue copies earlier, into more stages.",
             when=_LATE & _OF_PAIRS,
             number=lambda launch: round(_stages(launch), 1),
+            measured="Warps wait for tiles, and shared memory holds {x} pairs of them.",
+            situation=f"If {_LATE.words}",
         ),
         Advice(
-            "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
+            "Issue copies earlier, into more buffers.",
             when=_LATE,
             unless=_OF_PAIRS,
             number=lambda launch: 100 * _late(launch),
+            measured="Warps wait for copies {x} % of the time.",
+            situation="If warps wait for other copies 5 % of the time or more",
         ),
         Advice(
-            "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "
-            "setmaxnreg): each byte that is copied is used more often.",
+            "Use larger tiles, to use each copied byte more often: 128x256 with two consumer warp "
+            "groups, and registers moved to them by setmaxnreg.",
             when=Condition(
-                "a block has up to two warp groups", lambda launch: launch["block_size"] <= 256
+                "a block has at most two warp groups", lambda launch: launch["block_size"] <= 256
             )
             & WARP_GROUPS,
         ),
         when(
-            "warps spend a twentieth of their time at fences",
+            "fences take 5 % of warp time or more",
             lambda launch: launch.stall("membar") >= NOTABLE,
-            "Take fences out of the loop (fence.proxy, acquire and release for a cluster): warps "
-            "spend {x} % of their time at them.",
+            "Move fences out of the loop (fence.proxy, acquire and release at cluster scope).",
             number=lambda launch: 100 * launch.stall("membar"),
+            measured="They take {x} % of warp time.",
         ),
         when(
-            "warps wait to store results, and no TMA does it",
+            "warps wait to store results without TMA",
             lambda launch: (
                 launch.stall("lg_throttle", "drain") >= 0.02 and launch["tma_store_sectors"] == 0
             ),
-            "Store results by TMA from shared memory, while the next tile is multiplied: warps "
-            "wait {x} % of their time to store them.",
+            "Store results by TMA from shared memory, while the next tile is computed.",
             number=lambda launch: 100 * launch.stall("lg_throttle", "drain"),
+            measured="Warps wait {x} % of the time to store them.",
         ),
         when(
-            "there are two waves or more",
+            "the grid has two waves or more",
             lambda launch: launch["waves_per_sm"] >= 2,
-            "Let blocks stay for several tiles (persistent), in an order that suits L2, so that "
-            "the copies of the next one start while results are written: the grid has {x} waves.",
+            "Use persistent blocks that compute several tiles, in an L2-friendly order: copies for "
+            "the next tile then overlap the epilogue.",
             number=lambda launch: launch["waves_per_sm"],
+            measured="The grid has {x} waves.",
         ),
         Advice(
-            "Make barriers lean: one thread of a warp group arrives, mbarriers in PTX instead of "
-            "cuda::barrier; keep a product under way while the next tile is waited for."
+            "Make barriers cheap: let one thread of a warp group arrive, and use mbarrier in PTX "
+            "instead of cuda::barrier. Keep a matrix instruction in flight while waiting for the "
+            "next tile."
         ),
     ),
-    wrong_when="With several blocks on an SM one multiplies while another waits, and waits say "
-    "little; the idle tensor cores remain. A product that is too small to fill the GPU is "
-    "small-grid, and L2 or device memory near their limit are named themselves.",
+    wrong_when="With several blocks per SM, one computes while another waits: stalls then mean "
+    "little, but idle tensor cores still do. A matrix product too small for the GPU is small-grid. "
+    "L2 or DRAM near their limit have their own verdicts.",
     references=(
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
         "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory Accelerator",

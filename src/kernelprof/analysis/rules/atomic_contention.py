@@ -1,4 +1,4 @@
-"""atomic-contention: atomics wait for each other because they hit few addresses."""
+"""atomic-contention: atomics on few addresses serialize."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ NOTABLE_ATOMICS = rules.Threshold(
     "notable atomics",
     0.05,
     "share of global requests",
-    "capture tests/captures/gemm_series.full.raw.csv: atomic_hot waits 96 % of its warps' time for "
-    "atomics while L2 runs at 1.7 %; no kernel without atomics shows both",
+    "capture tests/captures/gemm_series.full.raw.csv: warps of atomic_hot wait for atomics 96 % of "
+    "the time with L2 at 1.7 %; no kernel without atomics shows both",
 )
 
 
 HOT_SLICE = rules.Threshold(
-    "busy atomic unit of one L2 slice",
+    "atomic unit of one L2 slice, busy",
     0.50,
     "share of cycles",
-    "pairs of cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % where all "
-    "atomics hit two words (start-codon-each-match, 10x faster without), 1 to 14 % where other "
-    "things are the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
+    "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % with all atomics "
+    "on two words (start-codon-each-match, 10x faster without), 1 to 14 % in kernels with another "
+    "bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
 FULL_SLICE = rules.Threshold(
-    "full atomic unit of one L2 slice",
+    "atomic unit of one L2 slice, full",
     0.80,
     "share of cycles",
-    "the highest of the same captures is 76 %",
+    "the highest value in the same captures is 76 %",
 )
 
 
@@ -53,19 +53,20 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
     return rules.RuleFinding(
         gain=context.gains.by_latency(waiting.atomic_share).at_least(in_shared).at_least(one_slice),
-        gain_reason="warps that no longer wait for atomics",
+        gain_reason="warp time without the waits for atomics",
         evidence=lambda: (
             rules.percent(
                 "global_reduction_requests",
-                "global requests that are atomics",
+                "global-memory requests that are atomics",
                 waste.atomic_part,
                 ">",
                 NOTABLE_ATOMICS,
-                formula="(atomics + reductions) / all requests to global memory",
+                formula="(atomics + reductions) / all global-memory requests",
+                phrase="{x} of global-memory requests are atomics",
             ),
             rules.percent(
                 "l2_atomic_unit_hottest",
-                "atomic unit of the busiest L2 slice",
+                "busiest L2 atomic unit",
                 hottest,
                 ">=",
                 HOT_SLICE,
@@ -74,13 +75,15 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "shared_atomic_wavefronts_share",
                 "shared-memory wavefronts that are atomics",
                 waste.shared_atomic_part,
-                formula="atomic wavefronts / all of shared memory",
+                formula="atomic / all shared-memory wavefronts",
+                phrase="{x} of shared-memory wavefronts are atomics",
             ),
             rules.percent(
                 "stall_lg_throttle",
-                "warp time waiting for atomics",
+                "warp time spent waiting for atomics",
                 waiting.atomic_share,
-                formula="waits for memory x share of atomics / cycles per instruction",
+                formula="memory stalls x share of atomics / cycles per instruction",
+                phrase="{x} of warp time spent waiting for atomics",
             ),
             rules.l2_stage(context),
         ),
@@ -88,7 +91,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _IN_SHARED = Condition(
-    "the atomics are in shared memory and next to none in global memory",
+    "the atomics are in shared memory",
     lambda launch: (
         launch["shared_atomic_wavefronts_share"] >= 0.3 * launch["shared_wavefronts_share"] > 0
         and launch["global_atomic_requests"] + launch["global_reduction_requests"]
@@ -103,44 +106,45 @@ RULE = rules.Rule(
     order=40,
     subsystem=rules.Subsystem.L2,
     headline=rules.Headline(
-        plain="Many threads update the same few addresses and have to wait for each other.",
-        numbered="Many threads update the same few addresses and spend {x} of their time waiting "
-        "for each other.",
+        plain="Many threads update the same few addresses, so their atomics serialize.",
+        numbered="Many threads update the same few addresses: warps spend {x} of their time "
+        "waiting for atomics.",
         metric="stall_lg_throttle",
     ),
-    detects="Atomics that serialize on few addresses: warps wait for memory although no part of "
-    "the memory system is busy, and atomics are what they wait for.",
-    matters="L2 performs atomics on one address one after the other. A million threads that add to "
-    "one counter take a million turns, whatever the bandwidth is.",
-    example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, then in "
-    "the block through shared memory, then add once per block.",
+    detects="Atomics on few addresses serialize: warps wait for them although no part of the "
+    "memory system is busy.",
+    matters="L2 performs the atomics on one address one after the other. A million threads that "
+    "increment one counter need a million serialized updates, whatever the bandwidth.",
+    example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp by "
+    "shuffles, then within the block through shared memory, and add once per block.",
     fixes=(
         Advice(
-            "Reduce within the warp and the block first and use one atomic per block.",
+            "Reduce within the warp and the block first, and issue one atomic per block.",
             unless=_IN_SHARED,
         ),
         Advice(
-            "Give each block its own copy (privatized histogram) and merge at the end.",
+            "Give each block its own copy (privatized histogram), and merge the copies at the end.",
             unless=_IN_SHARED,
         ),
         Advice("Spread hot counters over several addresses."),
         Advice(
             "Give each warp its own counters in shared memory, or sort values within the warp "
-            "first: {x} % of the work of shared memory is atomics.",
+            "first.",
             when=_IN_SHARED,
             number=lambda launch: (
                 100 * launch["shared_atomic_wavefronts_share"] / launch["shared_wavefronts_share"]
             ),
+            measured="{x} % of the shared-memory wavefronts are atomics.",
         ),
     ),
     caller=(
         Advice(
-            "Let fewer updates meet at one address: sort or combine equal indices first, or use a "
+            "Let fewer updates hit one address: sort or combine equal indices first, or use a "
             "segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
         ),
     ),
-    wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is busy "
-    "and l2-bandwidth is named.",
+    wrong_when="Atomics on distinct addresses run at L2's rate and do not serialize. If they fill "
+    "L2, the verdict is l2-bandwidth.",
     references=(
         "CUDA C++ Programming Guide, Atomic Functions",
         "Nsight Compute, Memory Workload Analysis: L2 atomics",

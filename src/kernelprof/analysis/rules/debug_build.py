@@ -1,4 +1,4 @@
-"""debug-build: the code was compiled for debugging, so no other verdict about it means anything."""
+"""debug-build: the kernel was compiled with -G, so its profile is not that of optimized code."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
 
 FIXED_WAIT = rules.Threshold(
-    "cycles of a warp in the state wait, per instruction",
+    "stall wait, cycles per instruction",
     11.0,
     "cycle",
-    "12 kernels built with -G (RTX 3060, ncu 2024.1) wait 13.3 to 14.7 cycles; of 1,100 launches "
-    "of optimized code in our captures the longest waits 8.3 (steps_of_chains in cuda/pairs)",
+    "12 kernels built with -G (RTX 3060, ncu 2024.1): 13.3 to 14.7 cycles; the maximum of 1,100 "
+    "launches of optimized code is 8.3 (steps_of_chains in cuda/pairs)",
 )
 
 LEAST_SHARE = rules.Threshold(
-    "share of a warp's time in the state wait",
+    "stall wait, share of warp time",
     0.2,
     "share",
-    "30 to 66 % in the same 12 kernels and in two of cuda/pairs (H200); each instruction waits, so "
-    "a large part of the time is this",
+    "30 to 66 % in the same 12 kernels and in two of cuda/pairs (H200)",
 )
 
 
@@ -30,24 +29,25 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         # What is not known to be so does not stand against other rules.
         gain=gain.where(built_so, 1.0).low_only(),
-        gain_reason="instructions that no longer wait for the one before",
+        gain_reason="warp time without the fixed latency of each instruction",
         overrules=built_so,
         evidence=lambda: (
             rules.EvidenceItem(
                 "stall_wait",
-                "cycles that each instruction waits for the one before",
+                "cycles that each instruction waits for the previous one",
                 wait,
                 "cycle",
                 ">=",
                 FIXED_WAIT.value,
+                phrase="each instruction waits {n} cycles for the previous one",
             ),
         ),
     )
 
 
 FIXES = (
-    Advice("Compile without -G (use -lineinfo to see source lines), and measure again."),
-    Advice("In CMake, build RelWithDebInfo or Release instead of Debug."),
+    Advice("Compile without -G (-lineinfo keeps source lines), and profile again."),
+    Advice("In CMake, use RelWithDebInfo or Release instead of Debug."),
 )
 
 RULE = rules.Rule(
@@ -56,22 +56,23 @@ RULE = rules.Rule(
     order=5,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="The kernel was compiled for debugging, so nothing else about it means anything.",
-        numbered="The kernel was compiled for debugging: each instruction waits {x} for the one "
-        "before it. Nothing else about it means anything.",
+        plain="The kernel was compiled for debugging (-G): its profile does not represent "
+        "optimized code.",
+        numbered="The kernel was compiled for debugging (-G): each instruction waits {x} cycles "
+        "for the previous one. The profile does not represent optimized code.",
         metric="stall_wait",
         unit="cycle",
     ),
-    detects="Device code that was compiled with -G: without optimization, every instruction waits "
-    "for the one before it.",
-    matters="Such code is several times slower than what users get, and slower for other reasons. "
-    "A bottleneck of it says nothing of the optimized kernel.",
-    example="nvcc -G -o app app.cu, as debuggers and some editors' build tasks do; the profile "
-    "then shows 13 to 15 cycles of the state wait for each instruction.",
+    detects="The device code was compiled with -G. Without optimization, every instruction waits "
+    "for the previous one.",
+    matters="Debug code is several times slower than release code, and for other reasons. Its "
+    "bottleneck is not that of the optimized kernel.",
+    example="nvcc -G -o app app.cu, the default of some debugger and editor build tasks. The "
+    "profile then shows 13 to 15 cycles of stall wait per instruction.",
     fixes=FIXES,
     caller=FIXES,
-    wrong_when="Optimized code in which nearly every instruction has a fixed latency of eleven "
-    "cycles or more has not been seen.",
+    wrong_when="Optimized code would need a fixed latency of eleven cycles or more in nearly every "
+    "instruction. No capture shows such a kernel.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",

@@ -1,4 +1,4 @@
-"""dependency-latency: nothing is near its limit and warps wait for their own arithmetic."""
+"""dependency-latency: no unit is near its limit, and warps wait for their own results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of a warp's time",
+    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of warp time",
 )
 
 
@@ -25,7 +25,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         context,
         gain.where(~context.pipeline.by_design, 1.0),
         "wait",
-        "warp time waiting for its own results",
+        "waiting for its own results",
         waiting,
         notable=NOTABLE,
         formula="(wait, short_scoreboard, branches) / cycles per instruction",
@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 WAITED_FOR = 10.0
-"""Percent of the special-function pipe from which waiting for results is waiting for it."""
+"""Percent of the XU pipe from which waits for results are waits for that pipe."""
 
 
 RULE = rules.Rule(
@@ -47,49 +47,50 @@ RULE = rules.Rule(
         "instructions.",
         metric="stall_wait",
     ),
-    detects="Warps that wait for the result of their own last instructions, arithmetic or shared "
-    "memory, while no unit is near its limit.",
-    matters="An FMA takes about 4 cycles before its result can be used. One chain of dependent "
-    "operations and few warps leave most issue slots empty.",
-    example="acc = acc * x + y in one chain; four independent accumulators issue four times the "
-    "work in the same time.",
+    detects="Warps wait for the results of their own previous instructions, arithmetic or "
+    "shared-memory, while no unit is near its limit.",
+    matters="An FMA result is available after about 4 cycles. With one chain of dependent "
+    "operations and few warps, most issue slots stay empty.",
+    example="acc = acc * x + y is one dependency chain. Four independent accumulators do four "
+    "times the work in the same time.",
     fixes=(
         unless(
-            "warps wait longer for shared memory or special functions",
+            "warps mostly wait for shared memory or special functions",
             lambda launch: launch["stall_short_scoreboard"] > launch["stall_wait"],
             "Use several independent accumulators.",
         ),
-        Advice("Let each thread compute more than one output."),
+        Advice("Compute more than one output per thread."),
         Advice(
-            "Run more warps: SMs hold {x} % of those that fit.",
+            "Increase occupancy.",
             when=LOW_OCCUPANCY,
             number=lambda launch: launch.occupancy,
+            measured="It is {x} %.",
         ),
         when(
-            "warps wait for shared memory longer than for arithmetic",
+            "warps mostly wait for shared memory",
             lambda launch: (
                 launch["stall_short_scoreboard"] > launch["stall_wait"]
                 and launch["xu_pipe"] < WAITED_FOR
                 and launch.shared_memory > 0
             ),
-            "Keep what is passed on in registers (warp shuffles, register tiles): warps wait for "
-            "shared memory longer than for arithmetic.",
+            "Pass values through registers (warp shuffles, register tiles) instead of shared "
+            "memory: warps wait for it longer than for arithmetic.",
         ),
         when(
-            "warps wait for results of special functions longer than for arithmetic",
+            "warps mostly wait for special functions",
             lambda launch: (
                 launch["stall_short_scoreboard"] > launch["stall_wait"]
                 and launch["xu_pipe"] >= WAITED_FOR
                 and launch.arithmetic[0] > 0
             ),
-            "Take special functions and divisions out of the chain: their pipe is {x} % busy, and "
-            "warps wait for its results.",
+            "Move special functions and divisions off the dependency chain.",
             number=lambda launch: launch["xu_pipe"],
+            measured="The XU pipe is {x} % busy, and warps wait for its results.",
         ),
         INTEGER_DIVISION,
     ),
-    wrong_when="With many warps a scheduler fixed latencies are hidden; then another limit shows "
-    "first.",
+    wrong_when="Enough warps per scheduler hide fixed latencies. Another bottleneck then has the "
+    "larger gain.",
     references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     requires=("stall_wait", "stall_short_scoreboard"),
     thresholds=(NOTABLE,),

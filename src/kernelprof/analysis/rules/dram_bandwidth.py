@@ -24,14 +24,15 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("dram", "l2")).where(full, 1.0),
         saturation=saturation,
         promise=1.0 / saturation.at_least(1e-3),
-        gain_reason="the busiest unit other than the memory system, if the bytes could be avoided",
+        gain_reason="the utilization of the busiest unit outside the memory system",
         evidence=lambda: (
             rules.dram_utilization(context, ">", NEAR_LIMIT),
             rules.percent(
                 "global_sectors",
-                "needless share of its traffic",
+                "wasted DRAM traffic",
                 waste.needless_part_of_dram,
-                formula="excess and local sectors / all that reach device memory",
+                formula="excess and local sectors / all sectors that reach DRAM",
+                phrase="{x} of DRAM traffic is wasted",
             ),
             rules.measured(context, "sm_throughput", "SM throughput"),
         ),
@@ -39,7 +40,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _WRITES = Condition(
-    "it loads nothing, or writes twice as much as it reads",
+    "the kernel mostly writes",
     lambda launch: (
         launch["global_load_requests"] == 0
         or launch["dram_bytes_written"] >= 2 * launch["dram_bytes_read"]
@@ -52,30 +53,30 @@ RULE = rules.Rule(
     order=170,
     subsystem=rules.Subsystem.DRAM,
     headline=rules.Headline(
-        plain="Device memory is what everything else waits for: it moves too much data.",
-        numbered="Device memory is what everything else waits for: it runs at {x} of its peak.",
+        plain="DRAM bandwidth limits the kernel: it moves too much data.",
+        numbered="DRAM bandwidth limits the kernel: it runs at {x} of peak.",
         metric="dram_throughput",
-        at_limit="Device memory moves data about as fast as it can",
+        at_limit="DRAM moves data about as fast as it can",
     ),
-    detects="Device memory that moves bytes near the rate it can sustain, with all of them needed.",
-    matters="Nothing that happens on the SMs can make the kernel faster while it moves the same "
-    "bytes: only moving fewer does.",
-    example="copy, saxpy and other streams. Fusing a following element-wise kernel into this one "
-    "saves writing and reading its input.",
+    detects="DRAM runs near the bandwidth it can sustain, and the kernel needs all of the data.",
+    matters="No change on the SMs makes the kernel faster while it moves the same bytes. Only "
+    "moving fewer bytes does.",
+    example="copy, saxpy and other streaming kernels. Fusing the element-wise kernel that follows "
+    "saves one write and one read of the intermediate.",
     fixes=(
         Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
-        when("the kernel computes in FP64", uses_fp64, "Store float in place of double."),
+        when("the kernel computes in FP64", uses_fp64, "Store float instead of double."),
         unless(
-            "a thread loads 1 or 2 bytes at a time, side by side",
+            "loads are coalesced and at most 2 bytes per thread",
             lambda launch: launch.used("load") >= FULL_SECTORS and launch.width("load") <= 2.2,
             "Use a smaller type: half, bfloat16, int8.",
         ),
         Advice("Read each input once: tile, or keep partial results.", unless=_WRITES),
-        Advice("Write less: leave to the reader what can be computed again.", when=_WRITES),
+        Advice("Write less: let the consumer recompute cheap values.", when=_WRITES),
     ),
     caller=(FUSE, SMALLER_TYPE),
-    wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 of 4.8 "
-    "TB/s on an H200); 100 % cannot be reached.",
+    wrong_when="About 90 % of the counter's peak is the practical maximum: a plain copy reaches "
+    "4.3 of 4.8 TB/s on an H200.",
     references=(
         "Nsight Compute, Memory Workload Analysis: Device Memory",
         "Williams, Waterman, Patterson, Roofline, 2009",

@@ -26,13 +26,16 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         (saturation >= NEAR_LIMIT.value) & ~units.multiplies_integers,
         others.at_least(slots.where(~arithmetic, 0.0)),
         lambda: (
-            rules.percent("fma_pipe", "FP32 pipe", units.pipe("fma_pipe"), ">", NEAR_LIMIT),
+            rules.percent(
+                "fma_pipe", "FP32 pipe utilization", units.pipe("fma_pipe"), ">", NEAR_LIMIT
+            ),
             rules.issue_slots(context, ">", NEAR_LIMIT),
             rules.percent(
                 "ffma_rate",
-                "of which floating-point arithmetic",
+                "instructions that are floating-point arithmetic",
                 units.arithmetic_share,
                 formula="floating-point instructions / issued instructions",
+                phrase="{x} of instructions are floating-point arithmetic",
             ),
         ),
         pipe="the FP32 pipe",
@@ -53,54 +56,53 @@ RULE = rules.Rule(
     order=180,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="FP32 arithmetic is what takes the time: its units are the busiest part of the GPU.",
-        at_limit="FP32 arithmetic keeps its units about as busy as they get",
+        plain="FP32 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
+        at_limit="The FP32 pipe is about as busy as it gets",
     ),
-    detects="FP32 instructions (FFMA, FADD, FMUL) that fill their pipe, with issue slots that "
-    "mostly do arithmetic.",
-    matters="The kernel runs at the arithmetic peak of the GPU for this precision: less arithmetic "
-    "or another pipe is the only way forward.",
-    example="A register-tiled GEMM near the FP32 peak; tensor cores with TF32 or BF16 do several "
-    "times as much.",
+    detects="FP32 instructions (FFMA, FADD, FMUL) fill their pipe, and most issue slots go to "
+    "arithmetic.",
+    matters="The kernel runs at the GPU's peak for this precision. It gets faster only with less "
+    "arithmetic or on another pipe.",
+    example="A register-tiled GEMM near the FP32 peak. Tensor cores with TF32 or BF16 are several "
+    "times as fast.",
     fixes=(
-        Advice("Do less: algebra, precomputation, lower-order approximations."),
+        Advice("Reduce the arithmetic: precompute, simplify, or use a lower-order approximation."),
         when(
-            "multiply-adds are most of it and the tensor cores are idle",
+            "most arithmetic is FMA and the tensor cores are idle",
             lambda launch: (
                 launch["ffma_rate"] >= 3 * launch.rates("fadd", "fmul") and _idle_tensor(launch)
             ),
-            "Use tensor cores (TF32, BF16, FP16) where the work is matrix products and the "
+            "Use tensor cores (TF32, BF16, FP16) if the kernel computes matrix products and the "
             "accuracy allows.",
         ),
         Advice(
-            "Use packed half2 arithmetic where the accuracy allows.",
+            "Use packed half2 arithmetic if the accuracy allows.",
             unless=Condition(
-                "it computes in FP16 already",
+                "the kernel already computes in FP16",
                 # Moves of constants count as well: a few thousandths in FP32 code.
                 lambda launch: launch.rates("hfma", "hmul") >= 0.1 * launch.rates(*_FP32) > 0,
             ),
         ),
         when(
-            "a tenth of the FP32 instructions are single multiplications, and a tenth single "
-            "additions",
+            "many multiplications and additions are not fused",
             lambda launch: (
                 min(launch["fmul_rate"], launch["fadd_rate"]) >= 0.1 * launch.rates(*_FP32) > 0
             ),
-            "Fuse multiply and add into FMA: {x} % of the FP32 instructions are single "
-            "multiplications, with additions to take them along.",
+            "Fuse multiplications with additions into FMA.",
             number=lambda launch: 100 * launch["fmul_rate"] / launch.rates(*_FP32),
+            measured="{x} % of the FP32 instructions are separate multiplications.",
         ),
     ),
     caller=(
         Advice(
-            "Allow TF32 or BF16 where the accuracy allows: "
+            "Allow TF32 or BF16 if the accuracy allows: "
             'torch.set_float32_matmul_precision("high"), CUBLAS_COMPUTE_32F_FAST_TF32.',
             when=is_library_kernel(KernelRole.PRODUCT)
             & Condition("the tensor cores are idle", _idle_tensor),
         ),
     ),
-    wrong_when="Integer multiply-add (IMAD) uses half of this pipe: if that half is busier than "
-    "the whole, integer arithmetic is the cause.",
+    wrong_when="Integer multiply-add (IMAD) uses half of this pipe. If that half is busier than "
+    "the whole, integer arithmetic is the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

@@ -14,25 +14,25 @@ RULE = rules.Rule(
     order=190,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="FP64 arithmetic is what takes the time: its units are the busiest part of the GPU.",
-        numbered="FP64 arithmetic is what takes the time: its units are {x} busy.",
+        plain="FP64 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
+        numbered="FP64 arithmetic limits the kernel: its pipe is {x} busy.",
         metric="fp64_pipe",
-        at_limit="FP64 arithmetic keeps its units about as busy as they get",
+        at_limit="The FP64 pipe is about as busy as it gets",
     ),
-    detects="FP64 instructions that fill their pipe, while memory and issue slots have room.",
-    matters="Data-centre GPUs do FP64 at half the FP32 rate, others at 1/32 or 1/64: there a few "
-    "double constants decide the time.",
+    detects="FP64 instructions fill their pipe, while memory and issue slots have headroom.",
+    matters="Data-centre GPUs run FP64 at half the FP32 rate, other GPUs at 1/32 or 1/64. There a "
+    "few double constants decide the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
-        Advice("Use float where the accuracy allows, and double only to accumulate."),
+        Advice("Use float if the accuracy allows, and double only for accumulation."),
         when(
-            "it computes in FP32 as well",
+            "the kernel also computes in FP32",
             lambda launch: uses_fp32(launch) and uses_fp64(launch),
             "Look for double constants and functions (0.5, sqrt) in float expressions: the kernel "
-            "computes in both.",
+            "computes in both precisions.",
         ),
         when(
-            "the GPU has FP64 tensor cores, and most of it are multiply-adds",
+            "the GPU has FP64 tensor cores and most arithmetic is FMA",
             lambda launch: (
                 launch.compute_capability in {(8, 0), (9, 0), (10, 0)}
                 and launch["dfma_rate"] >= launch.rates("dadd", "dmul")
@@ -40,14 +40,14 @@ RULE = rules.Rule(
             "Use the FP64 tensor cores (DMMA) for matrix products.",
         ),
     ),
-    caller=(Advice("Pass float where the accuracy allows."),),
-    wrong_when="A low share of FP64 instructions can still be the limit where the pipe is narrow: "
-    "the utilization decides, not the count.",
+    caller=(Advice("Pass float if the accuracy allows."),),
+    wrong_when="Even a small share of FP64 instructions fills the pipe on GPUs where it is narrow. "
+    "The rule uses the pipe's utilization, not the instruction count.",
     references=(
         "Nsight Compute, Compute Workload Analysis: FP64 pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",
     ),
     requires=("fp64_pipe",),
     thresholds=(NEAR_LIMIT,),
-    evaluate=rules.pipe_evaluation("fp64_pipe", "FP64 pipe", NEAR_LIMIT),
+    evaluate=rules.pipe_evaluation("fp64_pipe", "FP64 pipe utilization", NEAR_LIMIT),
 )

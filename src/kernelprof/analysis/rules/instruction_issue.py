@@ -1,4 +1,4 @@
-"""instruction-issue: issue slots are the limit and too few of them do the arithmetic."""
+"""instruction-issue: issue slots are full, and few of the instructions are arithmetic."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import INTEGER_DIVISION, RESTRICT, WIDER_LOADS, WIDER_STORES
 
 NEAR_LIMIT = rules.near_limit(
-    "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % issue slots, 10 "
-    "% of them FMA, and 1.37x from unrolling"
+    "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % of issue slots "
+    "used, 10 % of them by FMA, 1.37x faster when unrolled"
 )
 
 
@@ -21,19 +21,19 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
-        gain_reason="the busiest unit other than the issue slots, without the overhead "
-        "instructions",
+        gain_reason="the utilization of the busiest other unit, without the overhead instructions",
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),
             rules.percent(
                 "ffma_rate",
-                "of which floating-point arithmetic",
+                "instructions that are floating-point arithmetic",
                 useful,
                 "<",
                 0.5,
                 formula="floating-point instructions / issued instructions",
+                phrase="{x} of instructions are floating-point arithmetic",
             ),
-            rules.percent("l1_throughput", "L1 data stage", units.l1),
+            rules.percent("l1_throughput", "L1 data-stage utilization", units.l1),
         ),
     )
 
@@ -44,19 +44,18 @@ RULE = rules.Rule(
     order=150,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="The GPU issues instructions nearly as fast as it can, and most of them are not the "
-        "actual arithmetic.",
-        numbered="The GPU uses {x} of its chances to issue an instruction, and most of these are "
-        "not the actual arithmetic.",
+        plain="The issue slots are nearly full, and most instructions are not arithmetic.",
+        numbered="The kernel uses {x} of the issue slots, and most instructions are not "
+        "arithmetic.",
         metric="issue_slots",
         at_limit="The GPU issues instructions as fast as it can",
     ),
-    detects="Schedulers that issue in nearly every cycle, mostly instructions that are not the "
-    "arithmetic: addresses, loop counters, branches, moves.",
-    matters="Each scheduler issues one instruction a cycle. If one of ten is an FMA, the kernel "
-    "cannot pass a tenth of the FP32 peak.",
+    detects="The schedulers issue in nearly every cycle, mostly overhead instructions: addresses, "
+    "loop counters, branches, moves.",
+    matters="Each scheduler issues one instruction per cycle. If one in ten is an FMA, the kernel "
+    "cannot exceed a tenth of the FP32 peak.",
     example="An inner loop that is not unrolled spends a compare, a branch and address arithmetic "
-    "on each FMA; unrolled, they vanish (1.37x on an H200).",
+    "on each FMA. Unrolling removes them: 1.37x faster on an H200.",
     fixes=(
         Advice("Unroll the inner loop (#pragma unroll), and compute several outputs per thread."),
         WIDER_LOADS,
@@ -64,15 +63,15 @@ RULE = rules.Rule(
         when(
             "the integer pipe is 40 % busy or more",
             lambda launch: launch["alu_pipe"] >= 40.0,
-            "Hoist address arithmetic and invariant terms out of the loop, and use 32-bit indices: "
-            "the integer pipe is {x} % busy.",
+            "Hoist address arithmetic and loop invariants out of the loop, and use 32-bit indices.",
             number=lambda launch: launch["alu_pipe"],
+            measured="The integer pipe is {x} % busy.",
         ),
         RESTRICT,
         INTEGER_DIVISION,
     ),
-    wrong_when="Integer kernels compute with the same instructions that are overhead elsewhere; "
-    "where the integer pipe itself is full, integer-throughput is named.",
+    wrong_when="Integer kernels compute with the instructions that are overhead in other kernels. "
+    "If the integer pipe is full, the verdict is integer-throughput.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Issue Slots Busy",
         "Nsight Compute, Instruction Statistics",

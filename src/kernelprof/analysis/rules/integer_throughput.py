@@ -6,7 +6,7 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, when
 
 NEAR_LIMIT = rules.near_limit(
-    "ALU at 60 % in gemm_tiled without unrolling is overhead, not the limit"
+    "60 % ALU in gemm_tiled without unrolling is overhead, not the bottleneck"
 )
 
 
@@ -21,8 +21,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         saturation >= NEAR_LIMIT.value,
         units.busiest_except("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
         lambda: (
-            rules.percent("alu_pipe", "integer and logic pipe (ALU)", alu, ">", NEAR_LIMIT),
-            rules.percent("fma_heavy_pipe", "integer multiply pipe", multiply),
+            rules.percent("alu_pipe", "ALU pipe utilization", alu, ">", NEAR_LIMIT),
+            rules.percent("fma_heavy_pipe", "integer multiply pipe utilization", multiply),
             rules.issue_slots(context),
         ),
         pipe="the integer pipes",
@@ -30,7 +30,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _MULTIPLIES = Condition(
-    "the multiply half of the FMA pipe is busier than the ALU",
+    "most work is integer multiplication",
     lambda launch: launch["fma_heavy_pipe"] > launch["alu_pipe"],
 )
 
@@ -41,14 +41,13 @@ RULE = rules.Rule(
     order=145,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Integer arithmetic keeps its units busy nearly all the time, and everything else "
-        "waits.",
-        at_limit="Integer arithmetic keeps its units as busy as they get",
+        plain="Integer arithmetic limits the kernel: its pipe is busy nearly all the time.",
+        at_limit="The integer pipe is as busy as it gets",
     ),
-    detects="Integer and logic instructions that fill the ALU pipe, or integer multiplications "
-    "that fill their half of the FMA pipe.",
-    matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue; "
-    "kernels of hashes, bit tricks or index arithmetic fill it first.",
+    detects="Integer and logic instructions fill the ALU pipe, or integer multiplications fill "
+    "their half of the FMA pipe.",
+    matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue. "
+    "Hashes, bit tricks and index arithmetic fill it first.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
         Advice(
@@ -56,20 +55,21 @@ RULE = rules.Rule(
             unless=_MULTIPLIES,
         ),
         when(
-            "the FMA pipe is half as busy as the ALU at most",
+            "the FMA pipe is at most half as busy as the ALU",
             lambda launch: launch["fma_pipe"] <= 0.5 * launch["alu_pipe"],
-            "Use IMAD for adds and shifts to move work to the FMA pipe, which is {x} % busy.",
+            "Use IMAD for additions and shifts, to move work to the FMA pipe.",
             number=lambda launch: launch["fma_pipe"],
+            measured="It is {x} % busy.",
         ),
         Advice(
-            "Multiply less: 32-bit in place of 64-bit arithmetic, shifts and additions in place of "
-            "multiplications by constants; division by a constant multiplies as well.",
+            "Reduce multiplications: use 32-bit instead of 64-bit arithmetic, and shifts and "
+            "additions for constant factors. Division by a constant multiplies too.",
             when=_MULTIPLIES,
         ),
         Advice("Precompute tables or indices."),
     ),
-    wrong_when="In a floating-point kernel the same pipe does loop counters, comparisons and "
-    "address arithmetic: there it is overhead (instruction-issue).",
+    wrong_when="In a floating-point kernel this pipe executes loop counters, comparisons and "
+    "address arithmetic. There it is overhead: see instruction-issue.",
     references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     requires=("alu_pipe",),
     thresholds=(NEAR_LIMIT,),

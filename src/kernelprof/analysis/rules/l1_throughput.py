@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import KEEP_WHAT_IS_READ, RESTRICT, WIDER_
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "l1-throughput of gemm_coalesced (74 % and 98 %) in tests/captures/gemm_series.full.raw.csv"
+    "gemm_coalesced runs at 74 % and 98 % in tests/captures/gemm_series.full.raw.csv"
 )
 
 
@@ -28,22 +28,24 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
-        gain_reason="the busiest unit other than L1, with operands kept in registers or shared "
-        "memory",
+        gain_reason="the utilization of the busiest unit other than L1, with operands in registers "
+        "or shared memory",
         evidence=lambda: (
             rules.l1_utilization(context, ">", NEAR_LIMIT),
             rules.measured(context, "l1_hit_rate", "L1 hit rate"),
             rules.percent(
                 "global_sectors",
-                "needless share of L1 work",
+                "wasted L1 wavefronts",
                 waste.needless_part_of_l1,
                 formula="excess sectors, local sectors and bank conflicts / all wavefronts",
+                phrase="{x} of L1 wavefronts are wasted",
             ),
             rules.percent(
                 "stall_lg_throttle",
-                "warp time in the full LSU queue",
+                "warp time spent waiting for the LSU queue",
                 queue,
-                formula="stall_lg_throttle / cycles per instruction, without needless accesses",
+                formula="stall_lg_throttle / cycles per instruction, without wasted accesses",
+                phrase="{x} of warp time spent waiting for the LSU queue",
             ),
         ),
     )
@@ -55,18 +57,18 @@ RULE = rules.Rule(
     order=130,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="The path to the L1 cache is full: the kernel loads the same data again and again.",
-        numbered="The path to the L1 cache is {x} busy: the kernel loads the same data again and "
+        plain="L1 throughput limits the kernel: it loads the same data again and again.",
+        numbered="L1 throughput limits the kernel ({x} of peak): it loads the same data again and "
         "again.",
         metric="l1_throughput",
-        at_limit="The path to the L1 cache is as busy as it gets",
+        at_limit="L1 is as busy as it gets",
     ),
-    detects="Global loads that are coalesced and mostly hit in L1, and are so many that the "
-    "load/store path of the SM is full.",
-    matters="L1 returns at most 128 bytes per cycle and SM. A kernel that loads two operands for "
-    "every FMA spends its time loading.",
-    example="A GEMM in which each thread reads a row of A and a column of B from global memory: "
-    "every value is loaded N times, and L1 serves it.",
+    detects="Coalesced global loads that mostly hit in L1 are so many that they fill the SM's "
+    "load/store path.",
+    matters="L1 returns at most 128 bytes per cycle and SM. A kernel with two loads per FMA spends "
+    "its time loading.",
+    example="A GEMM whose threads each read a row of A and a column of B from global memory loads "
+    "every value N times. L1 serves all of these loads.",
     fixes=(
         unless(
             "most loads miss in L1",
@@ -78,8 +80,9 @@ RULE = rules.Rule(
         RESTRICT,
         KEEP_WHAT_IS_READ,
     ),
-    wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. Shared "
-    "memory shares this path; the larger part of the wavefronts decides.",
+    wrong_when="Scattered addresses fill L1 as well: the verdict is then "
+    "uncoalesced-global-access. Shared memory uses the same path: the verdict is then "
+    "shared-memory-throughput, by the larger share of wavefronts.",
     references=(
         "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
         "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",

@@ -7,9 +7,7 @@ from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, passes, since
 from kernelprof.analysis.metrics import groups
 
-NEAR_LIMIT = rules.near_limit(
-    "a plain copy fills device memory (83 %) with these L2 stages at 54 %"
-)
+NEAR_LIMIT = rules.near_limit("a plain copy fills DRAM (83 %) with these L2 stages at 54 %")
 
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
@@ -23,16 +21,17 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_relief(units.busiest_except("l2")).where(full, 1.0),
         saturation=units.saturations["l2"],
-        gain_reason="the busiest unit other than L2",
+        gain_reason="the utilization of the busiest unit other than L2",
         evidence=lambda: (
             rules.l2_stage(context, ">", NEAR_LIMIT),
             rules.dram_utilization(context),
             rules.measured(context, "l2_hit_rate", "L2 hit rate"),
             rules.percent(
                 "global_sectors",
-                "needless share of L2 traffic",
+                "wasted L2 traffic",
                 waste.needless_part_of_l2,
                 formula="excess and local sectors / all sectors that reach L2",
+                phrase="{x} of L2 traffic is wasted",
             ),
         ),
     )
@@ -44,20 +43,19 @@ RULE = rules.Rule(
     order=160,
     subsystem=rules.Subsystem.L2,
     headline=rules.Headline(
-        plain="The L2 cache is what everything else waits for: it moves too much data.",
-        numbered="The L2 cache is what everything else waits for: it is {x} busy with moving data.",
+        plain="L2 bandwidth limits the kernel: it moves too much data.",
+        numbered="L2 bandwidth limits the kernel: it runs at {x} of peak.",
         metric="l2_throughput",
-        at_limit="The L2 cache moves data as fast as it can",
+        at_limit="L2 moves data as fast as it can",
     ),
-    detects="Traffic between the SMs and L2, or inside L2, that fills it while device memory has "
-    "room.",
-    matters="L2 is shared by all SMs. Data that every SM reads again passes it again, although "
-    "device memory delivers it once.",
-    example="A table of 20 MB that every block streams through with L1 bypassed; tiling so that a "
-    "block uses what it has read keeps it in L1 or shared memory.",
+    detects="Traffic between the SMs and L2, or inside L2, fills it while DRAM has headroom.",
+    matters="All SMs share L2. Data that every SM reads again crosses L2 each time, although DRAM "
+    "delivers it once.",
+    example="Every block streams a table of 20 MB with L1 bypassed. Tiling reuses the data from L1 "
+    "or shared memory.",
     fixes=(
         Advice(
-            "Tile for L1 or shared memory so that a block reuses what it has loaded.",
+            "Tile for L1 or shared memory, so that a block reuses the data it loads.",
             unless=BULK_LOADS,
         ),
         Advice(
@@ -66,18 +64,20 @@ RULE = rules.Rule(
             when=BULK_LOADS,
         ),
         Advice(
-            "Load tiles that blocks share once for a cluster (TMA multicast).",
+            "Load tiles that blocks share once per cluster (TMA multicast).",
             when=BULK_LOADS & NO_CLUSTERS,
         ),
         Advice(
-            "Let L1 keep what a block shares: its hit rate is {x} % (do not load with __ldcg, "
-            "volatile or atomics what does not change).",
+            "Let L1 cache the data that a block shares: do not load constant data by __ldcg, "
+            "volatile or atomics.",
             when=Condition(
-                "loads hit in L1 hardly ever, and use twice what device memory delivers",
+                "loads bypass L1",
                 lambda launch: launch["l1_hit_rate"] < 5.0 and passes(launch) >= 2.0,
             ),
             unless=BULK_LOADS,
             number=lambda launch: launch["l1_hit_rate"],
+            measured="The L1 hit rate is {x} %.",
+            situation="If loads bypass L1",
         ),
         Advice(
             "Use thread block clusters and distributed shared memory.",
@@ -86,9 +86,8 @@ RULE = rules.Rule(
         ),
     ),
     caller=(FUSE,),
-    wrong_when="In a pure stream every byte passes L2 once and the combined L2 percentage can "
-    "stand above that of device memory: this rule looks at tags, data and links one by one, and "
-    "compares with device memory.",
+    wrong_when="In a pure stream every byte crosses L2 once, and the combined L2 percentage can "
+    "exceed that of DRAM. The rule therefore compares tags, data and links separately with DRAM.",
     references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
     requires=groups.L2_STAGES,
     thresholds=(NEAR_LIMIT,),

@@ -13,8 +13,8 @@ NOTABLE_LOCAL = rules.Threshold(
     "notable local traffic",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: 99 % in spill, 0 in every other kernel; a "
-    "quarter of the sectors is what the other waste rules call notable",
+    "capture tests/captures/gemm_series.full.raw.csv: 99 % in spill, 0 in every other kernel; "
+    "same threshold as the other rules on waste",
 )
 
 
@@ -32,21 +32,23 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return rules.RuleFinding(
         gain=context.gains.by_waste(local, remaining, waiting),
-        gain_reason="memory time without the local sectors",
+        gain_reason="memory time without the local-memory sectors",
         evidence=lambda: (
             rules.percent(
                 "local_sectors",
-                "sectors that are local memory",
+                "sectors of local memory",
                 local,
                 ">",
                 NOTABLE_LOCAL,
                 formula="local sectors / (local + global sectors)",
+                phrase="{x} of memory sectors are local memory",
             ),
             rules.percent(
                 "stall_long_scoreboard",
-                "warp time waiting for memory",
+                "warp time spent waiting for memory",
                 units.warps.stall_share("long_scoreboard", "lg_throttle"),
                 formula="(long_scoreboard + lg_throttle) / cycles per instruction",
+                phrase="{x} of warp time spent waiting for memory",
             ),
             rules.l1_utilization(context),
             rules.l2_stage(context),
@@ -55,10 +57,10 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 _ONLY_SPILLS = Condition(
-    "most of the local accesses are spills", lambda launch: launch.raw(SPILLING_SHARE) >= 50.0
+    "most local accesses are spills", lambda launch: launch.raw(SPILLING_SHARE) >= 50.0
 )
 _MORE_REGISTERS = Condition(
-    "a thread can have more of them",
+    "the register limit is not reached",
     lambda launch: launch["registers_per_thread"] < COMMON.registers_per_thread,
 )
 
@@ -69,35 +71,34 @@ RULE = rules.Rule(
     order=30,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="Threads keep more data than fits into registers, and moving it to and from memory "
-        "takes the time.",
-        numbered="Threads keep more data than fits into registers, and {x} of the memory traffic "
-        "only moves it out and back in.",
+        plain="Register spills or run-time-indexed arrays move data through local memory.",
+        numbered="Register spills or run-time-indexed arrays cause {x} of the memory traffic.",
         metric="local_sectors",
     ),
-    detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
-    "that are indexed with values known only at run time.",
-    matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as a "
-    "register costs a memory access per thread, and 32 sectors per warp if indices differ.",
-    example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully unrolled "
-    "loop every index is a constant and the array stays in registers.",
+    detects="Loads and stores of local memory take the time: register spills, and arrays indexed "
+    "with values known only at run time.",
+    matters="Local memory resides in DRAM behind L1 and L2. A value that should be a register "
+    "costs a memory access per thread, and 32 sectors per warp if indices differ.",
+    example="float a[64] with a[i % 64] and a run-time i resides in local memory. In a fully "
+    "unrolled loop every index is a constant, and the array stays in registers.",
     fixes=(
         Advice(
             "Unroll loops over small arrays so that every index is a constant.", unless=_ONLY_SPILLS
         ),
-        Advice("Put arrays that need run-time indices into shared memory.", unless=_ONLY_SPILLS),
+        Advice("Move arrays with run-time indices to shared memory.", unless=_ONLY_SPILLS),
         Advice(
-            "Keep fewer values live: smaller tiles per thread, or split the kernel.",
+            "Keep fewer values live: use smaller tiles per thread, or split the kernel.",
             unless=NO_SPILLS,
         ),
         Advice(
-            "Raise the register budget (__launch_bounds__, -maxrregcount): a thread has {x}.",
+            "Raise the register limit (__launch_bounds__, -maxrregcount).",
             when=SPILLS & _MORE_REGISTERS,
             number=lambda launch: launch["registers_per_thread"],
+            measured="A thread has {x} registers.",
         ),
     ),
-    wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not that "
-    "there are some.",
+    wrong_when="Spills outside the hot loop cost little. The rule uses the share of sectors, not "
+    "the number of spills.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Local Memory",
         "nvcc -Xptxas -v prints spill stores and loads of each kernel",

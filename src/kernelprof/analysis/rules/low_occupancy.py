@@ -1,9 +1,9 @@
-"""low-occupancy: too few resident warps to hide latency, and what limits them."""
+"""low-occupancy: too few resident warps to hide latency, and the resource that limits them."""
 
 from __future__ import annotations
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition, unless, when
+from kernelprof.analysis.advice import Advice, Condition, when
 from kernelprof.analysis.advice.lines import LARGER_BLOCKS, RESTRICT
 from kernelprof.analysis.metrics import groups
 
@@ -11,9 +11,9 @@ LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     groups.LOW_OCCUPANCY,
     "share of warp slots",
-    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; at 75 % (bank_conflict) "
-    "and above more warps brought nothing. Register-tiled GEMMs run well at 25 %, which is why the "
-    "rule also asks that warps wait and no unit is near its limit",
+    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; from 75 % "
+    "(bank_conflict) more warps did not help. Register-tiled GEMMs run well at 25 %, so the rule "
+    "also requires that warps wait and no unit is near its limit",
 )
 
 FULL = 99.0
@@ -22,7 +22,7 @@ LIMITS = {
     "block_limit_registers": "registers",
     "block_limit_shared_mem": "shared memory",
     "block_limit_warps": "block size",
-    "block_limit_blocks": "blocks an SM can hold",
+    "block_limit_blocks": "the SM's block limit",
     "block_limit_barriers": "barriers",
 }
 
@@ -30,7 +30,7 @@ LIMITS = {
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_occupancy,
-        gain_reason="warps to fill every slot, until the busiest unit is full",
+        gain_reason="the headroom of the busiest unit, at full occupancy",
         evidence=lambda: (
             rules.measured(
                 context,
@@ -40,19 +40,25 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 LOW_OCCUPANCY.value * 100,
             ),
             rules.measured(context, "achieved_occupancy", "achieved occupancy"),
-            rules.measured(context, "eligible_warps", "eligible warps per cycle"),
+            rules.measured(
+                context,
+                "eligible_warps",
+                "eligible warps per scheduler and cycle",
+                phrase="{n} eligible warps per scheduler and cycle",
+            ),
             rules.percent(
                 "stall_long_scoreboard",
                 "warp time spent waiting",
                 context.units.warps.latency_share,
-                formula="waits that more warps hide / cycles per instruction",
+                formula="stalls that more warps would hide / cycles per instruction",
+                phrase="{x} of warp time spent waiting",
             ),
         ),
     )
 
 
 def limiter(context: rules.RuleContext, row: int) -> str | None:
-    """Return what the most scarce resource is, as blocks on an SM."""
+    """Return the resource that limits occupancy, with the blocks per SM that it allows."""
     blocks = {
         name: float(context.facts.values(name)[row])
         for name in LIMITS
@@ -63,7 +69,7 @@ def limiter(context: rules.RuleContext, row: int) -> str | None:
     fewest = min(blocks.values())
     scarce = [LIMITS[name] for name, value in blocks.items() if value == fewest]
     plural = "" if fewest == 1 else "s"
-    return f"Limited by {' and '.join(scarce)}: {fewest:.0f} block{plural} on an SM."
+    return f"Occupancy is limited by {' and '.join(scarce)}: {fewest:.0f} block{plural} per SM."
 
 
 def _limited_by(resource: str, words: str) -> Condition:
@@ -76,61 +82,64 @@ RULE = rules.Rule(
     order=70,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
-        numbered="Too few threads fit on the GPU at once to hide the time that each of them waits: "
-        "{x} of the places can be filled.",
+        plain="Too few warps are resident to hide latency.",
+        numbered="Too few warps are resident to hide latency: theoretical occupancy is {x}.",
         metric="theoretical_occupancy",
     ),
-    detects="Too few resident warps because of the kernel's own use of registers, shared memory or "
-    "block size, while warps wait and no unit is near its limit.",
-    matters="A scheduler hides the wait of one warp by issuing another. With one warp per "
-    "scheduler every wait is time in which nothing is issued.",
+    detects="Registers, shared memory or the block size allow too few resident warps. Warps wait, "
+    "and no unit is near its limit.",
+    matters="A scheduler hides the latency of one warp by issuing another. With one warp per "
+    "scheduler, nothing is issued while it waits.",
     example="A block of 128 threads with 200 KiB of shared memory leaves room for one block per "
-    "SM: 4 warps of 64. With 32 KiB seven fit.",
+    "SM: 4 warps of 64. With 32 KiB, seven blocks fit.",
     fixes=(
         Advice(
-            "Use fewer registers: __launch_bounds__ trades them for blocks (watch for spills), "
-            "smaller tiles per thread keep fewer values.",
-            when=_limited_by("registers", "registers limit the blocks on an SM"),
+            "Use fewer registers: set __launch_bounds__ (check for spills), or use smaller tiles "
+            "per thread.",
+            when=_limited_by("registers", "registers limit occupancy"),
         ),
         Advice(
-            "Use less shared memory a block: smaller tiles, half precision, or one buffer after "
-            "the other.",
-            when=_limited_by("shared_mem", "shared memory limits the blocks on an SM"),
+            "Use less shared memory per block: smaller tiles, half precision, or buffers that are "
+            "reused.",
+            when=_limited_by("shared_mem", "shared memory limits occupancy"),
         ),
         LARGER_BLOCKS,
         when(
-            "a block has 512 threads or more, and an SM holds one or two",
+            "blocks have 512 threads or more and an SM holds one or two",
             lambda launch: (
                 launch["block_size"] >= 512
                 and bool(launch.block_limits)
                 and min(launch.block_limits.values()) <= 2
             ),
-            "Use smaller blocks: of {x} threads too few fit, and they come and go as a whole.",
+            "Use smaller blocks: few large ones leave warp slots empty.",
             number=lambda launch: launch["block_size"],
+            measured="Blocks have {x} threads.",
         ),
-        unless(
-            "it is known which one limits, or as many warps fit as there can be",
-            lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
-            "Cut the resource that limits: registers, shared memory, or the size of blocks.",
+        Advice(
+            "Reduce the resource that limits occupancy: registers, shared memory or block size.",
+            unless=Condition(
+                "the resource is known, or occupancy is full",
+                lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
+            ),
+            situation="If the capture does not contain the limits",
         ),
         when(
-            "SMs hold far fewer warps than they could, with blocks waiting",
+            "achieved occupancy is far below theoretical",
             lambda launch: (
                 launch["achieved_occupancy"] < 0.6 * launch["theoretical_occupancy"]
                 and launch["waves_per_sm"] >= 4
             ),
-            "Let each block do more: SMs hold {x} % of the warps that they could, since blocks end "
-            "sooner than new ones start.",
+            "Give each block more work: blocks end sooner than new ones start.",
             number=lambda launch: (
                 100 * launch["achieved_occupancy"] / launch["theoretical_occupancy"]
             ),
+            measured="Achieved occupancy is {x} % of theoretical.",
         ),
-        Advice("Make each warp wait less: more independent loads or arithmetic per thread."),
+        Advice("Shorten the waits of each warp: more independent loads or arithmetic per thread."),
         RESTRICT,
     ),
-    wrong_when="Low occupancy by itself is not a fault: kernels with enough independent work per "
-    "thread saturate a unit with a few warps. Then the busy unit is named.",
+    wrong_when="Low occupancy alone is no problem: with enough independent work per thread, a few "
+    "warps saturate a unit. The verdict then names that unit.",
     references=(
         "CUDA C++ Best Practices Guide, Occupancy",
         "Volkov, Better Performance at Lower Occupancy, GTC 2010",

@@ -1,4 +1,4 @@
-"""memory-latency: nothing is near its limit and warps wait for global memory."""
+"""memory-latency: no unit is near its limit, and warps wait for global memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of a warp's time",
+    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of warp time",
 )
 
 
@@ -34,7 +34,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         context,
         gain.where(~(context.pipeline.by_design | context.pipeline.is_fed_by_bulk_copies), 1.0),
         "long_scoreboard",
-        "warp time waiting for global memory",
+        "waiting for global memory",
         waiting,
         notable=NOTABLE,
         formula="(long_scoreboard + drain) / cycles per instruction, plain accesses",
@@ -47,45 +47,47 @@ RULE = rules.Rule(
     order=110,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="Warps wait for data from memory, although memory could deliver more at a time.",
-        numbered="Warps spend {x} of their time waiting for data from memory, although memory "
-        "could deliver more at a time.",
+        plain="Warps wait for data from memory, although its bandwidth is not used up.",
+        numbered="Warps spend {x} of their time waiting for data from memory, although its "
+        "bandwidth is not used up.",
         metric="stall_long_scoreboard",
     ),
-    detects="Warps that wait for data from L2 or device memory while neither is near its limit: "
-    "too few bytes are in flight.",
-    matters="By Little's law bandwidth is bytes in flight over latency. On an H200 about 40 KB per "
-    "SM must be in flight to fill device memory.",
-    example="sum += a[i] in a loop loads one value per iteration; loading four independent values "
+    detects="Warps wait for data from L2 or DRAM while neither is near its limit: too few bytes "
+    "are in flight.",
+    matters="By Little's law, bandwidth is bytes in flight over latency. An H200 needs about 40 KB "
+    "per SM in flight to fill DRAM.",
+    example="sum += a[i] in a loop loads one value per iteration. Loading four independent values "
     "before the first use keeps four times as many bytes in flight.",
     fixes=(
         Advice(
-            "Issue several independent loads before the first use: unroll the loop, or let each "
-            "thread take several items."
+            "Issue several independent loads before the first use: unroll the loop, or process "
+            "several items per thread."
         ),
         WIDER_LOADS,
         Advice(
-            "Raise occupancy: SMs hold {x} % of the warps that fit.",
+            "Increase occupancy.",
             when=LOW_OCCUPANCY,
             number=lambda launch: launch.occupancy,
+            measured="It is {x} %.",
         ),
         Advice(
-            "Prefetch the next tile while this one is used: cp.async, double buffering.",
+            "Prefetch the next tile while the current one is used: cp.async, double buffering.",
             when=SHARED_MEMORY,
         ),
         Advice(
-            "Where an address depends on a load before it (lists, trees, indices), change the data "
-            "structure: loads use {x} bytes of each sector.",
+            "Change the data structure if addresses depend on earlier loads (lists, trees, "
+            "indices).",
             when=SCATTERED,
             number=lambda launch: launch.used("load"),
+            measured="Loads use {x} of the 32 bytes of a sector.",
         ),
         KEEP_WHAT_IS_READ,
         RESTRICT,
         INTEGER_DIVISION,
         WIDER_STORES,
     ),
-    wrong_when="Waiting for memory while a memory unit is saturated is not latency: the unit is "
-    "named then. Waiting for uncoalesced, local or atomic accesses goes to those names.",
+    wrong_when="If a memory unit is saturated, the verdict is that unit. Waits for uncoalesced, "
+    "local or atomic accesses have their own verdicts.",
     references=(
         "Nsight Compute, Warp State Statistics: Stall Long Scoreboard",
         "Volkov, Understanding Latency Hiding on GPUs, 2016",

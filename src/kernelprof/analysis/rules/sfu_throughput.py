@@ -14,50 +14,50 @@ RULE = rules.Rule(
     order=210,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Functions such as sine, exponential and root take the time: their units are the "
-        "busiest part of the GPU.",
-        numbered="Functions such as sine, exponential and root take the time: their units are {x} "
-        "busy.",
+        plain="Special functions such as sine, exponential and root limit the kernel: their pipe "
+        "(XU) is the busiest unit.",
+        numbered="Special functions such as sine, exponential and root limit the kernel: their "
+        "pipe (XU) is {x} busy.",
         metric="xu_pipe",
-        at_limit="Functions such as sine, exponential and root keep their units as busy as they "
-        "get",
+        at_limit="The pipe for special functions (XU) is as busy as it gets",
     ),
-    detects="Transcendental functions (sine, exponential, logarithm, reciprocal square root) and "
-    "conversions between types that fill the XU pipe.",
-    matters="An SM does 16 of these a cycle, against 128 FMAs: one in eight instructions is enough "
-    "to fill it.",
-    example="__sinf in a chain; exp in softmax; conversions between integer and float in image "
+    detects="Special functions (sine, exponential, logarithm, reciprocal square root) and type "
+    "conversions fill the XU pipe.",
+    matters="An SM executes 16 of these per cycle, against 128 FMAs: one in eight instructions "
+    "fills the pipe.",
+    example="__sinf in a chain, exp in softmax, or conversions between integer and float in image "
     "code.",
     fixes=(
         when(
-            "it computes in FP32, and the FMA pipe is less than half busy",
+            "the kernel computes in FP32 and the FMA pipe is less than half busy",
             lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
-            "Compute some of them with polynomials on the FMA pipe: it is {x} % busy.",
+            "Compute some of the functions by polynomials on the FMA pipe.",
             number=lambda launch: launch["fma_pipe"],
+            measured="It is {x} % busy.",
         ),
         when(
-            "it computes in FP32",
+            "the kernel computes in FP32",
             uses_fp32,
-            "Use exp2f with a scaled argument, or half2 versions that do two at a time.",
+            "Use exp2f with a scaled argument, or half2 functions that compute two at a time.",
         ),
         when(
-            "it computes in FP64 as well",
+            "the kernel computes in FP64",
             uses_fp64,
             "Write literals as 0.5f, and convert once: conversions between float and double use "
             "this pipe.",
         ),
         Advice(
-            "Take conversions and divisions out of inner loops; multiply by the reciprocal.",
+            "Move conversions and divisions out of inner loops, and multiply by the reciprocal.",
             unless=BUSY_XU,
         ),
         INTEGER_DIVISION,
     ),
-    wrong_when="Integer division and modulo also use this unit for their first approximation.",
+    wrong_when="Integer division and modulo use this pipe too, for their first approximation.",
     references=(
         "Nsight Compute, Compute Workload Analysis: XU pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",
     ),
     requires=("xu_pipe",),
     thresholds=(NEAR_LIMIT,),
-    evaluate=rules.pipe_evaluation("xu_pipe", "special-function pipe (XU)", NEAR_LIMIT),
+    evaluate=rules.pipe_evaluation("xu_pipe", "XU pipe utilization", NEAR_LIMIT),
 )

@@ -1,4 +1,4 @@
-"""shared-bank-conflicts: shared-memory accesses serialize on the banks they hit."""
+"""shared-bank-conflicts: shared-memory accesses serialize on few banks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ NOTABLE_CONFLICTS = rules.Threshold(
     "notable conflicts",
     groups.NOTABLE_WASTE,
     "share of wavefronts",
-    "capture tests/captures/gemm_series.full.raw.csv: arbitration alone shows up to 14 % in stores "
-    "of gemm_tiled<32>, which has no conflicting addresses; bank_conflict with stride 32 has 97 %",
+    "capture tests/captures/gemm_series.full.raw.csv: up to 14 % by arbitration alone, in stores "
+    "of gemm_tiled<32> without conflicting addresses; 97 % in bank_conflict with stride 32",
 )
 
 
@@ -26,19 +26,23 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return rules.RuleFinding(
         gain=context.gains.by_waste(conflicts, remaining, waiting),
-        gain_reason="the busiest unit after the extra wavefronts are gone",
+        gain_reason="the utilization of the busiest unit, without the extra wavefronts",
         evidence=lambda: (
             rules.percent(
                 "shared_wavefronts",
-                "wavefronts added by bank conflicts",
+                "shared-memory wavefronts caused by bank conflicts",
                 conflicts,
                 ">",
                 NOTABLE_CONFLICTS,
-                formula="1 - ideal / actual wavefronts of shared memory, without atomics",
+                formula="1 - ideal / actual shared-memory wavefronts, without atomics",
+                phrase="{x} of shared-memory wavefronts are caused by bank conflicts",
             ),
             rules.l1_utilization(context),
             rules.measured(
-                context, "shared_wavefronts_share", "L1 data stage filled by shared memory"
+                context,
+                "shared_wavefronts_share",
+                "L1 data stage used by shared memory",
+                phrase="{x} of the L1 data stage used by shared memory",
             ),
         ),
     )
@@ -50,26 +54,24 @@ RULE = rules.Rule(
     order=20,
     subsystem=rules.Subsystem.SHARED,
     headline=rules.Headline(
-        plain="Threads of a warp want different words of one shared-memory bank and have to take "
-        "turns.",
-        numbered="Threads of a warp want different words of one shared-memory bank and have to "
-        "take turns, which makes up {x} of the accesses' work.",
+        plain="Shared-memory bank conflicts serialize the accesses of a warp.",
+        numbered="Shared-memory bank conflicts cause {x} of the shared-memory wavefronts.",
         metric="shared_wavefronts",
     ),
-    detects="Shared-memory accesses in which several threads of a warp want different words of the "
-    "same bank, so that one access takes several wavefronts, while that pipe is the limit.",
-    matters="Shared memory serves 32 banks of 4 bytes a cycle. A 32-way conflict makes one access "
-    "take 32 cycles of the data stage that L1 and shared memory have in common.",
-    example="tile[threadIdx.x][k] with rows of 32 floats puts a whole warp into one bank; rows of "
-    "33 floats spread it over all 32.",
+    detects="Several threads of a warp access different words of one shared-memory bank. An access "
+    "then takes several wavefronts, and the shared-memory pipe is the limit.",
+    matters="Shared memory serves 32 banks of 4 bytes per cycle. A 32-way conflict occupies the "
+    "data stage that L1 and shared memory share for 32 cycles.",
+    example="tile[threadIdx.x][k] with rows of 32 floats maps a whole warp to one bank. Rows of 33 "
+    "floats spread it over all 32.",
     fixes=(
         Advice("Pad rows by one element: __shared__ float tile[32][33]."),
         Advice("Swizzle the column with the row: tile[y][x ^ y]."),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
-    wrong_when="Wide accesses (8 and 16 bytes per thread) need 2 and 4 wavefronts by nature; they "
-    "are compared with that ideal. The conflict counter also counts arbitration, so a few percent "
-    "mean nothing, and conflicts off the critical path cost nothing.",
+    wrong_when="8- and 16-byte accesses need 2 and 4 wavefronts; the rule compares with that "
+    "ideal. The conflict counter includes arbitration, so a few percent mean nothing. Conflicts "
+    "off the critical path cost nothing.",
     references=(
         "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",
         "Nsight Compute, Source Counters: L1 Wavefronts Shared Excessive",

@@ -1,14 +1,14 @@
-"""shared-memory-throughput: shared-memory instructions are the limit, without conflicts."""
+"""shared-memory-throughput: shared-memory accesses without conflicts fill their pipe."""
 
 from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
-from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY
+from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY, SHARED_MEMORY
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
+    "shared-memory tiles in tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
 )
 
 
@@ -26,28 +26,31 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
-        gain_reason="the busiest unit other than the shared-memory path",
+        gain_reason="the utilization of the busiest unit other than the shared-memory path",
         evidence=lambda: (
-            rules.percent("l1_throughput", "L1 data stage", units.l1, ">", NEAR_LIMIT),
+            rules.percent("l1_throughput", "L1 data-stage utilization", units.l1, ">", NEAR_LIMIT),
             rules.percent(
                 "shared_wavefronts_share",
-                "of which shared memory",
+                "L1 wavefronts of shared memory",
                 waste.shared_part_of_l1,
                 ">",
                 0.5,
-                formula="wavefronts of shared memory / wavefronts of L1",
+                formula="shared-memory / all L1 wavefronts",
+                phrase="{x} of L1 wavefronts are shared memory",
             ),
             rules.percent(
                 "shared_wavefronts",
-                "wavefronts added by conflicts",
+                "shared-memory wavefronts caused by bank conflicts",
                 waste.bank_conflicts,
-                formula="1 - ideal / actual wavefronts of shared memory",
+                formula="1 - ideal / actual shared-memory wavefronts",
+                phrase="{x} of shared-memory wavefronts are caused by bank conflicts",
             ),
             rules.percent(
                 "stall_mio_throttle",
-                "warp time in the full MIO queue",
+                "warp time spent waiting for the MIO queue",
                 waits,
                 formula="stall_mio_throttle / cycles per instruction, without bank conflicts",
+                phrase="{x} of warp time spent waiting for the MIO queue",
             ),
         ),
     )
@@ -59,37 +62,40 @@ RULE = rules.Rule(
     order=140,
     subsystem=rules.Subsystem.SHARED,
     headline=rules.Headline(
-        plain="The path to shared memory is full: each value that is loaded from it is used too "
-        "rarely.",
-        numbered="The path to shared memory is {x} busy: each value that is loaded from it is used "
-        "too rarely.",
+        plain="Shared-memory throughput limits the kernel: it uses each loaded value too rarely.",
+        numbered="Shared-memory throughput limits the kernel ({x} of peak): it uses each loaded "
+        "value too rarely.",
         metric="l1_throughput",
         at_limit="The path to shared memory is as busy as it gets",
     ),
-    detects="Shared-memory accesses without notable bank conflicts that fill the pipe they go "
-    "through.",
-    matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data stage, "
-    "as long as the four schedulers need for four FMAs. Two loads for one FMA can never be "
-    "arithmetic-bound.",
-    example="A shared-memory tile in which each thread computes one output reads two values for "
-    "each FMA; an 8x8 register tile reads 16 for 64.",
+    detects="Shared-memory accesses fill their pipe, without notable bank conflicts.",
+    matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data stage. "
+    "The four schedulers issue four FMAs in that cycle. With two loads per FMA, arithmetic can "
+    "never be the limit.",
+    example="A shared-memory tile with one output per thread reads two values per FMA. An 8x8 "
+    "register tile reads 16 values for 64 FMAs.",
     fixes=(
         when(
-            "a twentieth of the instructions or more is floating-point work",
+            "at least 5 % of the instructions are floating-point arithmetic",
             lambda launch: launch.arithmetic[0] >= 0.05,
-            "Register tiles: compute 4x4 or 8x8 outputs per thread.",
+            "Use register tiles: compute 4x4 or 8x8 outputs per thread.",
         ),
         Advice(
-            "Wider accesses: float4 reads, one instruction for four values.",
+            "Use wider accesses: a float4 read loads four values in one instruction.",
             unless=NO_SHARED_MEMORY,
+            situation=f"If {SHARED_MEMORY.words}",
         ),
-        Advice("Warp shuffles for values that neighbours hold.", unless=NO_SHARED_MEMORY),
         Advice(
-            "Shuffle less: warp shuffles take this path too; combine values in a thread first.",
+            "Use warp shuffles for values that neighbouring threads hold.",
+            unless=NO_SHARED_MEMORY,
+            situation=f"If {SHARED_MEMORY.words}",
+        ),
+        Advice(
+            "Shuffle less: warp shuffles use this path too. Combine values within a thread first.",
             when=NO_SHARED_MEMORY,
         ),
     ),
-    wrong_when="With conflicts the accesses are not the limit but their addresses: "
+    wrong_when="With bank conflicts the addresses are the problem, not the number of accesses: see "
     "shared-bank-conflicts.",
     references=(
         "Nsight Compute, Memory Workload Analysis: Shared Memory",

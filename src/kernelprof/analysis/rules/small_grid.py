@@ -1,4 +1,4 @@
-"""small-grid: the launch cannot fill the GPU, or is over before the GPU is full."""
+"""small-grid: the launch has too few blocks to fill the GPU, or is too short."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ONE_WAVE = rules.Threshold(
     "waves",
     1.0,
     "wave",
-    "by definition: below one wave some resident-block slots stay empty for the whole launch",
+    "by definition: below one wave, block slots stay empty for the whole launch",
 )
 SHORT_LAUNCH = rules.Threshold(
     "launch overhead",
     groups.LAUNCH_OVERHEAD_NS,
     "ns",
-    "blocks that end at once take 1,696 to 1,760 ns on an H200 under ncu 2025.3.1: "
+    "launches of empty blocks take 1,696 to 1,760 ns on an H200 under ncu 2025.3.1: "
     "tests/captures/validation/frameworks_more.raw.csv.gz",
 )
 
@@ -34,17 +34,25 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             fill.by_full_waves,
             fill.by_longer_launch,
         ),
-        gain_reason="a launch with blocks for every slot of the GPU, and long enough to matter",
+        gain_reason="the utilization of a launch that fills every block slot of the GPU",
         evidence=lambda: (
-            rules.measured(context, "waves_per_sm", "waves of blocks", "<", ONE_WAVE.value),
-            rules.measured(context, "grid_size", "blocks"),
-            rules.measured(context, "sm_count", "SMs"),
+            rules.measured(
+                context,
+                "waves_per_sm",
+                "waves",
+                "<",
+                ONE_WAVE.value,
+                phrase="{n} waves",
+            ),
+            rules.measured(context, "grid_size", "blocks", phrase="{n} blocks"),
+            rules.measured(context, "sm_count", "SMs", phrase="{n} SMs"),
             rules.measured(context, "duration", "duration"),
             rules.percent(
                 "sm_cycles_active",
-                "SM time with work",
+                "SM active time",
                 context.units.active_share,
-                formula="active / elapsed cycles of the SMs",
+                formula="active / elapsed SM cycles",
+                phrase="SMs active {x} of the time",
             ),
         ),
     )
@@ -53,7 +61,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 SHORT_NS = 20_000.0
 """Duration below which launching is a notable part of a launch: 1.7 us are 9 % of it."""
 
-SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
+SHORT = Condition("the launch is shorter than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 
 
 RULE = rules.Rule(
@@ -62,69 +70,70 @@ RULE = rules.Rule(
     order=60,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="The launch is too small for this GPU: much of the time there is not enough work for "
-        "it.",
-        numbered="The launch is too small for this GPU: it takes more than {x} blocks to keep all "
-        "of it busy.",
+        plain="The launch is too small to keep this GPU busy.",
+        numbered="The launch is too small to keep this GPU busy: it has {x} blocks.",
         metric="grid_size",
         unit="block",
         compared=True,
     ),
-    detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or of a "
-    "few microseconds, most of which is the launch itself.",
-    matters="SMs without a block do nothing, and an SM with one block has few warps to switch "
-    "between. Below a few microseconds the cost of launching is larger than the work.",
-    example="4 blocks on 132 SMs leave 97 % of the GPU idle; splitting the sum over 264 blocks and "
-    "adding the parts uses all of it.",
+    detects="The launch has fewer blocks than the GPU holds at once (well below one wave), or "
+    "takes only a few microseconds, mostly launch overhead.",
+    matters="SMs without a block idle, and an SM with one block has few warps to switch between. "
+    "In launches of a few microseconds, the overhead exceeds the work.",
+    example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks and "
+    "adding the partial sums uses all of it.",
     fixes=(
         unless(
             "the grid fills the GPU",
             lambda launch: launch["waves_per_sm"] >= ONE_WAVE.value,
-            "Launch more blocks, and let each thread do less.",
+            "Launch more blocks, with less work per thread.",
         ),
         when(
             "there are fewer blocks than SMs, of 256 threads or more",
             lambda launch: launch["block_size"] >= 256 and launch["grid_size"] < launch["sm_count"],
-            "Launch smaller blocks: the grid has {x}, of 256 threads or more.",
+            "Launch smaller blocks, and more of them.",
             number=lambda launch: launch["grid_size"],
+            measured="The grid has {x} blocks of 256 threads or more.",
         ),
         when(
-            "a block is less than a warp",
+            "a block is smaller than a warp",
             lambda launch: launch["block_size"] < 32,
-            "Use all 32 threads of a warp: blocks have {x}.",
+            "Use all 32 threads of a warp.",
             number=lambda launch: launch["block_size"],
+            measured="Threads per block: {x}.",
         ),
         when(
-            "the grid does not fill the GPU, and the launch takes 20 us or more",
+            "the grid does not fill the GPU and the launch takes 20 us or more",
             lambda launch: (
                 launch["waves_per_sm"] < ONE_WAVE.value and launch["duration"] >= SHORT_NS
             ),
-            "Split the reduction dimension over blocks (split-K) and combine.",
+            "Split the reduction dimension over blocks (split-K), and combine the results.",
         ),
         when(
-            "the grid is one to three waves",
+            "the grid has one to three waves",
             lambda launch: ONE_WAVE.value < launch["waves_per_sm"] < 3,
-            "Choose the grid so that its last wave is full: it has {x} waves.",
+            "Choose a grid whose last wave is full.",
             number=lambda launch: launch["waves_per_sm"],
+            measured="It has {x} waves.",
         ),
         Advice(
-            "Batch small launches into one, or run them side by side in streams or a CUDA graph.",
+            "Batch small launches into one, or run them concurrently in streams or a CUDA graph.",
             when=SHORT,
         ),
     ),
     caller=(
         Advice(
-            "Compute several at once: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
+            "Batch the calls: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
             when=is_library_kernel(KernelRole.PRODUCT),
         ),
         Advice(
-            'Record short launches as a CUDA graph (torch.compile(mode="reduce-overhead")), or '
+            'Record short launches in a CUDA graph (torch.compile(mode="reduce-overhead")), or '
             "fuse them.",
             when=SHORT,
         ),
     ),
-    wrong_when="A persistent kernel may launch one block per SM on purpose; where its units are "
-    "busy, the gain is small and another bottleneck is named.",
+    wrong_when="A persistent kernel may launch one block per SM on purpose. If its units are busy, "
+    "the gain is small, and another bottleneck wins.",
     references=(
         "Nsight Compute 2025.3, rule LaunchConfiguration",
         "CUDA C++ Best Practices Guide, Thread and Block Heuristics",

@@ -6,7 +6,7 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER, WARP_GROUPS, since
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
-from kernelprof.model.numbers import factor, number, quantity
+from kernelprof.model.numbers import factor, rounded_quantity
 
 NEAR_LIMIT = rules.near_limit("the same band for every pipe")
 
@@ -15,8 +15,8 @@ OLDER_INSTRUCTION = rules.Threshold(
     0.48,
     "share of peak",
     "capture tests/captures/bf16: bf16_cp_async_ring keeps the pipe 61 % busy and takes twice as "
-    "long as cuBLAS; bf16_mma_sync, 17 % busy, waits for something else, and at 29 % "
-    "sonar-beams-narrow-warp-tiles of cuda/pairs waits for shared memory (1.7x by larger tiles)",
+    "long as cuBLAS; bf16_mma_sync (17 %) and sonar-beams-narrow-warp-tiles of cuda/pairs (29 %) "
+    "have other bottlenecks",
 )
 
 LONGER = rules.Threshold(
@@ -31,8 +31,8 @@ BEST = rules.Threshold(
     "tensor pipe of the fastest kernel",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200, BF16): 98.1 % while SMs have work in the fastest product, 96.9 % "
-    "in that of cuBLAS, at 1.59 of 1.98 GHz: power holds the clock down",
+    "tests/captures/bf16 (H200, BF16): 98.1 % while SMs are active in the fastest GEMM, 96.9 % in "
+    "that of cuBLAS, at 1.59 of 1.98 GHz under the power limit",
 )
 
 
@@ -49,16 +49,18 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=by_relief.where(full, newer),
         saturation=saturation,
-        gain_reason="the busiest unit other than that pipe",
+        gain_reason="the utilization of the busiest unit other than this pipe",
         evidence=lambda: (
-            rules.percent("tensor_pipe", "tensor pipe", units.pipe("tensor_pipe"), ">", NEAR_LIMIT),
+            rules.percent(
+                "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), ">", NEAR_LIMIT
+            ),
             rules.percent(
                 "matrix_pipe",
-                "tensor pipe by mma.sync, which wgmma or tcgen05 could relieve",
+                "tensor pipe utilization by mma.sync (wgmma or tcgen05 is faster)",
                 older.where(older > 0.0, float("nan")),
                 ">",
                 OLDER_INSTRUCTION,
-                formula="tensor pipe of a kernel without wgmma and tcgen05",
+                formula="tensor pipe utilization of a kernel without wgmma and tcgen05",
             ),
             rules.issue_slots(context),
             rules.measured(context, "memory_throughput", "memory throughput"),
@@ -66,28 +68,33 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
 
 
+NOTABLE_DISTANCE = 1.005
+
+
 def detail(context: rules.RuleContext, row: int) -> str | None:
-    """Return the distance to what libraries reach, and what an older instruction costs."""
+    """Return the distance to the fastest GEMM, or the cost of mma.sync."""
     facts = context.facts
     pipe = context.units.pipe("tensor_pipe")
     busy = float(pipe.low[row])
     if busy != float(pipe.high[row]) or busy <= 0.0:
         return None
     if float(context.pipeline.by_older_instructions.low[row]) > 0.0:
-        shorter = number(100 * (1 - 1 / LONGER.value))
+        shorter = rounded_quantity(100 * (1 - 1 / LONGER.value), "%")
         return (
-            "Its matrix products are mma.sync, an older instruction: with wgmma (Hopper) or "
-            f"tcgen05 (Blackwell) the same products take {shorter} % less of the tensor cores' "
-            "time. Full of mma.sync, they do about 60 % of what the GPU can."
+            "The kernel uses mma.sync, an older instruction: wgmma (Hopper) or tcgen05 (Blackwell) "
+            f"needs {shorter} less tensor-core time for the same work. mma.sync reaches about 60 % "
+            "of the GPU's peak."
         )
     hertz = float(facts.values("sm_clock")[row])
-    clock = f" ({quantity(hertz, 'hz')} here)" if hertz > 0 else ""
+    clock = f" ({rounded_quantity(hertz, 'hz')} here)" if hertz > 0 else ""
     while_active = float(context.pipeline.while_active.low[row])
-    left = factor(max(BEST.value / while_active, 1.0))
+    left = BEST.value / while_active
+    more = f", {factor(left)} as much" if left > NOTABLE_DISTANCE else ""
     return (
-        f"While SMs have work they are {number(100 * while_active)} % busy. The fastest product on "
-        f"an H200 comes to {number(100 * BEST.value)} %, {left} as much, and power holds the clock "
-        f"of such kernels down{clock}: fewer bytes moved leave more of it to them."
+        f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
+        f"active; the fastest GEMM on an H200 reaches {rounded_quantity(100 * BEST.value, '%')}"
+        f"{more}. The power limit lowers the clock of such kernels{clock}: moving fewer bytes "
+        "raises it."
     )
 
 
@@ -97,11 +104,10 @@ captures of the BF16 ladder (H200) they are 94 % busy while SMs have work, and 9
 TMA, which brought 5 % at 8192 cubed and 10 % at 4096."""
 
 EXPOSED_STORES = Advice(
-    "Store results by TMA from shared memory while the next tile is multiplied: threads store "
-    "them, and tensor cores are idle {x} % of the time that SMs have work.",
+    "Store results by TMA from shared memory, while the next tile is computed.",
     when=WARP_GROUPS
     & Condition(
-        "threads store the results, and tensor cores are less busy than in the fastest product",
+        "threads store the results",
         lambda launch: (
             launch["tma_store_sectors"] == 0
             and launch["global_store_requests"] > 0
@@ -109,12 +115,13 @@ EXPOSED_STORES = Advice(
         ),
     ),
     number=lambda launch: 100 * (1 - launch.exact(launch.pipeline.while_active)),
+    measured="The tensor cores idle {x} % of the time that SMs are active.",
 )
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.", when=since(8, 9, "FP8 tensor cores")
 )
 SPARSITY = Advice(
-    "Use structured sparsity where the model allows.", when=since(8, 0, "sparse tensor cores")
+    "Use structured sparsity if the model allows.", when=since(8, 0, "sparse tensor cores")
 )
 SKIPPED_WORK = Advice("Skip work: causal masks, block sparsity.")
 
@@ -124,23 +131,24 @@ RULE = rules.Rule(
     order=200,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="The tensor cores are what takes the time: they are the busiest part of the GPU.",
-        numbered="The tensor cores are what takes the time: they are {x} busy.",
+        plain="The tensor cores limit the kernel: they are the busiest unit of the GPU.",
+        numbered="The tensor cores limit the kernel: they are {x} busy.",
         metric="tensor_pipe",
         at_limit="The tensor cores are about as busy as they get",
     ),
-    detects="Matrix instructions that keep the tensor cores busy.",
-    matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them is as "
+    detects="Matrix instructions keep the tensor cores busy.",
+    matters="Tensor cores are the fastest arithmetic on the chip. A kernel that fills them is as "
     "fast as its precision allows.",
-    example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
+    example="A large BF16 GEMM of cuBLAS keeps them busy 9 cycles out of 10.",
     fixes=(
         Advice(
-            "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): the "
-            "tensor cores need two thirds of the time that mma.sync takes for the same product.",
+            "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): it needs "
+            "two thirds of the tensor-core time of mma.sync.",
             when=OLDER_ON_HOPPER,
         ),
         Advice(
-            "Use tcgen05.mma with sums in tensor memory: mma.sync reaches part of this GPU's peak.",
+            "Use tcgen05.mma with accumulators in tensor memory: mma.sync reaches only part of "
+            "this GPU's peak.",
             when=OLDER_ON_BLACKWELL,
         ),
         EXPOSED_STORES,
@@ -149,9 +157,9 @@ RULE = rules.Rule(
         SKIPPED_WORK,
     ),
     caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
-    wrong_when="Power limits lower the clock of such kernels, so that time can move without any "
-    "counter. A pipeline of asynchronous copies that leaves the tensor cores idle a quarter of the "
-    "time is async-pipeline-stalls.",
+    wrong_when="The power limit lowers the clock of such kernels, so the time can change without "
+    "any counter. If an asynchronous pipeline leaves the tensor cores idle a quarter of the time, "
+    "the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",

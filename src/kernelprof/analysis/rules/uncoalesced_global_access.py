@@ -1,4 +1,4 @@
-"""uncoalesced-global-access: global accesses move many more sectors than their bytes need."""
+"""uncoalesced-global-access: scattered global accesses move more sectors than they use."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ NOTABLE_EXCESS = rules.Threshold(
     "notable excess",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: 18 % excess (spill, low_occ: misaligned "
-    "rows) moved the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to "
-    "13x",
+    "capture tests/captures/gemm_series.full.raw.csv: 18 % (spill, low_occ: misaligned rows) "
+    "changed the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to 13x",
 )
 
 
@@ -37,15 +36,16 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
     return rules.RuleFinding(
         gain=context.gains.by_waste(excess, remaining, waiting),
-        gain_reason="the busiest unit after the excess sectors are gone",
+        gain_reason="the utilization of the busiest unit, without the wasted sectors",
         evidence=lambda: (
             rules.percent(
                 "global_sectors",
-                "excess sectors of global accesses",
+                "wasted global-memory sectors",
                 excess,
                 ">",
                 NOTABLE_EXCESS,
-                formula="1 - ideal / actual sectors of global accesses",
+                formula="1 - ideal / actual global-memory sectors",
+                phrase="{x} of global-memory sectors are wasted",
             ),
             rules.EvidenceItem(
                 "global_load_sectors",
@@ -53,6 +53,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 context.facts["global_load_sectors"] / context.facts["global_load_requests"],
                 "sector/request",
                 formula="sectors / requests of global loads",
+                phrase="{n} sectors per global load request",
             ),
             rules.l1_utilization(context),
             rules.l2_stage(context),
@@ -62,7 +63,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
 
 
 IN_ORDER = 24.0
-"""Bytes of a sector that accesses in order use at least; boundary checks and odd rows take some."""
+"""Least bytes of a sector that coalesced accesses use; boundary checks and odd rows cost some."""
 SCATTERED = 16.0
 
 
@@ -72,13 +73,13 @@ def _only(one: str, other: str, words: str) -> Condition:
     )
 
 
-_LOADS = _only("load", "store", "loads are scattered and stores are not")
-_STORES = _only("store", "load", "stores are scattered and loads are not")
+_LOADS = _only("load", "store", "only the loads are scattered")
+_STORES = _only("store", "load", "only the stores are scattered")
 _CACHED_IN_L1 = 20.0
 _CACHED_IN_L2 = 60.0
-"""Hit rates from which on caches hold sectors until the rest of their bytes is asked for."""
+"""Hit rates from which caches keep sectors until the rest of their bytes is used."""
 _UNUSED = Condition(
-    "loads are scattered and the caches hold no more of their sectors",
+    "loads are scattered and caches do not reuse their sectors",
     lambda launch: (
         launch.used("load") <= SCATTERED
         and launch["l1_hit_rate"] < _CACHED_IN_L1
@@ -86,7 +87,7 @@ _UNUSED = Condition(
     ),
 )
 _ONE_EACH = 0.1
-"""Loads and stores differ by less of their number where each value is read and written once."""
+"""Largest relative difference between loads and stores if each value is read and written once."""
 
 
 def _transposes(launch: LaunchValues) -> bool:
@@ -97,11 +98,7 @@ def _transposes(launch: LaunchValues) -> bool:
     return _STORES.holds(launch) or (_LOADS.holds(launch) and cached)
 
 
-_TRANSPOSES = Condition(
-    "there are as many loads as stores, one of the two is scattered and the other in order, and "
-    "caches hold the sectors of loads that are scattered",
-    _transposes,
-)
+_TRANSPOSES = Condition("the kernel is a transposition", _transposes)
 
 
 RULE = rules.Rule(
@@ -110,67 +107,70 @@ RULE = rules.Rule(
     order=10,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="Threads of a warp use addresses that lie far apart, so much of the memory traffic "
+        plain="Threads of a warp access scattered global addresses, so much of the memory traffic "
         "is wasted.",
-        numbered="Threads of a warp use addresses that lie far apart, so {x} of the memory traffic "
-        "is wasted.",
+        numbered="Threads of a warp access scattered global addresses: {x} of global-memory "
+        "sectors are wasted.",
         metric="global_sectors",
     ),
-    detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
-    "request moves many more 32-byte sectors than its bytes need.",
-    matters="Every sector takes its turn in L1, L2 or device memory whether its bytes are used or "
-    "not. A warp that reads 4 bytes from each of 32 sectors moves 8 times what it needs.",
-    example="C[row * N + col] with row = threadIdx.x: neighbouring threads are N elements apart. "
-    "With col = threadIdx.x they are neighbours, and nothing else has to change.",
+    detects="Threads of a warp access scattered global addresses, so that a request moves many "
+    "more 32-byte sectors than its bytes need.",
+    matters="A sector takes the same time in L1, L2 and DRAM however few of its bytes are used. A "
+    "warp that reads 4 bytes from each of 32 sectors moves 8 times the bytes it needs.",
+    example="C[row * N + col] with row = threadIdx.x puts neighbouring threads N elements apart. "
+    "With col = threadIdx.x they access adjacent elements. Nothing else has to change.",
     fixes=(
         Advice(
-            "For a transposition go through a tile in shared memory: another order of threads only "
-            "moves the scatter from loads to stores, or back.",
+            "Transpose through a tile in shared memory: another thread order only moves the "
+            "scattered accesses from loads to stores, or back.",
             when=_TRANSPOSES,
+            situation="If the kernel is a transposition: as many loads as stores, only one of them "
+            "scattered",
         ),
         Advice(
-            "Let threadIdx.x run along the dimension that is contiguous in memory.",
+            "Map threadIdx.x to the dimension that is contiguous in memory.",
             unless=_TRANSPOSES,
         ),
         Advice(
-            "Start with the loads: each request of theirs touches {x} sectors, and stores are in "
-            "order.",
+            "Fix the loads first.",
             when=_LOADS,
             number=lambda launch: launch.sectors("load"),
+            measured="They touch {x} sectors per request; the stores are coalesced.",
         ),
         Advice(
-            "Start with the stores: each request of theirs touches {x} sectors, and loads are in "
-            "order.",
+            "Fix the stores first.",
             when=_STORES,
             number=lambda launch: launch.sectors("store"),
+            measured="They touch {x} sectors per request; the loads are coalesced.",
         ),
         Advice(
             "Store records as a structure of arrays, or load whole records as float4.",
             unless=_UNUSED,
+            situation="",
         ),
         Advice(
-            "Where the layout cannot change, go through a tile in shared memory.",
+            "If the layout cannot change, stage the data through a tile in shared memory.",
             unless=_UNUSED | _TRANSPOSES,
+            situation="",
         ),
         Advice(
-            "Read all that a sector brings, or sort the indices of a gather: nothing of it is used "
-            "again from a cache (hit rate of L2 {x} %).",
+            "Use all bytes of each sector, or sort the indices of a gather.",
             when=_UNUSED,
             number=lambda launch: launch["l2_hit_rate"],
+            measured="Caches do not reuse the sectors (L2 hit rate {x} %).",
         ),
     ),
     caller=(
         Advice(
-            "Pass tensors whose innermost dimension is contiguous (.contiguous(), channels_last), "
-            "so that neighbouring threads read neighbouring addresses."
+            "Pass tensors whose innermost dimension is contiguous (.contiguous(), channels_last)."
         ),
         Advice(
             "Sort the indices of a gather or scatter.", when=is_library_kernel(KernelRole.OPERATION)
         ),
     ),
-    wrong_when="A request of 16 sectors is ideal for 16-byte loads, and a broadcast takes one: so "
-    "the sectors are compared with the fewest that the same instructions could move, not with 4. A "
-    "gather through random indices may have no better layout.",
+    wrong_when="16 sectors per request are ideal for 16-byte loads, and a broadcast takes one. The "
+    "rule therefore compares with the fewest sectors that the same instructions could move, not "
+    "with 4. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

@@ -1,4 +1,4 @@
-"""warp-divergence: few threads of each issued warp do work."""
+"""warp-divergence: few threads of each warp are active."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from kernelprof.analysis.advice.lines import INTEGER_DIVISION
 from kernelprof.analysis.metrics import groups
 
 FULL_WARPS = rules.Threshold(
-    "threads an instruction",
+    "active threads per instruction",
     24.0,
     "thread",
-    "Nsight Compute 2025.3, rule ThreadDivergence reports below 32 at any size; three quarters of "
-    "a warp keeps boundary checks of block tiles out (29.9 in strided_read of "
-    "tests/captures/gemm_series.full.raw.csv)",
+    "Nsight Compute 2025.3, rule ThreadDivergence: reports any value below 32; boundary checks of "
+    "block tiles alone give 29.9 (strided_read of tests/captures/gemm_series.full.raw.csv)",
 )
 
 
@@ -31,7 +30,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         # One thread of a block starts its copies, and one of a warp group its products.
         gain=gain.where(~context.pipeline.by_design, 1.0),
-        gain_reason="instructions that full warps would save",
+        gain_reason="the instructions that full warps would save",
         evidence=lambda: (
             rules.measured(
                 context,
@@ -39,6 +38,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "active threads per instruction",
                 "<",
                 FULL_WARPS.value,
+                phrase="{n} of 32 threads active per instruction",
             ),
             rules.issue_slots(context),
         ),
@@ -51,37 +51,37 @@ RULE = rules.Rule(
     order=50,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="Threads of a warp take different paths, so many of them wait while the others work.",
-        numbered="Threads of a warp take different paths, so on average only {x} of 32 work at a "
-        "time.",
+        plain="Threads of a warp take different paths, so many of them are inactive.",
+        numbered="Threads of a warp take different paths: on average only {x} of 32 are active.",
         metric="threads_per_instruction",
         unit="thread",
     ),
-    detects="Instructions that are issued for a warp of which only some threads take part, because "
-    "branches or loop lengths differ between its threads.",
-    matters="A warp issues every path that any of its threads takes. With eight paths of equal "
-    "length the SM issues eight times the instructions for the same work.",
-    example="switch (threadIdx.x % 8) runs all eight cases for every warp; switch (blockIdx.x % 8) "
-    "runs one.",
+    detects="Only some threads of a warp are active in each instruction, because branches or loop "
+    "lengths differ between them.",
+    matters="A warp executes every path that any of its threads takes. With eight paths of equal "
+    "length, the SM issues eight times the instructions for the same work.",
+    example="switch (threadIdx.x % 8) executes all eight cases in every warp. switch (blockIdx.x % "
+    "8) executes one.",
     fixes=(
         Advice("Sort or bin the work so that the threads of a warp take the same path."),
-        Advice("Let the branch depend on the warp or block, not on the lane."),
+        Advice("Branch on the warp or block index, not on the lane."),
         when(
-            "12 of 32 threads or more take part, as at branches with two sides",
+            "12 of 32 threads or more are active (short two-way branches)",
             lambda launch: launch["threads_per_instruction"] >= 12.0,
-            "Replace short branches by arithmetic that all threads do.",
+            "Replace short branches by arithmetic that all threads execute.",
         ),
         when(
-            "fewer than 12 threads of a warp take part",
+            "fewer than 12 of 32 threads are active",
             lambda launch: launch["threads_per_instruction"] < 12.0,
-            "Give long-running items a whole warp each: {x} of 32 threads work on average.",
+            "Give each long-running item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
+            measured="On average {x} of 32 threads are active.",
         ),
         INTEGER_DIVISION,
     ),
-    caller=(Advice("Pass work in an order in which neighbours are alike: sort or bin it."),),
-    wrong_when="Threads that are switched off by a predicate for one instruction (bounds checks) "
-    "do not lengthen a path. Blocks of fewer than 32 threads show the same counter.",
+    caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),
+    wrong_when="Threads that a predicate disables for one instruction (bounds checks) do not "
+    "lengthen a path. Blocks of fewer than 32 threads give the same counter value.",
     references=(
         "CUDA C++ Best Practices Guide, Branching and Divergence",
         "Nsight Compute, Warp State Statistics: Avg. Active Threads Per Warp",

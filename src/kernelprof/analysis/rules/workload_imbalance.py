@@ -1,4 +1,4 @@
-"""workload-imbalance: some SMs work long after the others are done."""
+"""workload-imbalance: some SMs work long after the others have finished."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from kernelprof.analysis.advice import Advice, unless, when
 from kernelprof.analysis.advice.lines import FITTING_SHAPE
 
 EVEN_SHARE = rules.Threshold(
-    "SM time with work",
+    "SM active time",
     0.80,
     "share of the duration",
-    "capture tests/captures/gemm_series.full.raw.csv: 92 % to 99 % in every kernel with at least "
-    "one wave of equal blocks that runs longer than 50 us",
+    "capture tests/captures/gemm_series.full.raw.csv: 92 % to 99 % in every kernel of 50 us or "
+    "more with at least one wave of equal blocks",
 )
 
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_balance,
-        gain_reason="the same work spread evenly over the SMs",
+        gain_reason="the run time of the same work balanced over the SMs",
         evidence=lambda: (
             rules.percent(
                 "sm_cycles_active",
-                "SM time with work (mean)",
+                "SM active time (mean)",
                 context.units.active_share,
                 "<",
                 EVEN_SHARE,
-                formula="active / elapsed cycles of the SMs",
+                formula="active / elapsed SM cycles",
+                phrase="SMs active {x} of the time on average",
             ),
-            rules.measured(context, "waves_per_sm", "waves of blocks"),
+            rules.measured(context, "waves_per_sm", "waves", phrase="{n} waves"),
         ),
     )
 
@@ -39,42 +40,40 @@ RULE = rules.Rule(
     order=80,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="The work is spread unevenly, so parts of the GPU are done early and wait for the "
-        "rest.",
-        numbered="The work is spread unevenly: on average the GPU's multiprocessors have something "
-        "to do for {x} of the time.",
+        plain="The work is unbalanced: some SMs finish early and idle.",
+        numbered="The work is unbalanced: SMs are active {x} of the time on average.",
         metric="sm_cycles_active",
     ),
-    detects="A launch with enough blocks for every SM in which some SMs run on long after the "
-    "average one has finished.",
-    matters="A kernel ends with its last block. Time in which most SMs are empty is lost.",
-    example="One block per matrix row, where a few rows hold most of the non-zeros: their SMs work "
-    "while the others wait.",
+    detects="The launch has enough blocks for every SM, but some SMs work long after the average "
+    "SM has finished.",
+    matters="A kernel ends with its last block. Until then, SMs without work idle.",
+    example="One block per matrix row, with most non-zeros in a few rows: the SMs of those rows "
+    "work while the others idle.",
     fixes=(
-        Advice(
-            "Split long items over several blocks, or give every block the same amount of work."
-        ),
+        Advice("Split long items over several blocks, or give every block the same work."),
         unless(
             "all blocks start at once",
             lambda launch: launch["waves_per_sm"] <= 1,
             "Start the longest items first, or let persistent blocks take items from a queue.",
         ),
         when(
-            "the grid is one to three waves",
+            "the grid has one to three waves",
             lambda launch: 1 < launch["waves_per_sm"] < 3,
-            "Choose the grid so that its last wave is full: it has {x} waves.",
+            "Choose a grid whose last wave is full.",
             number=lambda launch: launch["waves_per_sm"],
+            measured="It has {x} waves.",
         ),
         when(
-            "fewer than 16 threads of a warp take part",
+            "fewer than 16 of 32 threads are active",
             lambda launch: launch["threads_per_instruction"] < 16,
-            "Give long-running items a whole warp each: {x} of 32 threads work on average.",
+            "Give each long-running item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
+            measured="On average {x} of 32 threads are active.",
         ),
     ),
     caller=(FITTING_SHAPE,),
-    wrong_when="Below one wave the grid is the cause (small-grid). Launches of a few microseconds "
-    "show an uneven end whatever they do.",
+    wrong_when="Below one wave the grid is the cause: see small-grid. Launches of a few "
+    "microseconds always end unevenly.",
     references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
     requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),
     thresholds=(EVEN_SHARE,),

@@ -36,7 +36,9 @@ from kernelprof.model.diagnosis import (
     KernelDiagnosis,
     Status,
     Verdict,
+    VerdictEvidence,
 )
+from kernelprof.model.names import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -188,10 +190,10 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     run = next_step.run(row, group.rows, missing) if lacks else None
     notes = list(graded.reasons)
     if group.mixed:
-        notes.append("launches of this kernel with the same grid and block differ: see the others")
+        notes.append("other launches with the same grid and block have another verdict")
     launch = context.launch(row)
     if launch.library is not None:
-        notes.append(f"a kernel of {launch.library.name}: the advice is for who calls it")
+        notes.append(f"kernel of {launch.library.name}: the advice is for its caller")
     detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
@@ -255,20 +257,21 @@ def _likely(
 def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) -> str:
     if unexplained:
         return (
-            "The SM's busiest part is near its limit, and no rule covers it: "
-            "look at the unit for barriers and indirect branches (pipe ADU), and at the uniform "
-            "datapath."
+            "The SM is near its limit in a unit that no rule covers. Check the ADU pipe (barriers, "
+            "indirect branches) and the uniform datapath."
         )
     if not slugs and missing:
-        return f"Nothing in the {basis} points to one bottleneck more than to another."
+        return f"The metrics of the {basis} favour no bottleneck."
     if not slugs:
-        return "Every counter is there, and none of them shows anything that costs notable time."
-    names = ", ".join(slugs)
+        return "All metrics are present, and none shows a notable cost."
+    names = join_words(slugs, "or")
     if not missing:
-        return f"The {basis}'s own values contradict each other; it could be {names}."
+        return f"The metrics of the {basis} contradict each other; candidates: {names}."
     if len(slugs) == 1:
-        return f"What the {basis} has points to {names}, and does not decide it."
-    return f"What the {basis} has leaves open whether it is {names}."
+        return (
+            f"The metrics of the {basis} point to {names}, without the ones that would confirm it."
+        )
+    return f"The metrics of the {basis} fit {names}."
 
 
 def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candidate, ...]:
@@ -283,11 +286,7 @@ def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candida
 
 
 def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evidence, ...]:
-    """The facts that are known, each with its threshold where it is past it.
-
-    An interval that is not a number is no evidence, and a comparison that does not hold supports
-    nothing: another fact decided then.
-    """
+    """Return the facts with a known value, each with its threshold if it is past it."""
     rows = []
     for shown in finding.evidence_items:
         value = float(shown.value.low[row])
@@ -301,7 +300,7 @@ def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evi
             formula = NARROWED
         ends = (None if formula else context.facts.ends(metric, row)) or (None, None)
         rows.append(
-            Evidence(
+            VerdictEvidence(
                 metric=metric,
                 label=shown.label if isinstance(shown.label, str) else shown.label[row],
                 value=value,
@@ -312,6 +311,7 @@ def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evi
                 formula=formula,
                 low=ends[0],
                 high=ends[1],
+                phrase=shown.phrase,
             )
         )
     return tuple(rows)

@@ -28,6 +28,7 @@ from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -153,8 +154,7 @@ def _full_pipe(pipe: str, bottleneck: str) -> Lead:
     return Lead(
         bottleneck,
         lambda values, _: (values[pipe] >= 100 * FULL) & (values["memory_throughput"] < 100 * IDLE),
-        "judged by the utilization of this pipe alone: the capture does not show how many "
-        "threads of a warp take part",
+        "based on the utilization of this pipe alone; active threads per warp are not measured",
         at_limit=True,
     )
 
@@ -163,14 +163,12 @@ LEADS: Final = (
     Lead(
         "warp-divergence",
         lambda values, _: (values["block_size"] <= TINY_BLOCK_THREADS) & ~values.small,
-        "judged by the size of a block alone: it fills an eighth of a warp at most, so the other "
-        "lanes do nothing",
+        "based on the block size alone: at most 4 of 32 lanes of a warp are active",
     ),
     Lead(
         "small-grid",
         lambda values, _: values.small & values.idle,
-        "judged by the size of the grid alone: it has fewer blocks than the GPU has SMs, and no "
-        "unit is busy",
+        "based on the grid size alone: fewer blocks than SMs, and no unit is busy",
     ),
     Lead(
         "small-grid",
@@ -180,22 +178,19 @@ LEADS: Final = (
             & values.idle
             & ~(context.pipeline.is_fed_by_bulk_copies.maybe & ~values.small)
         ),
-        "judged by the size of the grid alone: it fills less than half of the GPU, and no unit is "
-        "busy",
+        "based on the grid size alone: less than half a wave, and no unit is busy",
     ),
     Lead(
         "small-grid",
         lambda values, _: (
             (values["duration"] < SHORT_NS) & (values["waves_per_sm"] < FEW_WAVES) & values.idle
         ),
-        "judged by the size of the launch alone: it is over within 20 us and two waves of blocks, "
-        "and no unit is busy",
+        "based on the launch size alone: under 20 us and two waves, and no unit is busy",
     ),
     Lead(
         "dram-bandwidth",
         lambda values, _: np.greater_equal(values["dram_throughput"], 100 * FULL),
-        "judged by the utilization of device memory alone: the capture does not show whether all "
-        "of its traffic is needed",
+        "based on DRAM utilization alone; wasted traffic is not measured",
         at_limit=True,
     ),
     Lead(
@@ -207,8 +202,8 @@ LEADS: Final = (
             & ~values.small
             & (values["duration"] > SHORT_NS)
         ),
-        "judged by the sectors per request alone: there are more than the widest request needs, "
-        "and no arithmetic is busy",
+        "based on sectors per request alone: more than the widest request needs, and no "
+        "arithmetic pipe is busy",
         without=(*WAITS, *UNITS, *SM_PIPES),
     ),
     *(_full_pipe(pipe, bottleneck) for pipe, bottleneck in PIPE_RULES.items()),
@@ -405,11 +400,12 @@ def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, b
     candidates = sorted(ranking.candidates(row), key=lambda each: -ranking.high[each, row])
     if candidates and ranking.high[candidates[0], row] >= LEAST_GAIN:
         others = " or ".join(ranking.rules[each] for each in candidates[1:3])
-        reason = f"what the counters leave open could be {others}" if others else "on the edge"
+        near = "the estimated gain is near the threshold"
+        reason = f"{others} would also fit the metrics" if others else near
         return candidates[0], False, reason
     saturations = context.units.saturations
     busiest = max(_RULE_OF_UNIT, key=lambda unit: float(saturations[unit].low[row]))
-    reason = "no counter shows anything that costs notable time; this unit is the busiest"
+    reason = "no metric shows a notable cost; this unit is the busiest"
     return ranking.rules.index(_RULE_OF_UNIT[busiest]), True, reason
 
 
@@ -442,21 +438,22 @@ def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) 
     open_ = ranking.high[winner, row] > ranking.low[winner, row] * NARROW
     required = any(facts.lacks(name, row) for name in rule.requires)
     if (required or open_) and (missing := sum(facts.lacks(each, row) for each in rule.metrics)):
-        reasons.append(f"{missing} of the rule's metrics are not in the capture")
+        verb = "is" if missing == 1 else "are"
+        reasons.append(f"{count(missing, 'metric')} of the rule {verb} missing")
     if required:
-        reasons.append("one that the rule is built on is among them")
+        reasons.append("a required metric is missing")
     if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
-        reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")
+        reasons.append("part of the evidence comes from rule messages of Nsight Compute (rounded)")
     duration = facts.values("duration")[row]
     if np.isnan(duration):
-        reasons.append("the capture has no duration")
+        reasons.append("the duration is missing")
     elif duration < SHORT_LAUNCH_NS:
-        reasons.append("the launch is shorter than 10 us, where counters are coarse")
+        reasons.append("the launch is shorter than 10 us, so counters are coarse")
     if chip_of(facts.capture.launches[row].compute_capability) is None:
-        reasons.append("the GPU's architecture is not one that the thresholds were tried on")
+        reasons.append("the thresholds were not validated on this GPU architecture")
     doubts = [each for each in facts.doubts if each.rows[row]]
     if any(not each.metrics and each.metric in rule.metrics for each in doubts):
-        reasons.append("a metric that the rule uses had an impossible value")
+        reasons.append("a metric of the rule had an impossible value")
     for doubt in doubts:
         if doubt.metrics:
             reasons += [f"{doubt.names} contradict each other: {doubt.reason}"] * 2
@@ -472,18 +469,18 @@ def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
     second, name = max((ranking.high[r, row], ranking.rules[r]) for r in others)
     near = ranking.runners_up(row)
     if near:
-        return [f"{ranking.rules[near[0]]} is within the uncertainty of the estimate"]
+        return [f"the estimated gain of {ranking.rules[near[0]]} is about the same"]
     if second * CLEAR_MARGIN > first:
-        return [f"{name} is not far behind"]
+        return [f"the estimated gain of {name} is close"]
     top = context.units.top.low[row]
     if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
-        return ["no unit is near its limit, and several causes together would give such a gain"]
+        return ["no unit is near its limit, so several causes may share the gain"]
     if NEAR_LIMIT <= top < AT_LIMIT:
-        return ["the busiest unit is neither clearly full nor clearly idle"]
+        return ["the busiest unit is neither clearly saturated nor clearly idle"]
     return []
 
 
-OPEN_IN_A_CASE: Final = "it depends on the time that was predicted, or on what warps wait for"
+OPEN_IN_A_CASE: Final = "the verdict depends on the predicted time or stalls"
 
 
 def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
@@ -501,7 +498,7 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
     if bottlenecks <= {slug}:
         return graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
-        reason = f"with a time about as likely it would be {' or '.join(others)}"
+        reason = f"a run time about as likely would give {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))

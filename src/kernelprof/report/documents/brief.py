@@ -26,8 +26,9 @@ from kernelprof.report.documents.prediction import NeedlessTraffic, costly_acces
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
     describe_gain,
+    distinct_evidence,
+    fact_text,
     less_work,
-    value_text,
     verdict_headline,
 )
 
@@ -120,8 +121,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     if undecided and verdict.findings:
         yield Fact("Found", (_list(each.text for each in verdict.findings[:BRIEF_ROWS]),))
     elif verdict.evidence:
-        rows = verdict.evidence[:BRIEF_ROWS]
-        yield Fact("Evidence", (_list(f"{value_text(each)} {each.label}" for each in rows),))
+        rows = distinct_evidence(verdict)[:BRIEF_ROWS]
+        yield Fact("Evidence", (_list(map(fact_text, rows)),))
     if verdict.advice:
         yield Fact("What to do", (_list(verdict.advice[:MOST_ADVICE]),))
     if line := _line(kernel, diagnosis):

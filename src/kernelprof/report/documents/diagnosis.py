@@ -66,14 +66,14 @@ _ON_PAGE: Final = (
     *(replace(each, optional=each.title in _SPARE) for each in _COLUMNS[1:]),
     Column("could save", number=True),
 )
-_SAVES: Final = "Of all time: its share of the time, less that share over the gain."
+_SAVES: Final = "Part of all time: the kernel's share x (1 - 1 / gain)."
 _CONFIDENCE: Final = ("low", "medium", "high")
 
 
 def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = True) -> Document:
-    """All that a diagnosis says, or its verdicts in short where it is not to ``explain`` them.
+    """The whole diagnosis, or its verdicts in short without ``explain``.
 
-    ``top`` is the number of cards instead of :func:`cards`; of none the table is left.
+    ``top`` is the number of cards instead of :func:`cards`; with 0 only the table is left.
     """
     kernels = diagnosis.kernels
     most = cards(kernels, top)
@@ -103,9 +103,11 @@ def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) ->
         if left:
             yield Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED)
         return
-    why = "`--explain` says why and shows all evidence"
+    why = "`--explain` shows the reasons and all evidence"
     if left:
-        why = f"{left}: `--top {len(kernels)}` shows all, `--top 0` a table, `--explain` says why"
+        why = (
+            f"{left}: `--top {len(kernels)}` shows all, `--top 0` a table, `--explain` the reasons"
+        )
     yield Paragraph(why, Tone.MUTED)
 
 
@@ -167,7 +169,7 @@ def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
 
 
 def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
-    """A kernel's short name and what tells it from others of that name."""
+    """A kernel's short name, made unique."""
     name, detail = label
     last = (Span(f" {detail}", code=True, target=target),) if detail else ()
     return (Span(name, code=True, target=target), *last)
@@ -241,7 +243,7 @@ def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
 
 
 def launch_parts(kernel: KernelDiagnosis) -> list[str]:
-    """Where and how often the kernel ran, in parts of a sentence."""
+    """Launch configuration and count of the kernel, as parts of a sentence."""
     parts = []
     if kernel.grid is not None:
         parts.append(f"grid {dimensions(kernel.grid)}")
@@ -312,7 +314,7 @@ def not_shown(kernels: Sequence[KernelDiagnosis], shown: int) -> str:
 
 
 def gpu_name(kernel: KernelDiagnosis) -> str:
-    """``NVIDIA H200 (compute capability 9.0)``; empty where the capture does not say."""
+    """``NVIDIA H200 (compute capability 9.0)``; empty if unknown."""
     capability = kernel.compute_capability
     version = f"compute capability {capability[0]}.{capability[1]}" if capability else ""
     if kernel.device is None or kernel.device.isdigit():

@@ -1,4 +1,4 @@
-"""All kernels of a capture: where the time goes, and what the fixes could save of it."""
+"""All kernels of a capture: where the time goes, and how much of it fixes could save."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RANGE: Final = re.compile(r'"[^":]*:([^":]+)[^"]*"')
 
 
 def kernel_titles(kernels: Sequence[KernelDiagnosis]) -> list[str]:
-    """What kernels are called on a page: their names, with what tells those of one name apart."""
+    """Unique names of kernels on a page."""
     return [shown(" ".join(filter(None, label))) for label in brief_labels(kernels)]
 
 
@@ -101,7 +101,7 @@ def share_of(kernel: KernelDiagnosis) -> float | None:
 
 
 def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
-    """What limits most of the time, in a sentence or two."""
+    """The bottleneck of most of the time, in a sentence or two."""
     limited = defaultdict[str, list[float]](list)
     for kernel in kernels:
         if kernel.verdict.status is Status.BOTTLENECK and kernel.verdict.bottleneck is not None:
@@ -111,8 +111,8 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
         return (
-            f"This capture does not show what limits any of the {len(kernels):,} kernels; each "
-            "one's card has the command that settles it."
+            f"The capture does not decide what limits any of the {len(kernels):,} kernels; run the "
+            "command on their cards."
         )
     sentences = []
     if limited:
@@ -120,25 +120,25 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
         time = sum(limited[slug])
         sentences.append(
             f"{slug} limits {len(limited[slug]):,} of {count(len(kernels), 'kernel')}"
-            + (f", which take {share(time)} of {of_time}." if time > 0 else ".")
+            + (f" ({share(time)} of {of_time})." if time > 0 else ".")
         )
     could = [(share_of(each) or 0.0) * time_saved(each.verdict) for each in kernels]
     if sum(could) >= LEAST_SAVING:
         most = max(range(len(kernels)), key=could.__getitem__)
         first = kernel_titles(kernels)[most]
         brings = f"about {share(could[most])} of all {of_time.removeprefix('the ')}"
-        sentences.append(f"{first} has most to save: {brings}.")
+        sentences.append(f"Largest possible saving: {first}, {brings}.")
         if advice := kernels[most].verdict.advice:
             sentences.append(f"First: {without_homes(advice[0])}")
     if at_limit:
         who = f"{count(at_limit, 'kernel')} {'is' if at_limit == 1 else 'are'}"
-        who = "All of them are" if at_limit == len(kernels) else who
+        who = "All kernels are" if at_limit == len(kernels) else who
         sentences.append(f"{who} at the limit of the GPU.")
     if undecided:
         time = sum(share_of(e) or 0.0 for e in kernels if e.verdict.status is Status.INCONCLUSIVE)
-        share_text = f", which take {share(time)} of {of_time}," if time > 0 else ""
+        share_text = f" ({share(time)} of {of_time})" if time > 0 else ""
         who = count(undecided, "kernel")
-        text = f"{who}{share_text} {'is' if undecided == 1 else 'are'} undecided by this capture."
+        text = f"{who}{share_text} {'is' if undecided == 1 else 'are'} inconclusive."
         # What takes most of the time comes first.
         sentences.insert(0 if time > 0.5 else len(sentences), text)
     return " ".join(sentences)

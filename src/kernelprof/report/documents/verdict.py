@@ -1,4 +1,4 @@
-"""What is said of one verdict: its headline, gain and facts, and what to do about it."""
+"""The parts of one verdict: headline, gain, evidence, and what to do."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from msgspec import structs
-
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.rules import Headline, Threshold, load_rules
 from kernelprof.model.capture import Origin
-from kernelprof.model.diagnosis import Candidate, Confidence, Evidence, Status, Verdict
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    Evidence,
+    Status,
+    Verdict,
+    VerdictEvidence,
+)
 from kernelprof.model.names import join_words
 from kernelprof.model.numbers import (
-    comparison,
     count,
     factor,
     format_interval,
-    number,
     quantity,
-    share,
+    rounded,
+    rounded_quantity,
 )
 from kernelprof.report.document import (
     Bar,
@@ -54,17 +58,17 @@ one sector at most in a request for 4-byte values."""
 _COLUMNS: Final = (Column("What"), Column("Value", number=True))
 _ORIGINS: Final = {
     Origin.DERIVED: "Computed from other counters.",
-    Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
+    Origin.REPORTED: "Rounded value from a rule message of Nsight Compute.",
     Origin.PREDICTED: "Predicted from the machine code, without a GPU.",
-    Origin.COMPILER: "As the compiler decided.",
+    Origin.COMPILER: "Reported by the compiler.",
 }
 
 
-_KEY: Final = Paragraph(Span("The mark on a bar is what its value is compared with."), Tone.MUTED)
+_KEY: Final = Paragraph(Span("The mark on a bar is the threshold."), Tone.MUTED)
 
 
 def evidence_blocks(verdict: Verdict) -> tuple[Block, ...]:
-    """A row for each fact that is a number; its bar shows the value and the threshold."""
+    """One row per numeric fact; its bar shows the value and the threshold."""
     facts = [each for each in verdict.evidence if math.isfinite(each.value)]
     if not facts:
         return ()
@@ -86,12 +90,10 @@ def _row_with_bar(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell
     tips = filter(None, (*how, *_tip(fact, documented), f"`{fact.metric}`" if fact.metric else ""))
     computed = fact.formula or fact.source is Origin.DERIVED
     mark = (Span(" (computed)", Tone.MUTED),) if computed else ()
-    than = ""
-    if fact.threshold is not None:
-        than = f" {fact.op} {quantity(fact.threshold, fact.unit)}"
+    value, threshold = _value_and_threshold(fact)
     return (
         Cell((Span(fact.label), *mark), tip=" ".join(tips), bar=_bar(fact)),
-        Cell((Span(quantity(fact.value, fact.unit), Tone.STRONG), Span(than, Tone.MUTED))),
+        Cell((Span(value, Tone.STRONG), Span(threshold, Tone.MUTED))),
     )
 
 
@@ -105,7 +107,7 @@ def _bar(fact: Evidence) -> Bar | None:
 def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
     metric = load_metrics().get(fact.metric)
     if metric is not None and not _same(metric.unit, fact.unit):
-        yield f"Computed from {fact.metric} among others. {fact.metric}: {metric.why}"
+        yield f"Computed from {fact.metric} and others. {fact.metric}: {metric.why}"
     else:
         yield "" if metric is None else metric.why
         yield _ORIGINS.get(fact.source, "")
@@ -129,19 +131,14 @@ def _same(unit: str, shown: str) -> bool:
 MOST_NAMED: Final = 3
 
 
-_ALL_NEEDED: Final = (
-    "and all of that work is needed: this is about as fast as this GPU runs such a kernel."
-)
-
-
-_UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
+_ALL_NEEDED: Final = "and no work is wasted: this GPU cannot run such a kernel much faster."
+_UNSURE: Final = "but the capture does not prove that all of the work is needed."
 
 
 def summarize_verdict(verdict: Verdict, *, predicted: bool = False) -> str:
-    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
+    """The verdict in one sentence; ``predicted`` if it rests on a prediction."""
     if verdict.status is Status.INCONCLUSIVE:
-        text = _open(verdict)
-        return text.replace("his capture", "his prediction") if predicted else text
+        return _open(verdict, "prediction" if predicted else "capture")
     rule = load_rules().get(verdict.bottleneck or "")
     if rule is None:
         return f"The kernel is limited by {verdict.bottleneck}."
@@ -151,35 +148,35 @@ def summarize_verdict(verdict: Verdict, *, predicted: bool = False) -> str:
             reason = _UNSURE if verdict.confidence is Confidence.LOW else _ALL_NEEDED
             return f"{template.at_limit}, {reason}"
         most = _title(verdict.bottleneck or "")
-        return f"Nothing that can be removed costs notable time; most of what is left is {most}."
+        return f"No waste found; most of the remaining time is {most}."
     value = _number(template, verdict.evidence)
     return template.numbered.format(x=value) if value else template.plain
 
 
 def _number(template: Headline, evidence: tuple[Evidence, ...]) -> str:
-    """The number for a sentence; empty where the evidence does not have it."""
+    """The number for a sentence; empty if the evidence does not contain it."""
     past = any(each.threshold is not None for each in evidence)
     for each in evidence:
         if each.metric != template.metric or each.unit != template.unit:
             continue
         if template.compared and not past:
             continue
-        return share(each.value / 100.0) if template.unit == "%" else number(each.value)
+        is_share = template.unit == "%"
+        return rounded_quantity(each.value, "%") if is_share else rounded(each.value)
     return ""
 
 
-def _open(verdict: Verdict) -> str:
+def _open(verdict: Verdict, basis: str) -> str:
     if verdict.also and not verdict.missing:
-        return "The counters of this capture do not explain what limits the kernel."
+        return f"The metrics of this {basis} contradict each other, so the bottleneck is unknown."
     names = [_title(each.bottleneck) for each in verdict.also[:MOST_NAMED]]
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
     if names:
-        could = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        return f"This capture does not show what limits the kernel: it could be {could}."
+        return f"This {basis} does not decide what limits the kernel: {join_words(names, 'or')}."
     if verdict.missing:
-        return "This capture lacks the counters that would show what limits the kernel."
-    return "The counters show nothing that costs this kernel notable time."
+        return "The metrics that would show what limits the kernel are missing."
+    return "No rule explains the run time of this kernel."
 
 
 def _title(slug: str) -> str:
@@ -194,9 +191,16 @@ def _title(slug: str) -> str:
 MOST_MISSING: Final = 12
 MOST_HELPFUL: Final = 4
 DEBUG_BUILD: Final = "debug-build"
+_SOURCES: Final = {
+    Origin.DERIVED: "computed",
+    Origin.LAUNCH: "launch configuration",
+    Origin.REPORTED: "from a rule message of ncu, rounded",
+    Origin.PREDICTED: "predicted",
+    Origin.COMPILER: "from the compiler",
+}
 NO_GAIN_BELOW: Final = 1.005
 NO_BOUND_FROM: Final = 100.0
-"""A candidate's gain from here on is what remains of an unknown, not an estimate."""
+"""From here on, a candidate's gain is an unbounded unknown, not an estimate."""
 
 BRIEF_ROWS: Final = 3
 """Rows of evidence, and findings, of a short card."""
@@ -205,32 +209,39 @@ BRIEF_ADVICE: Final = 65
 line of the screen."""
 
 _TIPS: Final = {
-    "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
-    "measured for kernels with a known bottleneck."
+    "Gain": "An estimate. Four of five gains measured for kernels with a known bottleneck are "
+    "within the range in brackets."
 }
-_LACKING: Final = frozenset({"Missing", "Would help"})
-"""What is a long list, and folded on a page."""
-_ONLY_ON_A_GPU: Final = "what only a GPU can measure"
-_EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
+_LACKING: Final = frozenset({"Missing"})
+"""Long lists, folded on a page."""
+_ONLY_ON_A_GPU: Final = "that only a GPU can measure"
+_EVIDENCE: Final = (Column("evidence"), Column("metric", yielding=True))
 
 
 def verdict_headline(verdict: Verdict, *, predicted: bool = False) -> str:
-    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
-    basis = "prediction" if predicted else "capture"
+    """The verdict in one line; ``predicted`` if it rests on a prediction."""
     if verdict.bottleneck == DEBUG_BUILD:
-        return f"Compiled for debugging ({DEBUG_BUILD}): no other verdict would mean anything."
+        return f"Compiled for debugging ({DEBUG_BUILD}): profile a build without -G instead."
     if verdict.status is Status.BOTTLENECK:
         return f"Limited by {verdict.bottleneck}."
     if verdict.status is Status.AT_LIMIT:
-        reason = " The work that fills this unit is needed."
+        reason = " No work is wasted."
         sure = verdict.confidence is not Confidence.LOW
         return f"At its limit: {verdict.bottleneck}.{reason if sure else ''}"
-    if verdict.also:
-        names = join_words([candidate.bottleneck for candidate in verdict.also])
-        if len(verdict.also) == 1:
-            return f"Inconclusive: the {basis} points to {names}, and does not decide it."
-        return f"Inconclusive: the {basis} does not decide between {names}."
-    return f"Inconclusive: the {basis} lacks what would decide."
+    names = join_words([each.bottleneck for each in verdict.also], "or") if verdict.also else ""
+    if names and len(verdict.also) == 1:
+        names = f"probably {names}; "
+    elif names:
+        names = f"could be {names}; "
+    if not verdict.missing:
+        reason = "the metrics do not decide" if names else "no rule explains the run time"
+    elif predicted:
+        reason = "only a measurement can decide"
+    else:
+        reason = (
+            "the metrics to confirm it are missing" if names else "decisive metrics are missing"
+        )
+    return f"Inconclusive: {names}{reason}."
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -265,18 +276,18 @@ def describe_gain(verdict: Verdict) -> str:
 
 
 def less_work(verdict: Verdict) -> str:
-    """What half of the work of a unit at its limit would bring; empty where that is nothing."""
+    """The gain from halving the work of a unit at its limit; empty if there is none."""
     half, most = verdict.gain_if_halved, verdict.next_limit
     if half is None or most is None or half < NO_GAIN_BELOW:
         return ""
-    text = f"half of it would bring up to {factor(half)}"
+    text = f"up to {factor(half)} with half of it"
     if factor(most) != factor(half) and most < NO_BOUND_FROM:
-        text += f", and no cut more than {factor(most)}"
+        text += f", never more than {factor(most)}"
     return text
 
 
 def gain(verdict: Verdict) -> str:
-    """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
+    """The gain from removing the bottleneck, and how it was computed; empty if unknown."""
     reason = verdict.gain_reason
     if verdict.status is Status.AT_LIMIT:
         text = less_work(verdict)
@@ -286,34 +297,57 @@ def gain(verdict: Verdict) -> str:
 
 
 def evidence_section(verdict: Verdict) -> Table:
-    """The facts with the metrics that they are of."""
-    return Table(_EVIDENCE, tuple(map(_row, verdict.evidence)), label="Evidence", headings=False)
+    """The facts with their metrics."""
+    rows = tuple(_row(each) for each in distinct_evidence(verdict))
+    return Table(_EVIDENCE, rows, label="Evidence", headings=False)
+
+
+def distinct_evidence(verdict: Verdict) -> list[Evidence]:
+    """The facts of a verdict; those that candidates share once, with the threshold if any."""
+    facts: dict[tuple[str, float], Evidence] = {}
+    for each in verdict.evidence:
+        same = facts.get((each.label, each.value))
+        if same is None or same.threshold is None:
+            facts[each.label, each.value] = each
+    return list(facts.values())
 
 
 def _row(each: Evidence) -> tuple[Cell, ...]:
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(_origin(each), Tone.MUTED))
-    value = value_text(each)
-    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+    return Cell(fact_text(each)), Cell(metric)
 
 
-def value_text(each: Evidence) -> str:
-    """A fact's value, beside its label: ``84.85 > 25 %``."""
-    # "132 SMs" needs no unit.
-    has_unit = each.unit and each.label.startswith(f"{each.unit}s")
-    return comparison(structs.replace(each, unit="") if has_unit else each)
+def fact_text(each: Evidence) -> str:
+    """A fact in words: ``71 % of global-memory sectors are wasted (threshold 25 %)``."""
+    phrase = each.phrase if isinstance(each, VerdictEvidence) else ""
+    value, threshold = _value_and_threshold(each, has_unit="{n}" not in phrase)
+    if not phrase:
+        return f"{each.label} {value}{threshold}"
+    text = phrase.replace("{x}", value).replace("{n}", value)
+    singular = text.replace(f" {each.unit}s", f" {each.unit}") if value == "1" else text
+    return f"{singular}{threshold}"
+
+
+def _value_and_threshold(each: Evidence, *, has_unit: bool = True) -> tuple[str, str]:
+    unit = each.unit if has_unit else ""
+    value = rounded_quantity(each.value, unit)
+    if each.threshold is None:
+        return value, ""
+    threshold = rounded_quantity(each.threshold, unit)
+    if value == threshold and each.value != each.threshold:
+        value = quantity(each.value, unit)
+    return value, f" (threshold {threshold})"
 
 
 def _origin(each: Evidence) -> str:
-    """Whether a value is another than the one that the capture has for its metric."""
-    if each.formula:
-        return ", computed"
-    if each.source is Origin.MEASURED:
+    """Where a value comes from; empty for a measured one and for a formula, which is listed."""
+    if each.formula or each.source is Origin.MEASURED:
         return ""
-    return f", {each.source.value}" + (f": {format_interval(each)}" if each.ends else "")
+    return f" ({_SOURCES[each.source]}{f': {format_interval(each)}' if each.ends else ''})"
 
 
 def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
-    """What single values say, where they do not decide or hardly do."""
+    """Facts that single values show, for a verdict that is open or of low confidence."""
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
@@ -322,9 +356,9 @@ def brief_verdict(verdict: Verdict) -> Iterable[Block]:
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
         yield finding_bullets(verdict, BRIEF_ROWS)
     else:
-        first = verdict.evidence[:BRIEF_ROWS]
+        first = distinct_evidence(verdict)[:BRIEF_ROWS]
         yield Table(
-            _EVIDENCE[:2], tuple(_row(each)[:2] for each in first), label="Evidence", headings=False
+            _EVIDENCE[:1], tuple(_row(each)[:1] for each in first), label="Evidence", headings=False
         )
         metrics = {each.metric for each in first}
         more = tuple(each for each in verdict.findings if each.metric not in metrics)
@@ -369,11 +403,11 @@ def guidance_section(
 def parts(
     verdict: Verdict, *, everything: bool = False, predicted: bool = False
 ) -> list[tuple[str, list[str]]]:
-    """What a card says below the evidence: titles with their lines."""
+    """The parts of a card below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
     candidates = [_candidate(candidate) for candidate in verdict.also]
-    # The headline of an open verdict already names the candidates, and that something is missing.
+    # The headline of an open verdict already lists the candidates.
     listed = undecided and bool(verdict.missing)
     if everything:
         rules = [load_rules().get(each.bottleneck) for each in verdict.also]
@@ -388,7 +422,7 @@ def parts(
     made = [f"{each.label}: {each.formula}" for each in verdict.evidence if each.formula]
     missing = _missing(verdict, everything=everything)
     if predicted and missing:  # most that there is, and nobody chose to leave it out
-        missing = [f"{_ONLY_ON_A_GPU} ({count(len(verdict.missing), 'metric')})"]
+        missing = [f"{count(len(verdict.missing), 'metric')} {_ONLY_ON_A_GPU}"]
     result = [
         ("Computed", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
@@ -396,7 +430,7 @@ def parts(
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
         ("Candidates" if undecided else "Runner-up", candidates),
         ("Note", list(verdict.notes)),
-        ("Missing" if undecided else "Would help", missing),
+        ("Missing", missing),
     ]
     return [(title, lines) for title, lines in result if any(lines)]
 

@@ -34,7 +34,7 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import PROPOSED, Code, Outcome, worst_outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import cut_middle, labels, printable, short_name
-from kernelprof.model.numbers import comparison, count, number, share
+from kernelprof.model.numbers import count, number, share
 from kernelprof.report.documents import prediction, source, waiting
 from kernelprof.report.documents import rule as rule_page
 from kernelprof.report.documents import verdict as words
@@ -369,7 +369,7 @@ def _rule_of_verdict(name: str) -> Json:
 def _help(bottleneck: Rule) -> dict[str, str]:
     from kernelprof.report.writers import markdown
 
-    fixes = (each.in_general for each in bottleneck.fixes)
+    fixes = (": ".join(filter(None, (e.heading, e.in_general))) for e in bottleneck.fixes)
     texts = (bottleneck.detects, bottleneck.matters, "What to do:", *fixes)
     text = f"{' '.join(' '.join(texts).split())} More: kernelprof explain {bottleneck.slug}"
     page = markdown.write(rule_page.document(bottleneck), largest=None, level=1)
@@ -421,7 +421,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
         elif verdict.why:
             sentences.append(verdict.why)
         return " ".join(sentences)
-    facts = [f"{each.label} {comparison(each)}" for each in verdict.evidence[: words.BRIEF_ROWS]]
+    facts = [words.fact_text(each) for each in words.distinct_evidence(verdict)[: words.BRIEF_ROWS]]
     if facts:
         sentences.append(f"Evidence: {'; '.join(facts)}.")
     at_limit = verdict.status is Status.AT_LIMIT
