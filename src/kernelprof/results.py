@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
+    from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
 
@@ -228,6 +228,8 @@ Diagnosis: TypeAlias = DiagnosisView
 
 
 def _kernel_row(kernel: KernelDiagnosis) -> dict[str, Any]:
+    from kernelprof.report.documents.verdict import fact_text
+
     verdict, time = kernel.verdict, kernel.duration_ns
     return {
         "kernel": kernel.name,
@@ -244,16 +246,11 @@ def _kernel_row(kernel: KernelDiagnosis) -> dict[str, Any]:
         "gain": verdict.gain,
         "gain_low": None if verdict.gain_interval is None else verdict.gain_interval[0],
         "gain_high": None if verdict.gain_interval is None else verdict.gain_interval[1],
-        "evidence": "; ".join(map(_in_words, verdict.evidence)),
+        "evidence": "; ".join(map(fact_text, verdict.evidence)),
         "also": ", ".join(each.bottleneck for each in verdict.also),
         "command": verdict.command,
         "ids": list(kernel.ids),
     }
-
-
-def _in_words(evidence: Evidence) -> str:
-    compared = "" if evidence.threshold is None else f" {evidence.op} {evidence.threshold:g}"
-    return f"{evidence.label} {evidence.value:.4g}{compared} {evidence.unit}"
 
 
 def as_result(kind: type[Result], value: Any, **more: Any) -> Result:

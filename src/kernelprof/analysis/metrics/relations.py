@@ -45,7 +45,7 @@ class Bound:
 
 BOUNDS: Final = (
     Bound(None, 0.0, float("inf"), "a count, time or share cannot be negative"),
-    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage above {PERCENT_MARGIN:g} cannot be"),
+    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage cannot exceed {PERCENT_MARGIN:g}"),
     Bound("byte/sector", 0.0, 32.5, "a sector holds 32 bytes"),
 )
 
@@ -134,27 +134,27 @@ _PARTS_OF_SM: Final = (
     "alu_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe", "adu_pipe", "lsu_pipe",
     "instruction_throughput",
 )  # fmt: skip
-_BUSY_SM: Final = "a part is busier than the busiest part of the SM"
-_TOO_MUCH_ARITHMETIC: Final = "there is more arithmetic than issued instructions can hold"
-_TOO_MANY_SECTORS: Final = "more sectors than 32 threads can ask for"
+_BUSY_SM: Final = "a pipe is busier than the busiest part of the SM"
+_TOO_MUCH_ARITHMETIC: Final = "the arithmetic exceeds the issued instructions"
+_TOO_MANY_SECTORS: Final = "more than 32 sectors per request"
 
 RELATIONS: Final = (
     # --- values that then count as missing, whichever of them is wrong ---
     _zero_although(
         "global_sectors", "global_load_requests", 0.0,
-        "global loads were requested and no sector was needed", clears=True,
+        "global loads without sectors", clears=True,
     ),
     _zero_although(
         "global_sectors_ideal", "global_sectors", 0.0,
-        "sectors were needed and the fewest possible are none", clears=True,
+        "the ideal is zero although there are sectors", clears=True,
     ),
     _zero_although(
         "shared_wavefronts", "shared_load_wavefronts", 0.0,
-        "shared-memory loads took wavefronts and none was needed", clears=True,
+        "shared-memory loads without wavefronts", clears=True,
     ),
     _zero_although(
         "local_sectors", "local_load_sectors", 0.0,
-        "local memory was loaded and no sector was needed", clears=True,
+        "local-memory loads without sectors", clears=True,
     ),
     _exceeds(
         "global_reduction_requests", 1.1, "instructions", 1.0,
@@ -162,22 +162,22 @@ RELATIONS: Final = (
     ),
     _exceeds(
         "issue_slots", 1.1, "sm_throughput", 1.0,
-        "issue slots busier than the busiest part of the SM", clears=True,
+        "the issue slots are busier than the busiest part of the SM", clears=True,
     ),
     _exceeds(
         "fma_pipe", 1.1, "sm_throughput", 1.0,
-        "a pipe busier than the busiest part of the SM", clears=True,
+        "the pipe is busier than the busiest part of the SM", clears=True,
     ),
     *(
         _exceeds(
             stall, 1.1, "warp_cycles_per_instruction", 1.0,
-            "a stall longer than all the time between two instructions", clears=True,
+            "the stall exceeds the warp cycles per instruction", clears=True,
         )
         for stall in _STALLS
     ),
     Relation(
         ("duration",), lambda values: np.equal(values, 0),
-        "a launch cannot take no time", clears=True,
+        "the duration is zero", clears=True,
     ),
     *(
         Relation(
@@ -190,16 +190,16 @@ RELATIONS: Final = (
     ),
     Relation(
         ("global_sectors", "global_sectors_ideal"), lambda actual, ideal: actual < 0.99 * ideal,
-        "global accesses took fewer sectors than the fewest possible", clears=True,
+        "fewer sectors than the ideal", clears=True,
     ),
     Relation(
         ("shared_wavefronts", "shared_wavefronts_ideal"),
         lambda actual, ideal: actual < 0.99 * ideal,
-        "shared-memory accesses took fewer wavefronts than the fewest possible", clears=True,
+        "fewer wavefronts than the ideal", clears=True,
     ),
     # --- contradictions: the values stay, and the verdict has low confidence ---
     *(_exceeds(part, 1.05, "sm_throughput", 0.5, _BUSY_SM) for part in _PARTS_OF_SM),
-    _zero_although("dram_throughput", "dram_bandwidth", 1e10, "bytes moved through idle memory"),
+    _zero_although("dram_throughput", "dram_bandwidth", 1e10, "DRAM traffic at zero utilization"),
     _exceeds(
         "l1_throughput", 1.1, "memory_throughput", 9.0,
         "L1 is busier than the busiest part of the memory system",
@@ -210,24 +210,24 @@ RELATIONS: Final = (
         lambda slots, instructions, sms, cycles: _differ(
             slots, 100.0 * instructions / (COMMON.schedulers * sms * cycles), 0.1, 0.5
         ),
-        "the instructions do not fill that share of the issue slots",
+        "the instructions do not match the issue slots used",
     ),
     # Little's law: 0.993 to 1.03 of each other.
     Relation(
         ("warp_cycles_per_instruction", "issue_slots_active", "active_warps"),
         lambda cycles, issue, warps: _differ(cycles * issue / 100.0, warps, 0.1, 0.02),
-        "that many warps do not issue that often",
+        "the active warps do not match the issue rate",
     ),
     Relation(
         ("warp_cycles_per_instruction", "duration", *_STALLS), _stalls,
-        "the warp states take longer than all the time between two instructions",
+        "the stalls exceed the warp cycles per instruction",
         optional=frozenset(_STALLS),
     ),
     # 0.99 to 1.02 of each other.
     Relation(
         ("sm_cycles_elapsed", "duration", "sm_clock"),
         lambda cycles, duration, clock: _differ(cycles, duration * clock * 1e-9, 0.1, 100.0),
-        "the cycles do not take that time at that clock",
+        "the cycles do not match the duration and the clock",
     ),
     # 1 to 1.32 of each other; small ones are rounded to 0.
     Relation(
@@ -235,14 +235,15 @@ RELATIONS: Final = (
         lambda waves, grid, sms, *limits: _differ(
             waves, grid / (sms * np.minimum.reduce(limits)), 0.5, 0.02
         ),
-        "the blocks do not make that many waves",
+        "the blocks do not match the waves",
     ),
     Relation(
         ("theoretical_occupancy", "block_size", *_LIMITS), _occupancy,
-        "the blocks on an SM do not give that occupancy",
+        "the blocks per SM do not match the occupancy",
     ),
     _exceeds(
-        "achieved_occupancy", 1.1, "theoretical_occupancy", 5.0, "more warps were resident than fit"
+        "achieved_occupancy", 1.1, "theoretical_occupancy", 5.0,
+        "achieved occupancy exceeds theoretical occupancy",
     ),
     # 0.89 to 1.17 of each other: passes of one launch differ.
     Relation(
@@ -250,11 +251,11 @@ RELATIONS: Final = (
         lambda rate, read, written, duration: _differ(
             rate, (read + written) / (duration * 1e-9), 0.4, 1e9
         ),
-        "the bytes do not make that bandwidth in that time",
+        "the bytes do not match the bandwidth and the duration",
     ),
     _exceeds(
         "dram_throughput", 1.05, "memory_throughput", 1.0,
-        "device memory is busier than the busiest part of the memory system",
+        "DRAM is busier than the busiest part of the memory system",
     ),
     # At most 0.987 of what the issue slots allow.
     Relation(
@@ -270,11 +271,11 @@ RELATIONS: Final = (
         lambda pipe, fused, add, multiply, sms: (
             pipe < 0.9 * 100.0 * (fused + add + multiply) / (sms * THREADS_ISSUED) - 1.0
         ),
-        "the pipe is too idle for that arithmetic",
+        "the pipe is not busy enough for the arithmetic",
     ),
     Relation(
         ("fma_pipe", "fma_heavy_pipe", *_RATES, "threads_per_instruction_predicated", "sm_count"),
-        _fma_lite_pipe, "the pipe is too busy for that arithmetic",
+        _fma_lite_pipe, "the pipe is busier than the arithmetic requires",
     ),
     _exceeds(
         "sm_cycles_active", 1.08, "sm_cycles_elapsed", 100.0,
@@ -282,31 +283,36 @@ RELATIONS: Final = (
     ),
     _exceeds(
         "sm_cycles_active", 1.02, "sm_cycles_active_max", 10.0,
-        "the mean of the SMs is above the longest",
+        "the mean over SMs exceeds the maximum",
     ),
-    _exceeds("eligible_warps", 1.0, "active_warps", 0.05, "more warps could issue than there are"),
+    _exceeds("eligible_warps", 1.0, "active_warps", 0.05, "more eligible than active warps"),
     _exceeds(
         "shared_wavefronts", 3.5, "shared_wavefronts_measured", 1000.0,
-        "the wavefronts that the addresses need were not counted",
+        "the hardware counted fewer wavefronts than the addresses need",
     ),
     Relation(
         ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"),
         lambda wavefronts, static, dynamic: (wavefronts > 0) & (static == 0) & (dynamic == 0),
-        "there is no shared memory to access",
+        "shared-memory accesses without shared memory",
     ),
     Relation(
         ("shared_wavefronts_share", "shared_wavefronts_measured", "sm_count", "sm_cycles_elapsed"),
         lambda share, wavefronts, sms, cycles: (
             (share == 0) & (100.0 * wavefronts / (sms * cycles) > 0.1)
         ),
-        "wavefronts were counted, and they take no time",
+        "wavefronts at zero utilization",
     ),
     _zero_although(
-        "l1_wavefronts", "shared_wavefronts_share", 1.0, "a part is there, and the whole is not"
+        "l1_wavefronts", "shared_wavefronts_share", 1.0,
+        "zero utilization of the L1 data stage although shared memory uses it",
     ),
-    _exceeds("shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0, "the part is above the whole"),
+    _exceeds(
+        "shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0,
+        "shared memory uses more than the whole L1 data stage",
+    ),
     _zero_although(
-        "l1_throughput", "l1_throughput_active", 20.0, "L1 is busy while active, and never busy"
+        "l1_throughput", "l1_throughput_active", 20.0,
+        "zero over the launch although L1 is busy while active",
     ),
     _exceeds("global_load_sectors", 34.0, "global_load_requests", 0.0, _TOO_MANY_SECTORS),
     _exceeds("global_store_sectors", 34.0, "global_store_requests", 0.0, _TOO_MANY_SECTORS),
@@ -314,7 +320,7 @@ RELATIONS: Final = (
         "global_load_requests", 1.1, "instructions", 1.0, "more requests than instructions"
     ),
     _outside(
-        "threads_per_instruction", 0.999, 32.5, "an instruction is executed by 1 to 32 threads"
+        "threads_per_instruction", 0.999, 32.5, "1 to 32 threads execute an instruction"
     ),
     # At most 3.67 times those that loads and stores moved, where atomics move others.
     Relation(
@@ -325,7 +331,7 @@ RELATIONS: Final = (
         lambda ideal, loaded, stored, atomics, reductions: (
             ideal > 4.5 * (loaded + stored) + 32.0 * (atomics + reductions) + 10_000.0
         ),
-        "the sectors that the addresses need were not moved",
+        "fewer sectors were moved than the addresses need",
     ),
     # As FP32, two at a time.
     Relation(
@@ -335,21 +341,21 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "shared_wavefronts_ideal", "shared_wavefronts", 1000.0,
-        "wavefronts are needed, and the fewest possible are none",
+        "the ideal is zero although there are wavefronts",
     ),
     _zero_although(
         "global_reduction_requests", "l2_reduction_sectors", 1000.0,
-        "sectors were reduced without a request",
+        "reduction sectors without a request",
     ),
     _zero_although("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
     _zero_although(
-        "achieved_occupancy", "active_warps", 0.5, "there are warps, and none is resident"
+        "achieved_occupancy", "active_warps", 0.5, "zero occupancy although warps are active"
     ),
     _outside("sm_count", 1.0, 1024.0, "no GPU has that many SMs"),
-    _outside("grid_size", 1.0, float("inf"), "a grid has a block at least"),
+    _outside("grid_size", 1.0, float("inf"), "a grid has at least one block"),
     _outside(
         "duration", 300.0, float("inf"),
-        "no launch is that short (a kernel that does nothing takes 1,100 ns)",
+        "no launch is that short (an empty kernel takes 1,100 ns)",
     ),
 )  # fmt: skip
 
