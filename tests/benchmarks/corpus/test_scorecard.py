@@ -137,14 +137,16 @@ def test_a_folder_that_is_not_there(pairs: tuple[Pair, ...], tmp_path: Path) -> 
 
 
 def alone(capture: Capture) -> Verdict:
-    return replace(diagnose(capture).kernels[0].verdict, command=None)
+    return replace(diagnose(capture).kernels[0].verdict, command=None, run=None)
 
 
 def drilled(capture: Capture) -> Verdict:
     def collect(metrics: Sequence[Metric], *_: object) -> Capture:
         return with_only(capture, metrics)
 
-    return replace(collect_by_verdicts(collect).diagnosis.kernels[0].verdict, command=None)
+    return replace(
+        collect_by_verdicts(collect).diagnosis.kernels[0].verdict, command=None, run=None
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_judged_together_each_gets_the_verdict_that_it_gets_alone(judge, capture
         ),
         *(read_stored(captures / name / side) for name in NAMES for side in ("before", "after")),
     ]
-    together = [replace(verdict, command=None) for verdict in judge(found)]
+    together = [replace(verdict, command=None, run=None) for verdict in judge(found)]
     if judge is by_full:
         assert together == [alone(each) for each in found]
     elif judge is by_triage:
