@@ -1,5 +1,7 @@
 """Kernel names in one line."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernelprof.model import names
@@ -99,3 +101,6 @@ def test_kernels_of_one_name_are_told_apart(samples) -> None:
     assert labels((32, 1, 1)) == [("f", "")]
     assert labels((32, 1, 1), (8, 8, 1)) == [("f", "32"), ("f", "8x8")]
     assert labels((32, 1, 1), (32, 1, 1)) == [("f", "ID 0"), ("f", "ID 1")]
+    one = samples.kernel("f(int)", samples.at_limit)
+    grids = [replace(one, grid=grid) for grid in ((1, 1, 1), (64, 8, 1))]
+    assert names.labels(grids) == [("f", "grid 1"), ("f", "grid 64x8")]

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from kernelprof.model.instances import Instance, instance_of
 from kernelprof.model.kernel_name import function_name, opening_bracket
 from kernelprof.model.numbers import dimensions
 
@@ -21,10 +22,7 @@ _LONGEST_NAME = 40
 
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
-_INSTANCE = re.compile(r"(\w+)<.*>")
-_LAUNCHED = re.compile(r"(\w+)\(at::TensorIterator")
-_OPERATOR = re.compile(r"\b\w*Functor\w*")
-_FUNCTOR = re.compile(r"^CUDA|Functor|On(?:Self|Other)_|^_")
+_INSTANCE = re.compile(r"(\w+)(<.*>)")
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
 _CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=[-\w])")
@@ -132,12 +130,20 @@ def join_words(names: Iterable[str], last_by: str = "and") -> str:
 
 
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
-    """A short name a kernel and, where several share it, what tells them apart."""
-    alike: dict[str, list[KernelDiagnosis | KernelSnapshot]] = {}
-    for kernel in kernels:
-        alike.setdefault(short_name(kernel.name), []).append(kernel)
-    details = {name: iter(_details(group)) for name, group in alike.items()}
-    return [(name, next(details[name])) for name in (short_name(each.name) for each in kernels)]
+    """A short name a kernel and, where several share it, what tells them apart.
+
+    A library's template, such as ``vectorized_elementwise_kernel``, is told by its operator.
+    """
+    shorts = [short_name(each.name) for each in kernels]
+    called = [
+        instance.function if instance.is_generic else short
+        for short, instance in ((short, _instance(short)) for short in shorts)
+    ]
+    result = [(name, "") for name in called]
+    for name, rows in _rows_by(called).items():
+        for row, detail in zip(rows, _telling([kernels[row] for row in rows]), strict=True):
+            result[row] = name, detail
+    return result
 
 
 def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
@@ -145,48 +151,60 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
 
     Template arguments stay where they do that in few characters: ``gemm_tiled<16, 0, 1>``.
     """
-    briefs = labels(kernels)
-    rows_of: dict[str, list[int]] = {}
-    for row, (full, _) in enumerate(briefs):
-        rows_of.setdefault(bare_name(full), []).append(row)
-    for name, rows in rows_of.items():
-        shorter = [_without_namespaces(briefs[row][0]) for row in rows]
+    result = labels(kernels)
+    shorts = [short_name(each.name) for each in kernels]
+    instances = [_instance(each) for each in shorts]
+    for name, rows in _rows_by([each.function for each in instances]).items():
+        shorter = [_without_namespaces(shorts[row]) for row in rows]
+        if instances[rows[0]].is_generic:
+            continue
         if len(rows) == 1:
-            briefs[rows[0]] = name, ""
+            result[rows[0]] = name, ""
         elif max(map(len, shorter)) > _LONGEST_NAME:
             # Several kernels of one bare name are told apart by what they are instances of.
             for row, detail in zip(rows, _telling([kernels[row] for row in rows]), strict=True):
-                briefs[row] = name, detail
+                result[row] = name, detail
         else:
             for row, full in zip(rows, shorter, strict=True):
-                briefs[row] = full, briefs[row][1]
-    return briefs
+                result[row] = full, result[row][1]
+    return result
+
+
+def _rows_by(names: Sequence[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return rows
+
+
+def _instance(short: str) -> Instance:
+    """What a kernel is an instance of, by its short name."""
+    last = _without_namespaces(short)
+    matched = _INSTANCE.fullmatch(last)
+    return instance_of(*(matched.groups() if matched else (last, "")))
 
 
 def _telling(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
-    details, operators = _details(kernels), [operator(each.name) for each in kernels]
-    if not all(operators):
-        return details
-    return [
-        name if operators.count(name) == 1 else f"{name} {detail}"
-        for name, detail in zip(operators, details, strict=True)
-    ]
+    """What tells kernels of one name apart: their operators, then how they were launched."""
+    shorts = [short_name(each.name) for each in kernels]
+    forms = [_forms(short, alone=len(set(shorts)) == 1) for short in shorts]
+    if not all(forms):
+        return _details(kernels)
+    owners: dict[str, set[str]] = {}
+    for short, own in zip(shorts, forms, strict=True):
+        for form in own:
+            owners.setdefault(form, set()).add(short)
+    # The briefest form that the fewest other kernels have.
+    texts = [min(own, key=lambda form: len(owners[form])) for own in forms]
+    for rows in _rows_by(texts).values():
+        for row, detail in zip(rows, _details([kernels[row] for row in rows]), strict=True):
+            texts[row] = f"{texts[row]} {detail}".strip()
+    return texts
 
 
-def operator(name: str) -> str:
-    """The operator that a kernel of PyTorch is an instance for, ``tanh``; empty for others."""
-    launched = _LAUNCHED.search(name)
-    if launched is not None:
-        return launched[1].removesuffix("_cuda").removesuffix("_kernel")
-    functors = [_FUNCTOR.sub("", functor) for functor in _OPERATOR.findall(name)]
-    return next(filter(None, reversed(functors)), "")
-
-
-def bare_name(name: str) -> str:
-    """A short name without namespaces and template arguments: ``gemm_tiled``."""
-    last = _without_namespaces(name)
-    instance = _INSTANCE.fullmatch(last)
-    return last if instance is None else instance[1]
+def _forms(short: str, *, alone: bool) -> tuple[str, ...]:
+    instance = _instance(short)
+    return instance.forms if instance.is_generic or not alone else ("",)
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -217,7 +235,8 @@ def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
         return [str(each) for each in for_each]
     for sides in (("block",), ("grid",), ("grid", "block")):
         sizes = [[getattr(each, side) for side in sides] for each in kernels]
-        sizes_of = ["/".join(map(dimensions, each)) for each in sizes if all(each)]
+        prefix = "grid " if sides == ("grid",) else ""
+        sizes_of = [prefix + "/".join(map(dimensions, each)) for each in sizes if all(each)]
         if len(set(sizes_of)) == len(kernels):
             return sizes_of
     ids = [getattr(each, "ids", None) for each in kernels]
