@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import subprocess
@@ -188,6 +189,19 @@ class Samples:
         return Diagnosis(kernels=kernels, origin="many.csv")
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector off what stays to the end: thousands of tests and their modules.
+
+    Searching them for cycles again and again took a fifth of the time of the tests.
+    """
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.set_threshold(200_000, 10, 10)
+    gc.enable()
+
+
 @pytest.fixture
 def samples() -> type[Samples]:
     return Samples
@@ -216,10 +230,13 @@ def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_is_left_in_the_checkout() -> Iterator[None]:
     """A test that fails here, or one that ran beside it, wrote into the folder it stood in."""
-    before = set(ROOT.iterdir())
+    before = names_at_root()
     yield
-    left = sorted({path.name for path in set(ROOT.iterdir()) - before} - BUILT)
-    assert left == []
+    assert sorted(names_at_root() - before - BUILT) == []
+
+
+def names_at_root() -> set[str]:
+    return {entry.name for entry in os.scandir(ROOT)}  # ``Path.iterdir`` takes four times as long
 
 
 @pytest.fixture(name="interruptible")
