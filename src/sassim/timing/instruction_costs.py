@@ -147,10 +147,10 @@ class _InstructionTimer:
 
     def _time_memory(self, i: Instruction) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
-        timing = self._accesses.get(id(i), [])
+        accesses = self._accesses.get(id(i), [])
         if find_opcode(i.opcode).category == "shuffle":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
-        by_space = {each.space: each for each in timing}
+        by_space = {each.space: each for each in accesses}
         for space in ("global", "local"):
             if space in by_space:
                 return self._time_far_access(i, by_space[space], by_space.get("shared"))

@@ -60,7 +60,7 @@ def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch)
 
 
 @pytest.mark.slow("all captures")
-def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
+def test_no_rule_or_relation_reads_what_only_reports_show(monkeypatch) -> None:
     asked: set[str] = set()
     column = Facts._column
 
@@ -69,9 +69,6 @@ def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
         return column(facts, name)
 
     monkeypatch.setattr(Facts, "_column", noted)
-    # Relations compare whatever is there.
-    monkeypatch.setattr(Facts, "_clear_broken_relations", lambda _: None)
-    monkeypatch.setattr(Facts, "_contradictions", ())
     for name in ("gemm_series.full.raw.csv", "gemm_series.eight-metrics.raw.csv"):
         diagnose(read_capture(CAPTURES / name))
     assert len(asked) > 90

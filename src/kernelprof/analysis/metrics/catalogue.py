@@ -46,12 +46,11 @@ SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"
 
 SHOWN_ONLY: Final = (
     "cluster_shared_bytes",
-    "l1_requests", "l1_writeback", "lsu_pipe",
+    "l1_requests", "l1_writeback",
     "memory_access_throughput", "memory_request_throughput",
-    "shared_memory_per_block", "sm_cycles_active_max", "sm_cycles_active_min",
-    "threads_per_instruction_predicated", "uniform_pipe",
+    "shared_memory_per_block", "sm_cycles_active_min", "uniform_pipe",
 )  # fmt: skip
-"""Metrics that reports show and comparisons list, and no rule looks at."""
+"""Metrics that reports show and comparisons list, and that neither a rule nor a relation reads."""
 
 _Text = Annotated[str, Meta(pattern=r"\S")]
 _CanonicalName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$")]

@@ -168,7 +168,7 @@ class Gains(Quantities):
         A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
         gain, as busy as it is while SMs have work: ``min(1 / (1 - share), active share of the SMs /
         saturation of the busiest unit)``. Near a unit's limit
-        warps wait for that unit in many ways, so there only a ``notable`` share counts.
+        warps wait for that unit in many ways: there a share below ``notable`` gains nothing.
         """
         by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
         full = self._while_active / self.units.top.at_least(1e-3)

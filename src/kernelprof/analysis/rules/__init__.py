@@ -2,7 +2,9 @@
 
 A rule is a file of this folder that defines ``RULE``: documentation, thresholds, the metrics it
 wants, and one function. It is found by being there. The metrics that a capture asks for,
-``kernelprof explain`` and the pages in ``reports/rules.md`` all derive from it.
+``kernelprof explain`` and the pages in ``reports/rules.md`` all derive from it. It applies to a
+launch where its gain is above 1; one whose gain may equal another's lowers that one's confidence.
+CONTRIBUTING.md lists the steps, with the tests that a new rule needs.
 
 What a rule for a new unit of the GPU touches beside its file: the unit's metric in
 ``metrics/groups.py`` (``UTILIZATIONS``, ``SM_PIPES`` for a pipe of the SM) if rules are to weigh

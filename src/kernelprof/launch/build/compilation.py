@@ -161,7 +161,7 @@ def build_kernel(
 ) -> Built:
     """Compile a kernel for an architecture such as ``sm_90``.
 
-    ``named`` is the source's name in messages and ``-lineinfo``. Raises :class:`SpecError`
+    ``shown_path`` is the source's name in messages and ``-lineinfo``. Raises :class:`SpecError`
     where its arguments do not fit.
     """
     text = read_source(source)

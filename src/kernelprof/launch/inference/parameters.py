@@ -164,7 +164,7 @@ def infer_structures(
 
 class _Owner:
     def __init__(self, name: str, names: set[str], guesses: Guesses) -> None:
-        """``taken`` are names that something has already."""
+        """``names`` are in use already."""
         self.whole_numbers: dict[str, SizeExpr] = {}
         self._name, self._names, self._guesses = name, names, guesses
 

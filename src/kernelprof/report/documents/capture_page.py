@@ -54,12 +54,10 @@ from kernelprof.report.documents.verdict import (
     summarize_verdict,
     verdict_cell,
 )
-from kernelprof.report.figures import memory as bytes_of
-from kernelprof.report.figures import multiprocessor
+from kernelprof.report.figures import memory, multiprocessor
 from kernelprof.report.figures.measured import UNITS, LaunchFigures, Measured
 from kernelprof.report.figures.opcode_mix import in_words, mix_of_counters, opcode_mix_figure
-from kernelprof.report.figures.roofline import count_operations as count_flops
-from kernelprof.report.figures.roofline import roofline_figure as roofline_of
+from kernelprof.report.figures.roofline import count_operations, roofline_figure
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
 from kernelprof.version import __version__
 
@@ -284,15 +282,17 @@ def panels(
     *,
     code: SampledCode | None,
 ) -> Iterable[Section]:
-    """What each part of the GPU did; of the ``manifests`` the first is given where it describes
-    this kernel, the second where there is one at all.
+    """Yield the sections of a kernel's card below its verdict: a new one is a function called here.
+
+    Of the ``manifests`` the first is given where it describes this kernel, the second where there
+    is one at all.
 
     ``place`` is where the verdict says that the kernel is held back, ``code`` its instructions.
     """
     own, manifest = manifests
     timing = None if own is None else own.timing
     yield from _memory(launch, timing, own, place)
-    if limits := roofline_of(launch, flop_count, timing, manifest, place):
+    if limits := roofline_figure(launch, flop_count, timing, manifest, place):
         rows = roofline.rows(limits.points, limits.ceilings)
         chart = Chart("roofline", rows, f"Roofline: {name} at each level of the memory")
         yield Section("Roofline", (*([chart] if rows else ()), Note(limits.note)))
@@ -316,11 +316,11 @@ def _shares(
 def _memory(
     launch: LaunchFigures, timing: TimingFacts | None, own: Manifest | None, place: Subsystem | None
 ) -> Iterable[Section]:
-    traffic = bytes_of.memory_figure(launch, timing, own)
+    traffic = memory.memory_figure(launch, timing, own)
     if traffic is None:
         return
     blocks: list[Block] = []
-    if rows := bytes_of.chart(traffic, place):
+    if rows := memory.chart(traffic, place):
         blocks.append(Chart("memory", rows, "Bytes on the way from the threads to device memory"))
     if traffic.excess is not None and traffic.excess >= NOTABLE_EXCESS:
         needless = f"{share(traffic.excess)} of the sectors of global accesses are not needed."
@@ -431,7 +431,7 @@ def kernel_cards(
         own = manifest if is_described else None
         row = measured.representative(kernel)
         launch = LaunchFigures(measured, row)
-        flop_count = count_flops(launch, manifest)
+        flop_count = count_operations(launch, manifest)
         predicted = attachments.prediction is not None
         codes = source.code_of(kernel, capture.code)
         machine = source.machine_of(kernel, capture.code, len(kernels))

@@ -271,9 +271,9 @@ def _integers(launch: Numbers, total: float) -> list[Share]:
     """Integer work, computed from the use of the pipes that do it.
 
     A pipe of 64 lanes takes two warps' instructions in a cycle of an SM. What the FMA pipe does
-    beside FP32 is integer multiplication, where no FP16 runs there, and at most what the ``known``
-    parts leave. Nothing is said where additions and those would be more than all instructions: then
-    the pipes hold something else.
+    beside FP32 is integer multiplication, where no FP16 runs there, and at most what ``total``, the
+    shares counted so far, leaves. Empty where logic and these exceed all instructions: then the
+    pipes hold something else.
     """
     sms, lanes = launch.positive("sm_count"), fp32_lanes(launch.capability)
     one = _of_a_cycle(launch)

@@ -10,7 +10,8 @@ result for all lanes of a context and commits it::
 
 To add an opcode:
 
-1. Give it a row in ``data/opcodes.txt``, whose head explains the columns.
+1. Give it a row in ``data/opcodes.txt``, whose head explains the columns. A new form of an opcode
+   that has a row needs none: add its ``modifiers=``, or a function for it.
 2. Write its function in the module of its family here. Read and write operands by
    :mod:`sassim.interpreter.operand_access`; which registers it uses is found by running it once
    (:mod:`sassim.interpreter.def_use`). An opcode that ends a basic block goes into
