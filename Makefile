@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
-	@echo "make test    run the tests, in three minutes at most on two cores"
+	@echo "make test    run the tests, in two and a half minutes on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
 	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"

@@ -15,16 +15,9 @@ PRINTED = ["a", "b", "c", "d"]
 CONSOLE = [block for page in PAGES for block in docs.blocks(page, "console")]
 
 
+@pytest.mark.slow("`make docs` runs the commands of all pages")
 @pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(
-            block,
-            marks=pytest.mark.slow(block.slow) if block.slow else (),
-            id=f"{block.page.name}:{block.line}",
-        )
-        for block in CONSOLE
-    ],
+    "block", CONSOLE, ids=[f"{block.page.name}:{block.line}" for block in CONSOLE]
 )
 def test_a_page_shows_what_its_commands_print(block: Block) -> None:
     for command in docs.commands(block):

@@ -71,6 +71,7 @@ def globbed(word: str) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in ROOT.glob(word)] if "*" in word else [word]
 
 
+@pytest.mark.slow("a prediction")
 def test_the_prediction_of_the_first_screen_is_that_of_make_demo(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

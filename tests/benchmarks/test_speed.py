@@ -197,6 +197,7 @@ def test_a_process_is_measured_from_start_to_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no /proc")
+@pytest.mark.slow("waits for processes")
 def test_the_peak_is_that_of_all_processes_at_one_time(tmp_path: Path) -> None:
     takes = "x = bytearray(b'1' * 50_000_000); import time; time.sleep(1)"
     both = (

@@ -74,7 +74,13 @@ def test_a_command_that_is_gone_in_a_later_round_loses_nothing(kernel: Path) -> 
     assert found.text == COALESCED.read_text("utf-8")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow("the same by another signal")),
+    ],
+)
 def test_an_interrupt_writes_what_was_kept_and_applies_nothing(
     kernel: Path, cli_environment: dict[str, str], number: int, code: int
 ) -> None:

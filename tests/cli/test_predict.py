@@ -140,6 +140,7 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(kernelprof, work: Path) 
     assert "page of Nsight Compute" not in page
 
 
+@pytest.mark.slow("compiles and runs a GEMM twice")
 def test_a_kernel_that_only_a_gpu_can_run_is_named_with_its_line(kernelprof, work: Path) -> None:
     name = changed(work, (LOAD, f"{LOAD}\n        sum += clock64() == 1;"))
     kernelprof(

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.few import few
 
 from kernelprof.analysis.metrics.catalogue import (
     SAMPLES,
@@ -218,7 +219,12 @@ def test_one_command_settles_all_kernels(runs: list[NcuRun], options: str, launc
 
 
 @pytest.mark.parametrize(
-    "name", ["validation/basic.raw", "validation/frameworks.details", "h200_triage/full"]
+    "name",
+    few(
+        ["validation/basic.raw", "validation/frameworks.details", "h200_triage/full"],
+        "h200_triage/full",
+        why="a search for each of dozens of kernels",
+    ),
 )
 def test_the_command_of_a_capture_is_short(captures: Path, name: str) -> None:
     """Names of templates and dozens of kernels included."""

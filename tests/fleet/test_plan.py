@@ -71,7 +71,11 @@ def test_captures_are_found_as_every_command_finds_them(write_plan, some_capture
         (f"{KERNEL}defines = [{{ TILE = [] }}]\n", "kernel[0].defines"),
         (f"{KERNEL}defines = []\n", "kernel[0].defines"),
         (f"{KERNEL}repeat = 30000000\n", "kernel[0]"),
-        (f"{KERNEL}{MANY}", "kernel[0]"),
+        pytest.param(
+            f"{KERNEL}{MANY}",
+            "kernel[0]",
+            marks=pytest.mark.slow("more combinations than memory holds"),
+        ),
         (f'preset = "tirage"\n{KERNEL}', "plan.toml: preset"),
         (f'{KERNEL}preset = "tirage"\n', "kernel[0].preset"),
         ('[[ladder]]\nname = "sgmm"\n', "ladder[0].name"),

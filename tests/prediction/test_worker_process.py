@@ -197,6 +197,7 @@ __global__ void waits(volatile float* x) {
 
 
 @needs_two
+@pytest.mark.slow("waits until a kernel counts as endless")
 def test_on_one_processor_a_kernel_that_never_ends_is_told_as_well(tmp_path: Path) -> None:
     source = tmp_path / "endless.cu"
     source.write_text(ENDLESS, encoding="utf-8")

@@ -132,6 +132,7 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
     assert whole == "t\np\na\n    b\n"
 
 
+@pytest.mark.slow("a capture of many kernels, five times")
 def test_on_the_command_line(captures: Path, kernelprof) -> None:
     name = str(captures / "gemm_series.eight-metrics.raw.csv")
     out = kernelprof(

@@ -119,6 +119,7 @@ def test_a_source_that_is_lost_is_no_place(tmp_path: Path) -> None:
     assert place == {"uri": manifest.as_uri()}
 
 
+@pytest.mark.slow("a search for each of 24 kernels")
 def test_what_is_not_decided_is_open_and_says_what_would_settle_it() -> None:
     run = of(CAPTURES / "gemm_series.eight-metrics.raw.csv")
     found = [each for each in run["results"] if each["ruleId"] == OPEN]

@@ -40,8 +40,6 @@ class Block:
     page: Path
     line: int
     text: str
-    slow: str | None
-    """Why it is slow, from a comment ``<!-- slow: why -->`` in front of it."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +60,9 @@ def parse(page: Path) -> list[Any]:
 
 def blocks(page: Path, language: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page in a language."""
-    before = ""
     for token in parse(page):
         if token.type == "fence" and token.info == language:
-            why = re.fullmatch(r"<!-- slow: (.+) -->\s*", before)
-            yield Block(page, token.map[0] + 1, token.content, why and why[1])
-        before = token.content if token.type == "html_block" else ""
+            yield Block(page, token.map[0] + 1, token.content)
 
 
 def inline(page: Path, kind: str) -> Iterator[Any]:

@@ -105,6 +105,7 @@ def rounds_today() -> dict[str, int]:
     return needed
 
 
+@pytest.mark.slow("a search for each kernel of a ladder")
 def test_one_command_settles_nearly_every_kernel_and_two_settle_all(
     rounds_today: dict[str, int],
 ) -> None:

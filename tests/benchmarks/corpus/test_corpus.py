@@ -45,6 +45,7 @@ def test_every_kind_is_there() -> None:
     assert {each.kind for each in corpus()} == set(Kind)
 
 
+@pytest.mark.slow("hashes the sources of all pairs")
 def test_every_pair_has_its_captures() -> None:
     """Where this fails: ``python -m benchmarks.corpus run --captures`` on a machine with a GPU."""
     lacking = [

@@ -37,17 +37,20 @@ def found(scored: list[Scored]) -> tuple[LineScore, ...]:
     return line_scores(scored)
 
 
+@pytest.mark.slow("reads 60 pairs")
 def test_the_line_that_the_fix_changed_is_named(found: tuple[LineScore, ...]) -> None:
     right = sum(each.right for each in found)
     assert (right, len(found)) == (50, 60)
     assert right / len(found) >= LEAST_RIGHT
 
 
+@pytest.mark.slow("reads 60 pairs")
 def test_it_is_named_more_often_than_the_line_of_most_samples(found: tuple[LineScore, ...]) -> None:
     assert sum(each.hottest_right for each in found) == 45
     assert sum(each.chance for each in found) == pytest.approx(23.19, abs=0.01)
 
 
+@pytest.mark.slow("reads 60 pairs")
 def test_the_table_says_so(found: tuple[LineScore, ...]) -> None:
     shown = section(Scorecard((), lines=found))
     assert shown is not None

@@ -52,6 +52,7 @@ def test_without_cupti_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow("runs a compiler")
 def test_headers_that_do_not_compile_are_an_error_that_says_so(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "cupti.h").write_text("#error no such thing\n", encoding="utf-8")

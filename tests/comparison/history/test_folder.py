@@ -69,6 +69,7 @@ def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
     assert moments[0].kernels[0].verdict.bottleneck == "uncoalesced-global-access"
 
 
+@pytest.mark.slow("reads a report of 24 kernels")
 def test_exports_have_the_date_of_their_file(tmp_path: Path, captures: Path) -> None:
     """An export, a text page and a report in a folder below; what is none of these is counted."""
     exports = ("gemm_series.eight-metrics.raw.csv", "ncu_behaviour/stdout-no-csv.txt")
