@@ -1,4 +1,4 @@
-"""Pictures of the pages that ``make reports`` builds, two of them for README.md.
+"""Pictures of the pages that ``make reports`` builds, one of them for README.md.
 
     python web/screenshots.py
 
@@ -75,7 +75,7 @@ SHOTS = (
     Shot("phone-one-kernel", "one-kernel.html", height=844, width=PHONE),
     Shot("phone-many-kernels", "many-kernels.html", height=844, width=PHONE),
 )
-IN_README = ("one-kernel", "many-kernels-dark")
+IN_README = ("one-kernel",)
 MARGIN = 16
 
 
