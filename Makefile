@@ -40,6 +40,10 @@ help:
 # Exit code 3 says that only a GPU tells all of it.
 demo: $(VENV)/.predict
 	$(BIN)/kernelprof diagnose $(EXAMPLE) --predict || [ $$? -eq 3 ]
+	@printf '%s\n' '' 'Try next (. $(BIN)/activate):' \
+		'  kernelprof doctor                      # what this machine can measure' \
+		'  kernelprof diagnose kernel.cu          # a kernel of yours' \
+		'  kernelprof diagnose report.ncu-rep     # a capture of yours'
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

@@ -256,3 +256,213 @@ def test_doctor_ends_with_the_first_command(kernelprof, monkeypatch, ready, comm
         monkeypatch.setattr(doctor, f"_{name}", lambda *_, there=there: (there, "as told"))
     monkeypatch.setattr(doctor, "_prediction", lambda: ("predict" in ready, "as told"))
     assert kernelprof("doctor").out.endswith(f"\n\nStart with: {command}\n")
+
+
+COPY = """__global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+"""
+STRIDED = COPY.replace("copy", "strided").replace("x[i]", "x[33 * i % n]")
+OPEN = "template <int N>\n" + COPY.replace("copy", "open").replace("n)", "n)", 1)
+MAIN = "int main() { copy<<<4096, 256>>>(nullptr, nullptr, 1 << 20); }\n"
+NOT_HERE = "this machine has no NVIDIA GPU (none answers nvidia-smi) and no ncu (Nsight Compute)"
+
+
+@pytest.fixture
+def kernels(work):
+    """Sources in the current folder, on a machine without a GPU."""
+    for name, text in (
+        ("two.cu", COPY + STRIDED),
+        ("three.cu", COPY + OPEN),
+        ("main.cu", COPY + MAIN),
+    ):
+        (work / name).write_text(text, encoding="utf-8")
+    return work
+
+
+@pytest.mark.slow("several predictions")
+@pytest.mark.usefixtures("kernels")
+def test_all_kernels_of_a_file_are_diagnosed(kernelprof) -> None:
+    found = kernelprof.json("diagnose two.cu --predict", code=3)
+    assert [each["name"] for each in found["kernels"]] == ["copy", "strided"]
+    assert [each["verdict"]["bottleneck"] for each in found["kernels"]] == [
+        None,
+        "uncoalesced-global-access",
+    ]
+    one = kernelprof.json("diagnose two.cu --predict --kernel strided", code=0)
+    assert [each["name"] for each in one["kernels"]] == ["strided"]
+
+
+@pytest.mark.slow("several predictions")
+@pytest.mark.usefixtures("kernels")
+def test_a_kernel_that_cannot_be_launched_does_not_hide_the_others(kernelprof) -> None:
+    printed = kernelprof(
+        "diagnose three.cu --predict",
+        code=2,
+        out="kernel copy;",
+        err=[
+            "kernelprof: error: open: open has no launch specification, and its source does not "
+            "say which N it has\n  where: three.cu:6\n  next: name the instance: --kernel "
+            "'open<...>'\n"
+        ],
+    )
+    assert printed.out.count("about ") == 1
+
+
+@pytest.mark.slow("a prediction")
+@pytest.mark.usefixtures("kernels")
+def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
+    kernelprof(
+        "diagnose main.cu",
+        code=(0, 3),
+        out="main.cu as predicted for sm_90 (no GPU and no ncu here)\n",
+        err="kernelprof: predicted: this machine has no GPU and no ncu; to measure, run on one "
+        "that has: kernelprof diagnose main.cu\n",
+    )
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "diagnose main.cu -- 1024",
+            error(
+                f"main.cu cannot be measured here: {NOT_HERE}",
+                where="main.cu",
+                next_step="on a machine with a GPU and ncu:\n"
+                "kernelprof diagnose main.cu -- 1024\n"
+                "or capture there, and diagnose the folder here:\n"
+                "kernelprof profile main.cu -o main -- 1024\n"
+                "kernelprof diagnose main\n"
+                "or predict its kernels here, without its main():\n"
+                "kernelprof diagnose main.cu --predict",
+            ),
+        ),
+        (
+            "profile main.cu -o out --preset triage --flags=-O2",
+            error(
+                f"main.cu cannot be measured here: {NOT_HERE}",
+                where="main.cu",
+                next_step="capture on a machine with a GPU and ncu, and diagnose the folder here:\n"
+                "kernelprof profile main.cu --preset triage --flags=-O2 -o out\n"
+                "kernelprof diagnose out",
+            ),
+        ),
+    ],
+)
+def test_without_a_gpu_a_short_command_says_how_to_measure(kernelprof, line, expected) -> None:
+    assert kernelprof(line, code=4, out="").err == expected
+
+
+@pytest.mark.usefixtures("kernels")
+def test_without_ncu_a_program_gets_a_command_that_names_the_preset(kernelprof) -> None:
+    kernelprof(
+        "diagnose --preset triage -- ./app 'a b'",
+        code=4,
+        out="",
+        err="\nor capture on a machine with a GPU and ncu, and diagnose the folder here:\n"
+        "kernelprof profile --preset triage -o capture -- ./app 'a b'\n"
+        "kernelprof diagnose capture\n",
+    )
+
+
+def test_a_command_collects_what_profile_collects(kernelprof) -> None:
+    full = kernelprof("command --preset full -- ./app").out
+    assert kernelprof("command -- ./app").out == full
+
+
+@pytest.fixture
+def capture(captures, tmp_path, monkeypatch):
+    """``c.csv`` in the current folder."""
+    (tmp_path / "c.csv").write_bytes((captures / "fixture_basic.raw.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [
+        ("out.json", "{\n"),
+        ("OUT.SARIF", '{\n  "$schema"'),
+        ("out.md", "### kernelprof: `c.csv`"),
+        ("out.txt", "c.csv\n"),
+        ("out", "c.csv\n"),
+    ],
+)
+def test_the_suffix_chooses_the_format(kernelprof, capture, name, starts) -> None:
+    kernelprof(f"diagnose c.csv -o {name}", code=(0, 3), out="")
+    assert (capture / name).read_text("utf-8").startswith(starts)
+
+
+def test_a_file_that_ends_in_html_is_the_page(kernelprof, capture) -> None:
+    kernelprof("diagnose c.csv -o out.html", code=(0, 3), out="c.csv\n")
+    kernelprof("report c.csv -o report.html")
+    assert (capture / "out.html").read_bytes() == (capture / "report.html").read_bytes()
+
+
+@pytest.mark.usefixtures("capture")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "diagnose c.csv --format json -o out.html",
+            error(
+                "--format json does not fit the suffix of the file",
+                where="out.html",
+                next_step="leave out --format to write html, or rename the file",
+            ),
+        ),
+        (
+            "diagnose c.csv -o a.html --html b.html",
+            error("two files are to be the page", where="a.html", next_step="give one of them"),
+        ),
+    ],
+)
+def test_a_format_that_the_suffix_is_not_is_refused(kernelprof, line, expected) -> None:
+    assert kernelprof(line, code=2, out="").err == expected
+
+
+@pytest.mark.usefixtures("capture")
+def test_a_suffix_of_a_format_that_is_not_offered_is_refused(kernelprof) -> None:
+    said = kernelprof("diagnose c.csv -o out.csv", code=2, out="").err
+    assert "the format 'csv' is not offered for this" in said
+
+
+def test_a_report_has_a_default_file_and_can_be_opened(kernelprof, capture, monkeypatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) is None)
+    kernelprof("report c.csv --open", out="kernelprof-c.html: 3 launches of c.csv\n", err="")
+    assert opened == [(capture / "kernelprof-c.html").as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda _: False)
+    kernelprof(
+        "report c.csv c.csv --open",
+        out="kernelprof-report.html: 6 launches of 2 captures\n",
+        err="kernelprof: warning: no browser found; open kernelprof-report.html yourself\n",
+    )
+
+
+@pytest.mark.slow("several predictions")
+def test_two_sources_are_compared_by_prediction(kernelprof, kernels) -> None:
+    (kernels / "old.cu").write_text(COPY, encoding="utf-8")
+    (kernels / "new.cu").write_text(STRIDED.replace("strided", "copy"), encoding="utf-8")
+    kernelprof(
+        "compare old.cu new.cu --predict",
+        out="copy: predicted: more global load sectors, more instructions\n",
+    )
+    kernelprof(
+        "diagnose new.cu --predict --against old.cu",
+        code=2,
+        err="the kernel's result is wrong: y differs from old.cu",
+    )
+
+
+@pytest.mark.usefixtures("capture")
+def test_captures_are_not_compared_by_prediction(kernelprof) -> None:
+    assert kernelprof("compare c.csv c.csv --predict", code=2).err == error(
+        "--predict compares two .cu files",
+        where="c.csv c.csv",
+        next_step="kernelprof compare before.cu after.cu --predict\n"
+        "or, for two captures, leave out --predict and --arch",
+    )

@@ -16,7 +16,6 @@ import jsonschema
 import pytest
 from tests.support.processes import read_terminal, started
 
-from kernelprof.analysis.ncu_command import format_ncu_command
 from kernelprof.report.writers.json import schema
 
 AGAIN = pytest.mark.slow("starts one more process")
@@ -112,25 +111,13 @@ def test_warnings_are_on_stderr_where_a_program_reads_the_output(kernelprof) -> 
 
 
 @pytest.mark.usefixtures("no_ncu")
-@pytest.mark.parametrize("preset", [None, "dram"])
-def test_a_program_without_ncu_gets_the_command(kernelprof, preset) -> None:
-    option, program = "" if preset is None else f"--preset {preset}", "./app --size '4 K'"
+@pytest.mark.parametrize("options", ["", "--preset dram ", "--kernel '^gemm_(a|b)' "])
+def test_a_program_without_ncu_gets_the_command(kernelprof, options) -> None:
+    program = "./app --size '4 K'"
     lacking = "ncu (Nsight Compute) is not installed here"
-    err = kernelprof(f"diagnose {option} -- {program}", code=4, out="", err=lacking).err
-    options = f"--preset {preset or 'full'} --clock-control none"
-    assert err.endswith(f"\n{kernelprof(f'command {options} -- {program}').out}")
-
-
-@pytest.mark.usefixtures("no_ncu")
-def test_the_command_for_a_program_keeps_the_kernel_filter(kernelprof) -> None:
-    words = shlex.split(
-        kernelprof(
-            "diagnose --preset dram --kernel '^gemm_(a|b)' -- ./app", code=4
-        ).err.splitlines()[-1]
-    )
-    plain = format_ncu_command("dram", clock_control="none", application=["./app"])
-    filtered = ["--kernel-name-base", "demangled", "--kernel-name", "regex:^gemm_(a|b)"]
-    assert words == [plain[0], *filtered, *plain[1:]]
+    err = kernelprof(f"diagnose {options}-- {program}", code=4, out="", err=lacking).err
+    profile = f"kernelprof profile {options}-o capture -- {program}"
+    assert err.endswith(f"\n{profile}\nkernelprof diagnose capture\n")
 
 
 def test_a_preset_is_what_the_printed_command_collects(captures, kernelprof) -> None:

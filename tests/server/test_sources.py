@@ -141,3 +141,42 @@ def test_words_of_comments_are_no_imports(place: Path) -> None:
     checked(
         place, f"{SOURCE}\n// We import the weights.\n// and import_all. An import\nint _ = 1;\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("reference", "line"),
+    [
+        ("ref.cu", '#include "/etc/passwd"'),
+        ("ref.cu", '#include "../secret.cuh"'),
+        ("ref.cu", '#embed "/etc/passwd"'),
+        ("ref.cu", '#if __has_include("/etc/passwd")\n#endif'),
+        ("ref.cu", "flags"),
+        ("ref.cu", "python"),
+        ("link.cu", ""),
+        ("../out.cu", ""),
+    ],
+)
+def test_a_reference_version_is_checked_as_well(place: Path, reference: str, line: str) -> None:
+    text = SOURCE
+    if line == "flags":
+        more = '//\n// [compile]\n// flags = ["-include=/etc/passwd"]\n// ///\n'
+        text = SOURCE.replace("// ///\n", more, 1)
+    elif line == "python":
+        text = SOURCE.replace('reference = "gemv"', 'reference = "ref:f"')
+    (place.parent / "out.cu").write_text(SOURCE, encoding="utf-8")
+    (place / "link.cu").symlink_to(place.parent / "out.cu")
+    (place / "ref.cu").write_text(SOURCE, encoding="utf-8")
+    versions = SOURCE.replace('reference = "gemv"', f'reference = "{reference}"')
+    if reference == "ref.cu":
+        checked(place, versions)
+        extra = line if line.startswith("#") else ""
+        (place / "ref.cu").write_text(f"{text}\n{extra}\n", encoding="utf-8")
+    with pytest.raises((UsageError, InputError)):
+        checked(place, versions)
+
+
+def test_a_source_without_a_specification_passes_by_the_same_rules(place: Path) -> None:
+    bare = SOURCE[SOURCE.index("// ///\n") + 7 :]
+    checked(place, bare)
+    with pytest.raises((UsageError, InputError)):
+        checked(place, f'{bare}\n#include "../secret.cuh"\n')

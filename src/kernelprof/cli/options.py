@@ -304,11 +304,18 @@ def program(ctx: typer.Context) -> tuple[str, ...] | None:
 
 
 def format_option(kind: str, text: str) -> Any:
-    """The option ``--format`` of results of a kind; ``text`` lists what it takes."""
+    """The option ``--format`` of results of a kind; ``text`` lists what it takes.
 
-    def offered(name: str) -> str:
+    Without it the suffix of ``-o`` chooses: ``.html`` as ``--html`` does.
+    """
+
+    def offered(ctx: typer.Context, name: str) -> str:
         from kernelprof.report.writers import find
 
+        if _is_default(ctx, "output_format") and (file := ctx.params.get("file")) is not None:
+            name = formats_of(file)[0]
+            if name == HTML and any(each.name == HTML for each in ctx.command.params):
+                return name
         try:
             find(kind, name)
         except UsageError as error:
@@ -316,6 +323,31 @@ def format_option(kind: str, text: str) -> Any:
         return name
 
     return typer.Option("--format", metavar="FORMAT", help=text, callback=offered)
+
+
+def _is_default(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
+
+
+HTML: Final = "html"
+_FORMATS: Final = {
+    ".html": (HTML,),
+    ".htm": (HTML,),
+    ".json": ("json", "sarif"),
+    ".sarif": ("sarif",),
+    ".md": ("markdown", "brief"),
+    ".markdown": ("markdown",),
+    ".csv": ("csv",),
+    ".xml": ("junit",),
+    ".png": ("png",),
+}
+_TEXTS: Final = ("text", "brief", "json", "markdown", "sarif", "csv", "junit")
+
+
+def formats_of(file: Path) -> tuple[str, ...]:
+    """Return the formats that a file's suffix stands for, the usual one first."""
+    return _FORMATS.get(file.suffix.lower(), _TEXTS)
 
 
 def preset_option(text: str) -> Any:

@@ -243,6 +243,25 @@ class Output:
     png: options.PngOption = None
     no_color: Annotated[bool, typer.Option("--no-color", help="No color.")] = False
 
+    def __post_init__(self) -> None:
+        """Take ``-o FILE.html`` for ``--html``; refuse a format that the suffix is not for."""
+        if self.file is None:
+            return
+        if self.output_format == options.HTML:
+            if self.html is not None:
+                raise UsageError(
+                    "two files are to be the page", where=str(self.file), hint="give one of them"
+                )
+            object.__setattr__(self, "html", self.file)
+            object.__setattr__(self, "file", None)
+            object.__setattr__(self, "output_format", "text")
+        elif self.output_format not in (formats := options.formats_of(self.file)):
+            raise UsageError(
+                f"--format {self.output_format} does not fit the suffix of the file",
+                where=str(self.file),
+                hint=f"leave out --format to write {formats[0]}, or rename the file",
+            )
+
     def check(self, *others: Path | None) -> None:
         """Refuse files that cannot be written, these and ``others``."""
         files = (self.file, self.junit, self.sarif, self.markdown, *others)

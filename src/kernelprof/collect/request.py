@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernelprof.model.manifest import Manifest
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
+_OF_A_PREDICTION = (*_OF_A_RECORD, "--against")
 
 
 class NotMeasurableError(MissingToolError):
@@ -190,52 +191,24 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
         )
 
 
-def only_measured(request: ProfileRequest) -> list[str]:
-    """The options of a request that only a measurement can follow."""
+def only_measured(request: ProfileRequest, *, predicted: bool = False) -> list[str]:
+    """Return the options that only a measurement can follow, and no record or prediction."""
     given = [option for option, _ in _options(request, None)]
     options = ["--keep"] * (request.keep is not None)
-    return options + [each for each in dict.fromkeys(given) if each not in _OF_A_RECORD]
+    followed = _OF_A_PREDICTION if predicted else _OF_A_RECORD
+    return options + [each for each in dict.fromkeys(given) if each not in followed]
 
 
-def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
-    """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
-    from kernelprof.analysis.ncu_command import format_ncu_command, quote_command
-
-    problem, before, alone, application = tools.problem, "", "", request.application
-    what, where = ("", None) if problem is None else (problem.what, problem.where)
-    if request.source is not None:
-        source = str(request.source)
-        what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
-        name = request.source.stem
-        build = quote_command(["nvcc", "-O3", "-lineinfo", *request.flags, "-o", name, source])
-        alone = f"predict one of its kernels here: kernelprof diagnose {source} --predict\nor "
-        before, application = (
-            f"build {name} from it ({build}), then ",
-            (f"./{name}", *request.arguments),
-        )
-    filters = request.filters
-    command = format_ncu_command(
-        preset,
-        launch_skip=filters.launch_skip,
-        launch_count=filters.launch_count,
-        clock_control=request.clock_control,
-        nvtx_include=filters.nvtx_include,
-        application=application,
-    )
-    if filters.kernel is not None:
-        # Like --kernel, and unlike ncu's default, this looks at the whole demangled name.
-        command[1:1] = [
-            "--kernel-name-base",
-            "demangled",
-            "--kernel-name",
-            f"regex:{filters.kernel}",
-        ]
+def program_error(
+    request: ProfileRequest, preset: str | None, tools: LocalTools
+) -> MissingToolError:
+    """Say that ``ncu`` is missing here, and how to measure the program on another machine."""
+    problem = tools.problem
     return MissingToolError(
-        what,
-        where=where,
-        hint=f"{_remedy(tools)}{alone}on a machine with a GPU {before}make capture.csv with the "
-        "command below, and then diagnose that: kernelprof diagnose capture.csv\n"
-        f"{quote_command(command)}",
+        "" if problem is None else problem.what,
+        where=None if problem is None else problem.where,
+        hint=f"{_remedy(tools)}or capture on a machine with a GPU and ncu, and diagnose the folder "
+        f"here:\n{_profile_command(request, preset)}",
     )
 
 
@@ -247,27 +220,46 @@ def source_error(
     diagnosing: bool,
     why: str = "",
 ) -> NotMeasurableError:
-    """What is missing here, why no record helps, and the commands for a machine with a GPU."""
-    assert request.source is not None
+    """Say what is missing here, why no record helps, and the commands for a machine with a GPU."""
     source = str(request.source)
-    options = [word for option in _options(request, preset) for word in option]
-    folder = str(request.keep or request.source.stem)
-    keep = [] if request.keep is None else ["--keep", folder]
-    diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep])
-    profile = shlex.join(["kernelprof", "profile", source, *options, "-o", folder])
-    later = shlex.join(["kernelprof", "diagnose", folder])
     if diagnosing:
+        options, program = _words(request, preset)
+        keep = [] if request.keep is None else ["--keep", str(request.keep)]
+        diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep, *program])
         hint = f"on a machine with a GPU and ncu:\n{diagnose}\nor capture there"
     else:
         hint = "capture on a machine with a GPU and ncu"
     error = NotMeasurableError(
         f"{source} cannot be measured here: {tools.missing_here()}" + (f"; {why}" if why else ""),
         where=source,
-        hint=f"{_remedy(tools)}{hint}, and diagnose here the folder that it writes:\n"
-        f"{profile}\n{later}",
+        hint=f"{_remedy(tools)}{hint}, and diagnose the folder here:\n"
+        f"{_profile_command(request, preset)}",
     )
     error.lacking = tools.describe()
     return error
+
+
+def _profile_command(request: ProfileRequest, preset: str | None) -> str:
+    """Return the commands that make a capture elsewhere and diagnose it here, a line each."""
+    options, program = _words(request, preset)
+    if request.source is not None:
+        target, stem = [str(request.source)], request.source.stem
+    else:
+        target, stem = [], "capture"
+    folder = str(request.keep or stem)
+    profile = shlex.join(["kernelprof", "profile", *target, *options, "-o", folder, *program])
+    return f"{profile}\n{shlex.join(['kernelprof', 'diagnose', folder])}"
+
+
+def _words(request: ProfileRequest, preset: str | None) -> tuple[list[str], list[str]]:
+    """Return the options of a request, and what comes after them: ``--`` and a program."""
+    options = [word for option in _options(request, preset) for word in option]
+    if request.flags:
+        options.append(f"--flags={shlex.join(request.flags)}")
+    if request.build:
+        options += ["--build", shlex.join(request.build)]
+    program = request.application or request.arguments
+    return options, ["--", *program] if program else []
 
 
 def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | None:

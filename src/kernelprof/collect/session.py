@@ -18,10 +18,12 @@ def profile(
     request: ProfileRequest, preset: str, progress: Progress | None = None
 ) -> tuple[Manifest, ...]:
     """Collect one preset in one run, or as often as requested; none is kept where one fails."""
-    spec = requests.check_request(request, preset)
+    requests.check_request(request, preset)
     tools = requests.local_tools(for_source=request.source is not None)
-    if tools.missing and spec is not None:
+    if tools.missing:
         chosen_preset = None if preset == "full" else preset
+        if request.source is None:
+            raise requests.program_error(request, chosen_preset, tools)
         raise requests.source_error(request, chosen_preset, tools, diagnosing=False)
     if not request.several:
         return (_measure_here(request, preset, tools, progress).manifest,)
@@ -37,11 +39,14 @@ def measure_for_diagnosis(
     """
     spec = requests.check_request(request, preset)
     tools = requests.local_tools(for_source=request.source is not None)
-    if not tools.missing or spec is None:
+    if not tools.missing:
         return _measure_here(request, preset, tools, progress)
+    if request.source is None:
+        raise requests.program_error(request, preset, tools)
+    if spec is None:
+        raise requests.source_error(request, preset, tools, diagnosing=True)
     from kernelprof.collect import recorded
 
-    assert request.source is not None
     try:
         record = recorded.find_record(request.source, spec, tools.describe())
     except recorded.NoRecordError as reason:
@@ -81,8 +86,6 @@ def _measure_here(
     progress: Progress | None,
     into: CaptureDraft | None = None,
 ) -> ProfileResult:
-    if tools.ncu is None or tools.missing:
-        raise requests.program_error(request, preset or "full", tools)
     from kernelprof.collect.run import measure_request
 
     return measure_request(request, preset, tools, progress or Progress(), into)

@@ -41,7 +41,8 @@ def compare(
     """What one change did to time, exact counters and verdicts.
 
     Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
-    built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
+    built and measured in alternating rounds, A B A B, or predicted with ``predict``; ``remark``
+    gets a line for what was checked and timed.
     """
     from kernelprof.comparison import pairs, sides
     from kernelprof.comparison.compare import compare_snapshots as compared
@@ -50,7 +51,9 @@ def compare(
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
     both = len(paths) == 2 and sides.are_sources(*paths)
     wanted = launch_overrides(options, has_source=both)
-    if both:
+    if options.get("predict") or options.get("arch"):
+        snapshots = _predicted_sides(paths, options, progress, both=both)
+    elif both:
         from kernelprof.report.measurement import summarize_measurement
 
         def measured(source: Path, profile: ProfileResult) -> None:
@@ -63,6 +66,28 @@ def compare(
         snapshots = (load_side(before), load_side(after))
     renames = pairs.parse_renames(options.get("rename", ()), *snapshots)
     return as_result(Comparison, compared(*snapshots, renames))
+
+
+def _predicted_sides(
+    paths: Sequence[str], options: ComparisonOptions, progress: Progress | None, *, both: bool
+) -> tuple[Snapshot, Snapshot]:
+    from kernelprof.interface.predicted_sides import SourcePredictor
+
+    if not both:
+        raise UsageError(
+            "--predict compares two .cu files",
+            where=" ".join(paths),
+            hint="kernelprof compare before.cu after.cu --predict\n"
+            "or, for two captures, leave out --predict and --arch",
+        )
+    if options.get("size") or options.get("define"):
+        raise UsageError(
+            "--size and --define cannot be used with --predict here",
+            where=" ".join(paths),
+            hint="write the values into the launch specification of both files",
+        )
+    predictor = SourcePredictor(options.get("arch"), progress)
+    return predictor.versions(paths[0], paths[1], run=True)
 
 
 def load_side(targets: Side) -> Snapshot:

@@ -60,6 +60,36 @@ def with_launch(
     return replace(changes, inferred=_infer(inference))
 
 
+def kernels_to_diagnose(
+    source: PathLike, kernel: str | None, *, predicted: bool
+) -> tuple[str | None, ...]:
+    """Return the kernels of a source to diagnose one by one; ``None`` is the one it specifies.
+
+    A source with its own ``main`` is measured as a program, and each of its kernels ``predicted``.
+    """
+    from kernelprof.launch import syntax
+    from kernelprof.launch.inference.proposal import candidate_kernels
+    from kernelprof.launch.signature import declared_kernels, has_main
+    from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
+
+    path = Path(source)
+    refuse_other_than_file(path, hint="name a .cu file, or a program after --")
+    if kernel is not None or find_block(path) is not None:
+        return (kernel,)
+    text = read_source(path)
+    if has_main(text) and not (predicted or _lacks_gpu()):
+        return (None,)
+    root = syntax.parse(text)
+    candidates = candidate_kernels([each.kernel for each in declared_kernels(root)], root)
+    return tuple(each.name for each in candidates) if len(candidates) > 1 else (None,)
+
+
+def _lacks_gpu() -> bool:
+    from kernelprof.collect.request import local_tools
+
+    return bool(local_tools(for_source=True).missing)
+
+
 def with_inferred_launch(request: ProfileRequest, progress: Progress | None) -> ProfileRequest:
     """Return the request with an inferred launch where its source has no specification.
 

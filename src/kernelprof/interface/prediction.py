@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -187,7 +188,7 @@ def diagnose_prediction(
     from kernelprof.interface.inferred import qualify_verdicts
 
     source, kernel = request.source, request.filters.kernel
-    if given := only_measured(request):
+    if given := only_measured(request, predicted=True):
         raise UsageError(
             f"{' and '.join(given)} cannot be done with a prediction: nothing is measured",
             where=None if source is None else str(source),
@@ -232,7 +233,13 @@ def diagnose_instead(
     """
     from kernelprof.collect.request import only_measured
 
-    if only_measured(request):
+    if only_measured(request, predicted=True):
+        raise error
+    if request.arguments or request.flags:
+        error.hint = (
+            f"{error.hint}\nor predict its kernels here, without its main():\n"
+            f"{shlex.join(['kernelprof', 'diagnose', str(request.source), '--predict'])}"
+        )
         raise error
     try:
         diagnosis = diagnose_prediction(replace(request, application=()), preset, progress)
@@ -248,4 +255,11 @@ def diagnose_instead(
         hint = "\n".join(filter(None, (hint, error.hint)))
         raise MissingToolError(what, where=where, hint=hint) from problem
     origin = f"{diagnosis.capture.origin} ({error.lacking} here)"
-    return replace(diagnosis, origin=origin, capture=replace(diagnosis.capture, origin=origin))
+    measure = shlex.join(["kernelprof", "diagnose", str(request.source)])
+    remark = (
+        f"predicted: this machine has {error.lacking}; to measure, run on one that has: {measure}"
+    )
+    capture = replace(
+        diagnosis.capture, origin=origin, remarks=(*diagnosis.capture.remarks, remark)
+    )
+    return replace(diagnosis, origin=origin, capture=capture)

@@ -81,13 +81,16 @@ class PredictionOptions(TypedDict, total=False):
 class ComparisonOptions(TypedDict, total=False):
     """How two versions are built and paired.
 
-    ``size`` and ``define`` (``NAME=VALUE`` each) are for two sources; ``rename`` has ``OLD=NEW``
-    for each kernel that got another name.
+    ``size`` and ``define`` (``NAME=VALUE`` each) are for two sources that are measured; with
+    ``predict`` they are predicted, for the architectures ``arch``. ``rename`` has ``OLD=NEW`` for
+    each kernel that got another name.
     """
 
     size: Sequence[str] | None
     define: Sequence[str] | None
     rename: Sequence[str]
+    predict: bool
+    arch: Sequence[str] | None
 
 
 class BaselineOptions(TypedDict, total=False):

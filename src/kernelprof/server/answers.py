@@ -65,7 +65,7 @@ class Answers:
         """Name what limits each kernel, costliest first: evidence, what to do, the line to blame.
 
         target: a capture (a folder that kernelprof wrote, .csv, a text page of ncu, .ncu-rep), a
-        folder of captures, or a .cu source with a launch specification. A source is measured only
+        folder of captures, or a .cu source. A source is measured only
         if the server may run programs and has a GPU; else its recorded capture is taken, if there
         is one of just this kernel, else it is predicted from its machine code.
         kernel: a regular expression for the names of kernels. tokens: the size of the answer.
@@ -262,11 +262,13 @@ class CorpusPair(msgspec.Struct):
     change: str | None = None
 
 
-def recorded_capture(source: Path, spec: LaunchSpec, lacking: str) -> Capture | None:
+def recorded_capture(source: Path, spec: LaunchSpec | None, lacking: str) -> Capture | None:
     """The recorded capture of just this kernel; ``None`` where there is none.
 
     ``lacking`` says in part of a sentence why it is not measured.
     """
+    if spec is None:
+        return None
     try:
         record = records.find_record(source, spec, lacking)
     except records.NoRecordError:

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Final
 from kernelprof import files
 from kernelprof.errors import UsageError
 from kernelprof.launch.build.options import divide_options, split_options
-from kernelprof.launch.source import local_includes, read_source, specification_path
+from kernelprof.launch.source import (
+    find_block,
+    local_includes,
+    read_source,
+    specification_path,
+)
 from kernelprof.launch.specification.reader import load_spec
+from kernelprof.model.specification import is_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,25 +57,36 @@ _UNKNOWN: Final = "it includes or imports what cannot be known before it is comp
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
 
 
-def check_source(source: Path, folders: Folders) -> LaunchSpec:
-    """The specification of a source that may be predicted.
+def check_source(source: Path, folders: Folders) -> LaunchSpec | None:
+    """Return the specification of a source that may be predicted, ``None`` where it has none.
 
-    Raises :class:`UsageError` for one that may not, and what reading it raises.
+    A reference that is another version of the kernel is checked as the source is. Raises
+    :class:`UsageError` for a source that may not be predicted, and what reading it raises.
     """
+    spec = _check_version(source, folders)
+    if spec is not None and is_version(spec.reference):
+        _check_version((spec.path or source).parent / spec.reference, folders)
+    return spec
+
+
+def _check_version(source: Path, folders: Folders) -> LaunchSpec | None:
     folders.check(source)
     if files.is_plain(sidecar_file := specification_path(source)):
         folders.check(sidecar_file)
-    spec = load_spec(source)
-    _refuse_python(spec, source)
-    folder = (spec.path or source).parent
-    for argument in spec.arguments:
-        if argument.file is not None:
-            folders.check(folder / argument.file)
-    included, _ = local_includes(source, spec.compile.flags)
+    spec = None if find_block(source) is None else load_spec(source)
+    flags: tuple[str, ...] = ()
+    if spec is not None:
+        flags = tuple(spec.compile.flags)
+        _refuse_python(spec, source)
+        folder = (spec.path or source).parent
+        for argument in spec.arguments:
+            if argument.file is not None:
+                folders.check(folder / argument.file)
+    included, _ = local_includes(source, flags)
     for each in (source, *included.values()):
         folders.check(each)
         _refuse_unknown(each)
-    for name in divide_options(split_options(spec.compile.flags)).before:
+    for name in divide_options(split_options(flags)).before:
         _refuse_elsewhere(name, source)
     return spec
 

@@ -15,7 +15,7 @@ ORDER = 90
 def command(
     ctx: typer.Context,
     *,
-    preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")],
+    preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")] = "full",
     kernel: Annotated[
         str | None,
         typer.Option("--kernel", metavar="NAME", help="Only this kernel, named as in a capture."),

@@ -34,18 +34,21 @@ def compare(
         ),
     ],
     changes: Annotated[ComparisonOptions, Expand(MeasurementFlags, "size", "define")],
-    renamed: Annotated[ComparisonOptions, Expand(GateFlags, "rename")],
+    others: Annotated[ComparisonOptions, Expand(GateFlags, "rename", "predict", "arch")],
 ) -> None:
     """Compare two captures by time, exact counters and verdict together.
 
-    Two .cu files are built and measured in turn, A B A B.
+    Two .cu files are built and measured in alternating rounds, A B A B; with --predict they are
+    predicted, without a GPU.
     """
     from kernelprof.interface.changes import compare
 
     to.check()
-    changes |= renamed
+    changes |= others
     comparison = compare(before, after, progress=progress_line(), remark=print_remarks, **changes)
     words = [f"--size={each}" for each in changes.get("size") or ()]
     words += [f"--define={each}" for each in changes.get("define") or ()]
     words += [f"--rename={each}" for each in changes.get("rename") or ()]
+    words += ["--predict"] if changes.get("predict") else []
+    words += [f"--arch={each}" for each in changes.get("arch") or ()]
     to.write(comparison, "compare", before, after, *words)

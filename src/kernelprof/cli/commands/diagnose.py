@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line, show_reading
-from kernelprof.errors import ExitCode, UsageError
+from kernelprof.errors import ExitCode, KernelprofError, UsageError
 from kernelprof.interface.requests import MeasurementOptions, is_source
 from kernelprof.model.kernel_name import name_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kernelprof.results import Diagnosis
 
@@ -65,6 +66,7 @@ def diagnose(
     the ncu command that settles it is there.
     """
     from kernelprof.interface import captures
+    from kernelprof.interface.inferred import kernels_to_diagnose
     from kernelprof.interface.prediction import unique_architectures
     from kernelprof.interface.requests import LAUNCH_OPTIONS, launch_overrides
 
@@ -76,21 +78,29 @@ def diagnose(
     to.check()
     if LAUNCH_OPTIONS & measurement.keys():
         launch_overrides(measurement, has_source=source)
+    code = ExitCode.DONE
     if program is not None or source or predict or arch:
         measurement["samples"], measurement["arguments"] = source, arguments
-        diagnoses = [
-            captures.diagnose(
-                None if not targets else targets[0],
+        target = targets[0] if targets else None
+        names: tuple[str | None, ...] = (kernel,)
+        if target is not None and source and "keep" not in measurement:
+            names = kernels_to_diagnose(target, kernel, predicted=predict or bool(arch))
+
+        def run(name: str | None, arch: str | None) -> Diagnosis:
+            return captures.diagnose(
+                target,
                 program=program,
-                kernel=kernel,
+                kernel=name,
                 preset=preset,
                 predict=predict,
-                arch=each,
+                arch=arch,
                 progress=progress_line(),
                 **measurement,
             )
-            for each in (unique_architectures(arch) if predict or arch else (None,))
-        ]
+
+        diagnoses, code = _diagnose_each(
+            run, product(names, unique_architectures(arch) if predict or arch else (None,))
+        )
     else:
         _warn_about_unused(ctx)
         page = to.html is not None
@@ -100,8 +110,27 @@ def diagnose(
     output.write_result(text, to.file)
     if to.html is not None:
         output.write_page(diagnoses, to.html)
+    if code is not ExitCode.DONE:
+        raise typer.Exit(code)
     if any(each.inconclusive for each in diagnoses):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _diagnose_each(
+    run: Callable[[str | None, str | None], Diagnosis],
+    cases: Iterable[tuple[str | None, str | None]],
+) -> tuple[list[Diagnosis], ExitCode]:
+    """Diagnose kernels of a source, each for each architecture, and print errors beside others."""
+    (first, *more), diagnoses, errors = [*cases], [], []
+    for name, arch in (first, *more):
+        try:
+            diagnoses.append(run(name, arch))
+        except KernelprofError as error:
+            errors.append(error)
+            if not more or (len(errors) > len(more) and not diagnoses):
+                raise
+            output.print_error(f"{name}: {error.what}", where=error.where, hint=error.hint)
+    return diagnoses, max((each.exit_code for each in errors), default=ExitCode.DONE)
 
 
 def _diagnose_captures(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads the types)
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import show_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ORDER = 30
 
@@ -24,9 +27,16 @@ def report(
     ],
     *,
     file: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE.html", help="The file to write.")
-    ],
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE.html",
+            help="The file to write; without it kernelprof-CAPTURE.html in this folder.",
+        ),
+    ] = None,
     png: options.PngOption = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
     """Write a report that opens in a browser, from disk and without a network.
 
@@ -40,6 +50,7 @@ def report(
     )
     from kernelprof.model.numbers import count
 
+    file = file or default_file(captures)
     output.check_places(html=file, png=png)
     refuse_stdin_twice(captures)
     with show_reading(expand_folders(captures)) as meter:
@@ -54,3 +65,14 @@ def report(
     launches = count(sum(len(each.capture) for each in diagnoses), "launch")
     what = captures[0] if len(diagnoses) == 1 else count(len(diagnoses), "capture")
     output.write_lines(f"{file}: {launches} of {what}")
+    if show:
+        import webbrowser
+
+        if not webbrowser.open(file.resolve().as_uri()):
+            output.warn(f"no browser found; open {file} yourself")
+
+
+def default_file(captures: Sequence[str]) -> Path:
+    """Return the page's file in the current folder, named after the only capture."""
+    name = Path(captures[0]).resolve().name.split(".")[0] if len(captures) == 1 else ""
+    return Path(f"kernelprof-{name if captures[0] != '-' and name else 'report'}.html")

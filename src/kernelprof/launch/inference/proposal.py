@@ -451,18 +451,10 @@ _PREPARES_DATA: Final = re.compile(
 def choose_kernel(
     declared: Sequence[KernelSignature], name: str | None, where: str, root: Node
 ) -> KernelSignature:
-    """Return the kernel of a name or pattern.
-
-    Without a name the only one, or the only one that the file launches, beside those that
-    prepare or check data by their names.
-    """
-    defined = [each for each in declared if each.defined] or list(declared)
+    """Return the kernel of a name or pattern; without a name the only candidate."""
     if name is None:
-        launched = _launched_names(root)
-        here = [each for each in defined if _plain(each.name) in launched]
-        if len(here) > 1:
-            here = [each for each in here if not _PREPARES_DATA.match(_plain(each.name))] or here
-        return choose(here if len(here) == 1 else defined, None, where)
+        return choose(candidate_kernels(declared, root), None, where)
+    defined = [each for each in declared if each.defined] or list(declared)
     plain = name.split("<")[0].strip()
     if not any(plain in (each.name, _plain(each.name)) for each in declared):
         pattern = name_pattern(name)
@@ -470,6 +462,19 @@ def choose_kernel(
         if len(matching) == 1:
             return matching[0]
     return choose(declared, name, where)
+
+
+def candidate_kernels(declared: Sequence[KernelSignature], root: Node) -> list[KernelSignature]:
+    """Return the kernels that the file launches, else all that it defines.
+
+    Of several that are launched, those are left out that prepare or check data by their names.
+    """
+    defined = [each for each in declared if each.defined] or list(declared)
+    launched = _launched_names(root)
+    here = [each for each in defined if _plain(each.name) in launched]
+    if len(here) > 1:
+        here = [each for each in here if not _PREPARES_DATA.match(_plain(each.name))] or here
+    return here or defined
 
 
 def _plain(name: str) -> str:
