@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_every_cell_runs_and_the_diagnosis_is_the_expected_one(
     assert set(bad) == {("bottleneck", "uncoalesced-global-access")}
 
     (shown,) = code[-2].outputs
-    page = shown.data["text/html"]
+    page = html.unescape(shown.data["text/html"])
     for part in (
         "Limited by shared-memory-throughput",
         'data-chart="memory"',

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernelprof.interface.changes import compare, gate, history
     from kernelprof.interface.optimization import optimize
     from kernelprof.interface.prediction import predict
-    from kernelprof.interface.reference import ncu_command, presets, rules, schema
+    from kernelprof.interface.reference import explain, ncu_command, presets, rules, schema
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Diagnosis
@@ -43,6 +43,7 @@ __all__ = [
     "__version__",
     "compare",
     "diagnose",
+    "explain",
     "gate",
     "history",
     "ncu_command",
@@ -65,7 +66,7 @@ _HOMES: Final = {
     "kernelprof.interface.changes": ("compare", "gate", "history"),
     "kernelprof.interface.optimization": ("optimize",),
     "kernelprof.interface.prediction": ("predict",),
-    "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),
+    "kernelprof.interface.reference": ("explain", "ncu_command", "presets", "rules", "schema"),
 }
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ComparisonView(Shown, comparison.Comparison):
     """Two captures side by side, the kernels that matter most first."""
 
@@ -45,7 +45,7 @@ def _compared_row(kernel: comparison.KernelComparison) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GateView(Shown, gate.GateResult):
     """What the gate says: pass, regression or inconclusive, and why."""
 
@@ -77,7 +77,7 @@ class GateView(Shown, gate.GateResult):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HistoryView(Shown, history.History):
     """All kernels of a folder or of a baseline's commits, those that take most time first."""
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model import capture, diagnosis
-from kernelprof.model.kernel_name import list_names, name_pattern
+from kernelprof.model.kernel_name import function_name, list_names, name_pattern
+from kernelprof.model.numbers import count
 from kernelprof.sources.source import Contents
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ class Shown:
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self: Any) -> str:
+        return (
+            f"<{type(self).__name__.removesuffix('View')} of {count(len(self.kernels), 'kernel')}>"
+        )
+
     def to_text(self: Any, output_format: str = "text", **options: Any) -> str:
         """The result as the command line writes it: ``text``, ``markdown``, ``json`` and so on.
 
@@ -61,7 +70,7 @@ class Shown:
         return render_fragment(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CaptureView(capture.Capture):
     """Launches with metrics, and what is known beside the counters.
 
@@ -73,6 +82,9 @@ class CaptureView(capture.Capture):
     contents: Contents = field(default_factory=lambda: Contents(Path()))
     remarks: tuple[str, ...] = ()
     recorded: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Capture {self.origin}: {count(len(self), 'launch')}>"
 
     @property
     def manifest(self) -> Manifest | None:
@@ -169,10 +181,44 @@ def _as_exported(capture_read: capture.Capture) -> list[_Column]:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """Charts that a notebook shows; ``html`` is a frame with them."""
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class DiagnosisView(Shown, diagnosis.Diagnosis):
     """What limits the kernels of a capture, those that took most time first."""
 
     capture: CaptureView = field(kw_only=True)
+
+    def __getitem__(self, name: str) -> KernelDiagnosis:
+        """Return the kernel of a name, as ``ncu`` or a report has it; of several the costliest.
+
+        Raises :class:`KeyError`, which names similar kernels.
+        """
+        names = [(each, (each.name, function_name(each.name))) for each in self.kernels]
+        for kernel, both in names:
+            if name in both:
+                return kernel
+        functions = dict.fromkeys(both[1] for _, both in names)
+        raise KeyError(f"no kernel is called {name!r}; there are {', '.join(functions)}")
+
+    def plot(self, chart: str = "roofline", kernel: str | None = None) -> Figure:
+        """Draw a chart of the report of each kernel, or of one, for a notebook.
+
+        ``chart`` is ``overview`` (of several kernels), ``memory``, ``roofline``, ``warps``,
+        ``pipes``, ``occupancy`` or ``instructions``. Raises :class:`UsageError` for a chart that
+        the capture has no counters for.
+        """
+        from kernelprof.report.render import render_charts
+
+        shown = self if kernel is None else replace(self, kernels=(self[kernel],))
+        return Figure(render_charts(shown, chart))
 
     def report(self, file: PathLike) -> None:
         """Write the page of the capture and its diagnosis, one HTML file."""

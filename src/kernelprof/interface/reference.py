@@ -49,6 +49,31 @@ def ncu_command(preset: str, **options: Any) -> str:
     return quote_command(words(preset, **options))
 
 
+def explain(bottleneck: str) -> str:
+    """Return the page of a bottleneck: what it is, why it matters, what to do, when it is wrong.
+
+    Raises :class:`UsageError` for a name that no bottleneck has.
+    """
+    from kernelprof.report.render import render_kind
+
+    return render_kind("rule", find_rule(bottleneck), "text")
+
+
+def find_rule(name: str) -> Rule:
+    """Return the rule of a bottleneck; :class:`UsageError` names similar ones."""
+    from kernelprof.errors import UsageError
+
+    offered = rules()
+    if name in offered:
+        return offered[name]
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(offered), n=3, cutoff=0.5)
+    listing = "`kernelprof explain` lists all"
+    hint = f"did you mean {' or '.join(close)}? {listing}" if close else listing
+    raise UsageError(f"no bottleneck is called {name!r}", hint=hint)
+
+
 def schema(kind: str = "diagnosis") -> str:
     """The JSON Schema of a kind of result: diagnosis, comparison, gate or history."""
     from kernelprof.report.writers.json import schema as published

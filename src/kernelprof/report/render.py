@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.errors import UsageError
 from kernelprof.report import writers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kernelprof.model.comparison import Comparison
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.gate import GateResult
     from kernelprof.model.history import History
-    from kernelprof.report.document import Document
+    from kernelprof.report.document import Block, Document
     from kernelprof.report.writers import Screen
 
     Result = Diagnosis | Comparison | GateResult | History
@@ -114,7 +116,8 @@ def _of_captures(diagnoses: Sequence[Any]) -> Document:
 def render_fragment(result: Result) -> str:
     """A result for a notebook: the blocks of its page, as HTML without scripts.
 
-    A diagnosis of many kernels has the table and its first cards.
+    A diagnosis has the ranked table and its kernels folded, without source and list of metrics;
+    that of many kernels is its text.
     """
     from kernelprof.report.writers import html
     from kernelprof.report.writers.html import MOST_OPEN
@@ -124,5 +127,46 @@ def render_fragment(result: Result) -> str:
 
         return html.fragment(_document(result.kind, result, Detail.FULL))
     if 0 < len(result.kernels) <= MOST_OPEN and hasattr(result, "capture"):
-        return html.fragment(_of_captures([result]))
+        page = _of_captures([result])
+        blocks = _for_notebook(page.blocks, folded=len(result.kernels) > 1)
+        return html.fragment(replace(page, blocks=tuple(blocks)))
     return html.fragment(document(result, explain=True))
+
+
+def render_charts(result: Any, name: str) -> str:
+    """The charts of one kind on the page of a diagnosis, for a notebook.
+
+    Raises :class:`UsageError` for a kind that the page has not.
+    """
+    from kernelprof.report.document import Chart, Document, Section
+    from kernelprof.report.writers import html
+
+    def charts(blocks: Iterable[Block]) -> Iterator[Chart]:
+        for block in blocks:
+            if isinstance(block, Section):
+                yield from charts(block.blocks)
+            elif isinstance(block, Chart):
+                yield block
+
+    offered = [*charts(_of_captures([result]).blocks)]
+    chosen = tuple(each for each in offered if each.kind.rpartition(":")[2] == name)
+    if not chosen:
+        names = dict.fromkeys(each.kind.rpartition(":")[2] for each in offered)
+        raise UsageError(f"there is no chart {name!r}", hint=f"its charts: {', '.join(names)}")
+    return html.fragment(Document(name, chosen))
+
+
+_ON_PAGE_ONLY: Final = ("Source", "Where this comes from")
+
+
+def _for_notebook(blocks: Iterable[Block], *, folded: bool) -> Iterator[Block]:
+    """Yield the blocks that matter beside code: no source and no list of all metrics."""
+    from kernelprof.report.document import Layout, Section
+
+    for block in blocks:
+        if not isinstance(block, Section):
+            yield block
+        elif (block.anchor or not block.folded) and block.title not in _ON_PAGE_ONLY:
+            inside = replace(block, blocks=tuple(_for_notebook(block.blocks, folded=folded)))
+            is_kernel = folded and block.layout is Layout.HERO
+            yield replace(inside, folded=True) if is_kernel else inside

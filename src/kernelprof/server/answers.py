@@ -140,12 +140,7 @@ class Answers:
 
         name: as in a verdict; without one all bottlenecks are listed.
         """
-        rules = reference.rules()
-        if name and name not in rules:
-            raise UsageError(
-                f"no bottleneck is called {name!r}", hint=f"there are: {', '.join(rules)}"
-            )
-        shown = rules[name] if name else rules
+        shown = reference.find_rule(name) if name else reference.rules()
         return render_kind("rule", shown, BRIEF, Screen(tokens=_bounded(tokens)))
 
     def list_recorded(
@@ -171,10 +166,7 @@ class Answers:
 
     def rule(self, name: str) -> str:
         """The page of a bottleneck as Markdown."""
-        rules = reference.rules()
-        if name not in rules:
-            raise UsageError(f"no bottleneck is called {name!r}")
-        return render_kind("rule", rules[name], "markdown")
+        return render_kind("rule", reference.find_rule(name), "markdown")
 
     def _remember(self, result: Any, tokens: int) -> str:
         number = next(reversed(self._results), 0) + 1

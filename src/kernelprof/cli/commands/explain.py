@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options, output
-from kernelprof.errors import UsageError
 
 ORDER = 100
 
@@ -31,16 +30,5 @@ def explain(
     """
     from kernelprof.interface import reference
 
-    rules = reference.rules()
-    if name is not None and name not in rules:
-        raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
-    shown = rules if name is None else rules[name]
+    shown = reference.rules() if name is None else reference.find_rule(name)
     output.write_text(output.shown("rule", shown, output_format))
-
-
-def _suggestion(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, n=3, cutoff=0.5)
-    listing = "'kernelprof explain' lists all"
-    return f"did you mean {' or '.join(close)}? {listing}" if close else listing

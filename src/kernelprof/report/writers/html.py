@@ -58,6 +58,8 @@ MOST_OPEN: Final = 12
 """Cards that are part of the page from the start; more are put in when they are opened."""
 MOST_PLAIN: Final = 60
 """Cards up to which everything stands in the page as it is; those of more are packed."""
+FRAME_HEIGHT: Final = 560
+"""Pixels of a result in a notebook: two thirds of a laptop's screen."""
 PACK: Final = 20
 """Cards that are packed together: they are alike, and one is unpacked with its neighbours."""
 
@@ -104,10 +106,16 @@ def write(document: Document) -> str:
 
 
 def fragment(document: Document) -> str:
-    """Write a part of somebody else's page: without scripts and links."""
+    """Write a part of somebody else's page: a frame without scripts and links.
+
+    A frame without scripts cannot be as high as what is in it; whoever reads it can drag its edge.
+    """
     css = asset("charts.css") + asset("fragment.css")
     template = _templates(links=False).get_template("fragment.html")
-    return template.render(page=Page(static=True), document=document, css=css)
+    inside = template.render(page=Page(static=True), document=document, css=css)
+    quoted = inside.replace("&", "&amp;").replace("'", "&#39;")
+    style = f"width: 100%; height: {FRAME_HEIGHT}px; border: 0; resize: vertical"
+    return f"<iframe title='kernelprof' sandbox style='{style}' srcdoc='{quoted}'></iframe>"
 
 
 def cards(blocks: Iterable[Block]) -> Iterable[str]:
