@@ -16,6 +16,7 @@ from kernelprof.model import capture, diagnosis
 from kernelprof.model.kernel_name import function_name, list_names, name_pattern
 from kernelprof.model.numbers import count
 from kernelprof.sources.source import Contents
+from kernelprof.suggestions import similar_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -205,8 +206,10 @@ class DiagnosisView(Shown, diagnosis.Diagnosis):
         for kernel, both in names:
             if name in both:
                 return kernel
-        functions = dict.fromkeys(both[1] for _, both in names)
-        raise KeyError(f"no kernel is called {name!r}; there are {', '.join(functions)}")
+        near = similar_name(name, (both[1] for _, both in names))
+        listed = list_names(each.name for each in self.kernels)
+        listed = f"did you mean {near}? {listed}" if near else listed
+        raise KeyError(f"no kernel is called {name!r}; {listed}")
 
     def plot(self, chart: str = "roofline", kernel: str | None = None) -> Figure:
         """Draw a chart of the report of each kernel, or of one, for a notebook.

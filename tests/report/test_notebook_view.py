@@ -30,8 +30,12 @@ def test_it_prints_the_text_of_the_command_line(gemms, captures) -> None:
 def test_a_kernel_is_found_by_its_name(gemms) -> None:
     assert gemms["gemm_bad"] is gemms.kernels[0]
     assert gemms[gemms.kernels[1].name].name == gemms.kernels[1].name
-    with pytest.raises(KeyError, match="no kernel is called 'gem'; there are gemm_bad, gemm_tiled"):
-        gemms["gem"]
+    with pytest.raises(KeyError) as caught:
+        gemms["gem_bad"]
+    assert caught.value.args == (
+        "no kernel is called 'gem_bad'; did you mean gemm_bad? "
+        "there are: gemm_bad; gemm_tiled; gemm_coalesced",
+    )
 
 
 def test_a_bottleneck_is_explained() -> None:

@@ -110,6 +110,7 @@ def fragment(document: Document) -> str:
 
     A frame without scripts cannot be as high as what is in it; whoever reads it can drag its edge.
     """
+    # Jupyter, VS Code and Colab insert outputs as HTML, where a shadow root would need a script.
     css = asset("charts.css") + asset("fragment.css")
     template = _templates(links=False).get_template("fragment.html")
     inside = template.render(page=Page(static=True), document=document, css=css)
