@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.report.documents.kernels_overview import summarize_limits
+from kernelprof.report.documents.kernels_overview import kernel_titles, summarize_limits
 
 if TYPE_CHECKING:
     from tests.report.html_views.helpers import Page
@@ -39,9 +39,9 @@ def test_a_single_kernel_speaks_for_itself(naive: Page) -> None:
 def test_every_kernel_may_be_at_its_limit(series: Page) -> None:
     kernels = [card.kernel for card in series.kernels]
     full = [each for each in kernels if each.verdict.status is Status.AT_LIMIT]
-    assert summarize_limits(full) == "All kernels are at the limit of the GPU."
+    assert summarize_limits(full, kernel_titles(full)) == "All kernels are at the limit of the GPU."
     limited = replace(full[0].verdict, status=Status.BOTTLENECK)
     some = [replace(full[0], share=None, verdict=limited), full[1]]
-    assert summarize_limits(some) == (
+    assert summarize_limits(some, kernel_titles(some)) == (
         f"{limited.bottleneck} limits 1 of 2 kernels. 1 kernel is at the limit of the GPU."
     )

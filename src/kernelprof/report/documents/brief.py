@@ -21,7 +21,7 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents import TONES, commands, prediction, source
 from kernelprof.report.documents.capture_page import read_attachments
-from kernelprof.report.documents.diagnosis import describe_costs, summarize_capture
+from kernelprof.report.documents.diagnosis import describe_costs, summarize_capture, total_time
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
@@ -50,7 +50,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     pairs = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
     if not alone:
-        pairs.sort(key=lambda one: -_time(one[1]))
+        pairs.sort(key=lambda one: -total_time(one[1]))
     names = labels([kernel for _, kernel in pairs])
     scope = f"{count(len(pairs), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
@@ -78,13 +78,6 @@ def _program(diagnosis: Diagnosis, *, alone: bool) -> Iterable[Block]:
     yield Paragraph(Span(f"{scope_text}{survey.answer.sentence}"))
     if survey.answer.advice:
         yield FactList((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
-
-
-def _time(kernel: KernelDiagnosis) -> float:
-    """The nanoseconds of all launches, surveyed ones too; nothing where they are not known."""
-    if kernel.surveyed is not None and kernel.surveyed.share:
-        return kernel.surveyed.time * (kernel.share or 0.0) / kernel.surveyed.share
-    return 0.0 if kernel.duration_ns is None else kernel.duration_ns.median * kernel.launches
 
 
 def _kernel(

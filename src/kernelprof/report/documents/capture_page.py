@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import Subsystem, load_rules
 from kernelprof.model.capture import Capture, line_shares
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
-from kernelprof.model.names import printable
+from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import count, number, quantity, share
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
     Block,
-    Cell,
     Chart,
     CodeBlock,
-    Column,
     Document,
     Fact,
     FactList,
@@ -26,7 +24,6 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Span,
-    Table,
     Text,
     Tone,
 )
@@ -40,7 +37,11 @@ from kernelprof.report.documents import (
     write_data,
 )
 from kernelprof.report.documents.diagnosis import gpu_name, launch_parts, time_text
-from kernelprof.report.documents.kernels_overview import kernel_titles, kernels_section
+from kernelprof.report.documents.kernels_overview import (
+    all_kernels_section,
+    kernel_titles,
+    kernels_section,
+)
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
 from kernelprof.report.documents.prediction import basis
 from kernelprof.report.documents.verdict import (
@@ -48,11 +49,9 @@ from kernelprof.report.documents.verdict import (
     describe_gain,
     evidence_blocks,
     finding_bullets,
-    gain_cell,
     guidance_section,
     less_work,
     summarize_verdict,
-    verdict_cell,
 )
 from kernelprof.report.figures import memory, multiprocessor
 from kernelprof.report.figures.measured import UNITS, LaunchFigures, Measured
@@ -76,16 +75,8 @@ if TYPE_CHECKING:
     from kernelprof.report.figures.roofline import FlopCount
     from kernelprof.sources.source import Contents
 
-_COLUMNS = (
-    Column("capture", yielding=True),
-    Column("GPU", optional=True),
-    Column("kernels", number=True),
-    Column("launches", number=True),
-    Column("costliest kernel", yielding=True),
-    Column("verdict"),
-    Column("confidence"),
-    Column("gain", number=True),
-)
+_TITLE_WIDTH: Final = 80
+"""Characters of a capture's name in a heading."""
 
 
 def document_of_captures(
@@ -93,40 +84,20 @@ def document_of_captures(
 ) -> Document:
     """Everything that is known of several captures, in their order."""
     diagnoses = [replace(each, origin=shown_origin(each.origin)) for _, each, _ in sources]
-    blocks: list[Block] = [_overview(diagnoses)]
+    blocks: list[Block] = [all_kernels_section(diagnoses)]
     for position, (capture, _, attachments) in enumerate(sources, 1):
         diagnosis, anchor = diagnoses[position - 1], f"capture-{position}"
         sections = tuple(_sections(capture, diagnosis, attachments, f"{anchor}-kernel"))
-        blocks.append(Section(Span(diagnosis.origin), sections, anchor=anchor))
+        title = Span(cut_middle(diagnosis.origin, _TITLE_WIDTH))
+        blocks.append(Section(title, sections, anchor=anchor))
+    devices = [gpu_name(kernel) for each in diagnoses for kernel in each.kernels]
     return Document(
         f"Report: {count(len(sources), 'capture')}",
         tuple(blocks),
+        machine=", ".join(dict.fromkeys(filter(None, devices))),
         data=write_data(diagnoses),
         file="diagnosis.json",
     )
-
-
-def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
-    rows = []
-    for position, each in enumerate(diagnoses, 1):
-        first = each.kernels[0]
-        verdict, full_name = first.verdict, shown(first.name)
-        (name,) = kernel_titles([first])
-        devices = dict.fromkeys(filter(None, map(gpu_name, each.kernels)))
-        rows.append(
-            (
-                Cell(Span(each.origin, target=f"capture-{position}")),
-                Cell(", ".join(devices)),
-                Cell(f"{len(each.kernels):,}", sort=len(each.kernels)),
-                Cell(f"{each.launches:,}", sort=each.launches),
-                Cell(Span(name, code=True, target=f"capture-{position}-kernel-1"), tip=full_name),
-                Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
-                Cell(verdict.confidence.value),
-                Cell(gain_cell(verdict)),
-            )
-        )
-    title = count(len(diagnoses), "capture")
-    return Section(title, (Table(_COLUMNS, tuple(rows), label="Captures"),), anchor="captures")
 
 
 def _sections(
@@ -134,7 +105,7 @@ def _sections(
 ) -> Iterable[Section]:
     if diagnosis.warnings:
         yield Section("Warnings", _warnings(diagnosis))
-    yield from _kernels(capture, diagnosis, attachments, anchor)
+    yield from _kernels(capture, diagnosis, attachments, anchor, listed=False)
 
 
 def _warnings(diagnosis: Diagnosis) -> tuple[Note, ...]:
@@ -142,11 +113,16 @@ def _warnings(diagnosis: Diagnosis) -> tuple[Note, ...]:
 
 
 def _kernels(
-    capture: Capture, diagnosis: Diagnosis, attachments: CaptureAttachments, anchor: str = "kernel"
+    capture: Capture,
+    diagnosis: Diagnosis,
+    attachments: CaptureAttachments,
+    anchor: str = "kernel",
+    *,
+    listed: bool = True,
 ) -> Iterable[Section]:
     kernels = diagnosis.kernels
     if len(kernels) > 1:
-        yield kernels_section(kernels, anchor, capture)
+        yield kernels_section(kernels, anchor, capture, listed=listed)
     yield from kernel_cards(capture, diagnosis, attachments, anchor)
     yield provenance(capture, diagnosis, attachments, all_metrics=len(kernels) <= MOST_WITH_ALL)
 

@@ -227,6 +227,13 @@ def _launched(kernel: KernelDiagnosis) -> tuple[int, float | None]:
     return kernel.surveyed.launches, measured if _is_part(kernel) else kernel.surveyed.median
 
 
+def total_time(kernel: KernelDiagnosis) -> float:
+    """The nanoseconds of all launches, surveyed ones too; nothing where they are not known."""
+    if kernel.surveyed is not None and kernel.surveyed.share:
+        return kernel.surveyed.time * (kernel.share or 0.0) / kernel.surveyed.share
+    return 0.0 if kernel.duration_ns is None else kernel.duration_ns.median * kernel.launches
+
+
 def _is_part(kernel: KernelDiagnosis) -> bool:
     """Whether other launches of the same kernel and configuration have another verdict."""
     return kernel.surveyed is not None and kernel.launches < kernel.surveyed.measured

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import KernelDiagnosis, Status
-from kernelprof.model.names import brief_labels
+from kernelprof.model.names import brief_labels, cut_middle
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
 from kernelprof.report.charts.drawing import tidy
-from kernelprof.report.document import Chart, Section
-from kernelprof.report.documents.diagnosis import kernel_table, label_text
+from kernelprof.report.document import Cell, Chart, Column, Section, Span, plain
+from kernelprof.report.documents.diagnosis import kernel_table, label_text, total_time
 from kernelprof.report.documents.survey import time_of
 from kernelprof.report.documents.verdict import time_saved, verdict_cell
 from kernelprof.report.figures.measured import clip, finite
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
 
 MOST_AREAS: Final = 40
+_FILE_WIDTH: Final = 20
+"""Characters of a capture's name in a row; the whole name is its tip."""
 LEAST_SAVING: Final = 0.01
 _RANGE: Final = re.compile(r'"[^":]*:([^":]+)[^"]*"')
 """A range of NVTX as Nsight Compute writes it: its domain and its name."""
@@ -34,22 +38,64 @@ def kernel_titles(kernels: Sequence[KernelDiagnosis]) -> list[str]:
     return [shown(" ".join(filter(None, label))) for label in brief_labels(kernels)]
 
 
-def kernels_section(
-    kernels: Sequence[KernelDiagnosis], anchor: str = "kernel", capture: Capture | None = None
-) -> Section:
-    """The kernels by their share of time, with their verdicts."""
-    label = "Share of time of the kernels by verdict; the same is in the table below"
-    spans = [
+def kernel_links(kernels: Sequence[KernelDiagnosis], anchor: str) -> list[tuple[Span, ...]]:
+    """Unique names of kernels that lead to their cards."""
+    return [
         label_text((shown(name), shown(detail)), f"{anchor}-{at}")
         for at, (name, detail) in enumerate(brief_labels(kernels), 1)
     ]
-    drawn = tuple(_areas(kernels, kernel_titles(kernels), anchor, capture))
+
+
+def kernels_section(
+    kernels: Sequence[KernelDiagnosis], anchor: str, capture: Capture, *, listed: bool
+) -> Section:
+    """The kernels by their share of time; ``listed`` adds the table with their verdicts."""
+    label = "Share of time of the kernels by verdict; the table of kernels has the same"
+    titles = kernel_titles(kernels)
+    drawn = tuple(_areas(kernels, titles, anchor, capture))
     chart = (Chart("overview", drawn, label),) if drawn else ()
+    links = kernel_links(kernels, anchor) if listed else []
+    table = (kernel_table(kernels, links, on_page=True),) if listed else ()
     return Section(
         f"Where the time goes: {count(len(kernels), 'kernel')}",
-        (*chart, kernel_table(kernels, spans, on_page=True)),
+        (*chart, *table),
         anchor=f"{anchor}s",
-        summary=summarize_limits(kernels),
+        summary=summarize_limits(kernels, titles),
+    )
+
+
+def all_kernels_section(diagnoses: Sequence[Diagnosis]) -> Section:
+    """The kernels of several captures in one table, costliest first.
+
+    Anchors are ``capture-1``, ``capture-1-kernel-1`` and so on; shares are of the time of all.
+    """
+    entries = [
+        (kernel, name, each, at)
+        for at, each in enumerate(diagnoses, 1)
+        for kernel, name in zip(
+            each.kernels, kernel_links(each.kernels, f"capture-{at}-kernel"), strict=True
+        )
+    ]
+    entries.sort(key=lambda entry: -total_time(entry[0]))
+    whole = sum(total_time(kernel) for kernel, *_ in entries)
+    kernels = [
+        replace(kernel, share=total_time(kernel) / whole if whole else None)
+        for kernel, *_ in entries
+    ]
+    names = [name for _, name, *_ in entries]
+    table = kernel_table(kernels, names, on_page=True)
+    rows = []
+    for row, (_, _, each, at) in zip(table.rows, entries, strict=True):
+        file = cut_middle(each.origin, _FILE_WIDTH)
+        cell = Cell(Span(file, target=f"capture-{at}"), tip=each.origin)
+        rows.append((row[0], cell, *row[1:]))
+    columns = (table.columns[0], Column("capture", optional=True), *table.columns[1:])
+    what = f"{count(len(kernels), 'kernel')} of {count(len(diagnoses), 'capture')}"
+    return Section(
+        f"Where the time goes: {what}",
+        (replace(table, columns=columns, rows=tuple(rows)),),
+        anchor="kernels",
+        summary=summarize_limits(kernels, [plain(name) for name in names]),
     )
 
 
@@ -100,8 +146,8 @@ def share_of(kernel: KernelDiagnosis) -> float | None:
     return None if share is None else clip(share)
 
 
-def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
-    """The bottleneck of most of the time, in a sentence or two."""
+def summarize_limits(kernels: Sequence[KernelDiagnosis], titles: Sequence[str]) -> str:
+    """The bottleneck of most of the time, in a sentence or two; ``titles`` name the kernels."""
     limited = defaultdict[str, list[float]](list)
     for kernel in kernels:
         if kernel.verdict.status is Status.BOTTLENECK and kernel.verdict.bottleneck is not None:
@@ -125,9 +171,8 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis]) -> str:
     could = [(share_of(each) or 0.0) * time_saved(each.verdict) for each in kernels]
     if sum(could) >= LEAST_SAVING:
         most = max(range(len(kernels)), key=could.__getitem__)
-        first = kernel_titles(kernels)[most]
         brings = f"about {share(could[most])} of all {of_time.removeprefix('the ')}"
-        sentences.append(f"Largest possible saving: {first}, {brings}.")
+        sentences.append(f"Largest possible saving: {titles[most]}, {brings}.")
         if advice := kernels[most].verdict.advice:
             sentences.append(f"First: {without_homes(advice[0])}")
     if at_limit:

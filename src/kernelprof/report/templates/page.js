@@ -139,9 +139,9 @@
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of body.rows) {
-      const content = row.textContent.toLowerCase();
-      const title = row.querySelector("[title]")?.title.toLowerCase() || "";
-      row.hidden = !words.every((word) => content.includes(word) || title.includes(word));
+      const titles = [...row.querySelectorAll("[title]")].map((cell) => cell.title);
+      const content = [row.textContent, ...titles].join(" ").toLowerCase();
+      row.hidden = !words.every((word) => content.includes(word));
       if (!row.hidden) shown += 1;
     }
     return shown;
