@@ -50,3 +50,15 @@ def test_a_page_of_few_kernels_keeps_every_metric(captures: Path, monkeypatch) -
     assert len(said.kernels) <= MOST_WITH_ALL
     assert found.columns.keys() == read_capture(path).columns.keys()
     assert said.kernels == diagnose(found).kernels
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels"), [("surveyed/encoder", 50), ("validation/raw.csv.gz", 85)]
+)
+def test_a_page_of_many_kernels_is_small(
+    name: str, kernels: int, captures: Path, tmp_path: Path
+) -> None:
+    diagnosis = interface.diagnose_for_page(captures / name)
+    assert len(diagnosis.kernels) == kernels
+    diagnosis.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 700_000 * min(kernels, 60) / 60

@@ -56,7 +56,7 @@ Its data is offered as a blob."""
 
 MOST_OPEN: Final = 12
 """Cards that are part of the page from the start; more are put in when they are opened."""
-MOST_PLAIN: Final = 60
+MOST_PLAIN: Final = 30
 """Cards up to which everything stands in the page as it is; those of more are packed."""
 FRAME_HEIGHT: Final = 560
 """Pixels of a result in a notebook: two thirds of a laptop's screen."""
