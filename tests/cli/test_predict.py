@@ -106,6 +106,7 @@ def test_sarif_has_each_access_at_its_line_by_what_it_wastes(kernelprof) -> None
         )
         for each in run["results"]
     ]
+    assert at[0] == ("warning", "uncoalesced-global-access", LINE)
     assert ("warning", "uncoalesced-global-access", LINE) in at[1:]
     assert ("none", "memory-access", LINE) in at
     assert ("none", "memory-access", LINE + 2) in at  # y[row] = sum

@@ -65,9 +65,10 @@ fp32-throughput at its limit.
 
 Before: `{before}`, after: `{after}`.
 
-| kernel | before | after | time | verdict | outcome |
-| :-- | --: | --: | :-- | :-- | :-- |
-| `fma_chain` | 1.1 ms | 1.1 ms | as fast as before | `fp32-throughput (at limit)` | regression |
+| kernel | before | after | time | verdict | why | outcome |
+| :-- | --: | --: | :-- | :-- | :-- | :-- |
+| `fma_chain` | 1.1 ms | 1.1 ms | as fast as before | `fp32-throughput (at limit)` | \
+counter-worse | regression |
 
 <details><summary><code>fma_chain</code>: as fast as before; more global load sectors; still \
 fp32-throughput at its limit</summary>
@@ -168,7 +169,10 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
     assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
     assert "another GPU) (inconclusive, which the policy fails).\n" in fails
-    assert "| not comparable | `l1-throughput` → `memory-latency` | inconclusive |\n" in fails
+    assert (
+        "| not comparable | `l1-throughput` → `memory-latency` | time-unknown | inconclusive |\n"
+        in fails
+    )
 
 
 def test_nothing_compared() -> None:
@@ -227,7 +231,7 @@ def test_a_name_stays_where_it_is(name: str) -> None:
     kernel = slower(name, name)
     for text, columns in (
         (render_comparison_markdown(comparison(kernel, before=name, after=name)), 5),
-        (render_gate_markdown(answer(kernel)), 6),
+        (render_gate_markdown(answer(kernel)), 7),
     ):
         page = _rendered(text)
         assert len(_cells(page)) == columns

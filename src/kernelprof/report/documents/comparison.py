@@ -51,6 +51,7 @@ from kernelprof.report.private import file_name, shown_origin, without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kernelprof.model.gate import KernelResult
     from kernelprof.model.snapshot import Snapshot
 
 MOST_ROWS: Final = 30
@@ -75,6 +76,7 @@ _PREDICTED: Final = (
     Column("verdict"),
 )
 _COUNTERS: Final = Column("counters", number=True)
+_WHY: Final = Column("why")
 _OUTCOME: Final = Column("outcome")
 _MARKS: Final = (
     "Each mark is the median time after over that before, with its 95 % interval. Left of the "
@@ -156,7 +158,15 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
     gated = any(each.result is not None for each in kernels)
     predicted = bool(kernels) and all(each.kernel.arch is not None for each in kernels)
     columns = _PREDICTED if predicted else _COLUMNS
-    columns = (*columns, *([_COUNTERS] if on_page else []), *([_OUTCOME] if gated else []))
+    explained = any(each.result and each.result.outcome is not Outcome.PASS for each in kernels)
+    if explained:
+        columns = (*columns[:-1], dataclasses.replace(columns[-1], optional=True))
+    columns = (
+        *columns,
+        *([_COUNTERS] if on_page else []),
+        *([_WHY] if explained else []),
+        *([_OUTCOME] if gated else []),
+    )
     rows = []
     cards = 0
     for each in kernels:
@@ -182,9 +192,18 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             text = ", ".join(f"{amount} {side}" for amount, side in sides if amount)
             cells.append(Cell(text or "-", sort=sides[0][0] - sides[1][0]))
         if each.result is not None:
+            cells += [Cell(_why(each.result))] if explained else []
             cells.append(Cell(outcome_span(each.result)))
         rows.append(tuple(cells))
     return Table(columns, tuple(rows), label="Kernels", long=on_page)
+
+
+def _why(result: KernelResult) -> str:
+    """Return the codes of the findings that decide a kernel's outcome; none where it passes."""
+    if result.outcome is Outcome.PASS:
+        return ""
+    deciding = [each for each in result.findings if each.outcome is result.outcome]
+    return ", ".join(dict.fromkeys(each.code.value for each in deciding))
 
 
 def _line(each: Judged) -> Span:

@@ -404,7 +404,10 @@ def _listing(
 
 
 def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[str]:
-    yield _CHOOSE_A_LINE if listing.text else _NO_LINES
+    if listing.text:
+        yield _CHOOSE_A_LINE
+    elif not machine.file:
+        yield _NO_LINES
     if TRAFFIC in listing.noted:
         yield _REQUEST
     if MOVED in listing.noted:

@@ -319,8 +319,10 @@ class _Places:
         self._hot: Mapping[str, Mapping[int, float]] | None = None
         if contents is not None and contents.lines is not None and facts is not None:
             self._hot = line_shares(contents.lines, facts.path)
-        prediction = contents.prediction.counts if contents and contents.prediction else None
-        self.basis = "" if prediction is None else f" {describe_basis(prediction)}"
+        prediction = contents.prediction if contents else None
+        self.basis = "" if prediction is None else f" {describe_basis(prediction.counts)}"
+        accesses = costly_accesses(prediction)
+        self._accesses = [each for each in accesses if each.waste is not NeedlessTraffic.NONE]
         self._capture = diagnosis.origin.split(_MERGED)[0]
         if manifest is not None and self._capture == str(contents and contents.folder):
             self._capture += f"/{MANIFEST}"
@@ -334,6 +336,10 @@ class _Places:
         blamed = kernel.place
         if blamed is not None and blamed.file is not None and blamed.line is not None:
             result.append(_location(blamed.file, blamed.line, kernel.name))
+        for each in self._accesses:
+            if each.bottleneck == kernel.verdict.bottleneck:
+                result.append(_location(each.access.file, each.access.line, kernel.name))
+                break
         lines = {} if self._text is None else _kernel_lines(self._text)
         line = lines.get(function_name(kernel.name))
         if self._path is not None and line is not None:
