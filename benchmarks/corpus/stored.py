@@ -78,7 +78,7 @@ def check_folder(captures: Path) -> None:
     """Refuse a folder of captures that is not there."""
     if not captures.is_dir():
         raise InputError(
-            "there is no such folder with captures of the corpus",
+            "the folder of captures of the corpus does not exist",
             where=str(captures),
             hint="name the folder that 'python -m benchmarks.corpus run --captures' wrote",
         )

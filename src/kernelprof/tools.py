@@ -129,7 +129,7 @@ def find_browser() -> str:
     path = which(configured) if configured else next(filter(None, map(which, _BROWSERS)), None)
     if path is None:
         raise MissingToolError(
-            "a picture takes a browser, and there is none here",
+            "PNG output needs Chromium; none found",
             where=f"${BROWSER_VARIABLE}, the search path",
             hint="install Chromium, or write the page and open it elsewhere",
         )

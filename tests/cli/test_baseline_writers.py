@@ -90,7 +90,7 @@ def test_a_file_that_appeared_meanwhile_is_not_written_over(
         return save(capture, **given)
 
     monkeypatch.setattr(baselines, "save", slow)
-    kernelprof(f"baseline save {TILE} -o {file}", code=2, err="there is a file already")
+    kernelprof(f"baseline save {TILE} -o {file}", code=2, err="the file exists")
     assert file.read_text("utf-8") == "somebody else's"
 
 

@@ -266,7 +266,7 @@ COPY = """__global__ void copy(const float* x, float* y, int n) {
 STRIDED = COPY.replace("copy", "strided").replace("x[i]", "x[33 * i % n]")
 OPEN = "template <int N>\n" + COPY.replace("copy", "open").replace("n)", "n)", 1)
 MAIN = "int main() { copy<<<4096, 256>>>(nullptr, nullptr, 1 << 20); }\n"
-NOT_HERE = "this machine has no NVIDIA GPU (none answers nvidia-smi) and no ncu (Nsight Compute)"
+NOT_HERE = "this machine has no NVIDIA GPU (nvidia-smi reports none) and no ncu (Nsight Compute)"
 
 
 @pytest.fixture
@@ -416,7 +416,9 @@ def test_a_file_that_ends_in_html_is_the_page(kernelprof, capture) -> None:
         ),
         (
             "diagnose c.csv -o a.html --html b.html",
-            error("two files are to be the page", where="a.html", next_step="give one of them"),
+            error(
+                "-o and --html both name an HTML file", where="a.html", next_step="give one of them"
+            ),
         ),
     ],
 )

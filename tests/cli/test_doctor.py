@@ -53,7 +53,7 @@ def test_an_equipped_machine(kernelprof) -> None:
         out=[
             "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n",
             "ok       Nsight Compute (ncu): 2025.3.1.0 at",
-            "ok       Permission for counters: the driver lets every user read them\n",
+            "ok       Permission for counters: all users may read them\n",
         ],
     )
 
@@ -88,7 +88,7 @@ def test_what_predicts_kernels_is_named_with_its_versions(kernelprof) -> None:
 PERMISSION = [
     (True, False, 4, "this process has no CAP_SYS_ADMIN"),
     (True, True, 0, "this process is one"),
-    (None, True, 4, "the driver does not say"),
+    (None, True, 4, "there is no /proc/driver/nvidia/params"),
 ]
 
 

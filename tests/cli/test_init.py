@@ -55,9 +55,7 @@ def test_a_kernel_without_a_reference_says_so_and_has_no_blank(kernelprof, copy_
         f"next: kernelprof diagnose {copy_cu}"
     ]
     (line,) = (line for line in copy_cu.read_text().splitlines() if "reference" in line)
-    assert line == (
-        '// reference = "none"  # nothing says what has to come out, so the result is not checked'
-    )
+    assert line == ('// reference = "none"  # no reference given, so the result is not checked')
 
 
 @pytest.mark.parametrize(("result", "differs"), [("x[i] + x[i]", False), ("x[i] + 1.0f", True)])

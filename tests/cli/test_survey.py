@@ -93,7 +93,7 @@ def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
     answers = sorted(str((each.name, each.verdict.answer)) for each in found.kernels)
     assert answers == sorted(str((each.name, each.verdict.answer)) for each in whole.kernels)
     text = render_result(found, "text")
-    assert "The GPU works 90 % of the time" in text
+    assert "GPU busy 90 % of the time" in text
     document = json.loads(render_result([found], "json"))
     told = document["captures"][0]["survey"]
     assert told["answer"]["limit"] == "kernels"
@@ -112,7 +112,7 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     assert later.survey.coverage is not None
     seconds = structs.replace(later.survey.coverage, seconds=now.survey.coverage.seconds)
     assert structs.replace(later.survey, coverage=seconds) == now.survey
-    assert "The GPU works 90 % of the time" in render_result(later, "text")
+    assert "GPU busy 90 % of the time" in render_result(later, "text")
     manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
     jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(manifest)
     assert manifest["survey"] == "survey.json.gz"
@@ -157,7 +157,7 @@ def test_a_program_that_does_other_things_each_time_has_its_memory_saved(
     ) -> Capture:
         limits.append(self.program_limit if replay is Replay.KERNEL else None)
         if replay is Replay.APPLICATION:
-            raise ProfilerError("ncu gave up at a kernel")
+            raise ProfilerError("ncu failed at a kernel")
         return collect(self, *words, replay=replay, **options)
 
     monkeypatch.setattr(Session, "collect", refusing)

@@ -219,12 +219,12 @@ def test_a_follow_up_that_is_of_something_else_ends_it_with_a_warning(four_gemms
 
     def collect(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
         if replay.asked:
-            raise InputError("no launch passed the filters")
+            raise InputError("no launch matches the filters")
         return replay(metrics, kernels, why)
 
     found = collect_by_verdicts(collect, start="occupancy")
     assert found.diagnosis.inconclusive
-    assert any("no launch passed the filters" in each for each in found.diagnosis.warnings)
+    assert any("no launch matches the filters" in each for each in found.diagnosis.warnings)
 
 
 def test_a_failure_of_the_machine_is_passed_on(four_gemms: Capture) -> None:

@@ -41,10 +41,10 @@ def _said(*lines: str, code: int = 1) -> NcuOutcome:
 
 
 RECORDED = {
-    "clock-control-wrong": (UsageError, "does not take an option", "correct the option"),
+    "clock-control-wrong": (UsageError, "rejects an option", "correct the option"),
     "filter-matches-nothing-report": (
         NoLaunchError,
-        "no launch passed the filters",
+        "no launch matches the filters",
         "the program launches: rounds, scale, strided",
     ),
     "no-cuda-program": (InputError, "without launching a kernel", "CUDA_VISIBLE_DEVICES"),
@@ -61,9 +61,9 @@ RECORDED = {
         "a kernel failed while it was profiled: LaunchFailed",
         "comput",
     ),
-    "unknown-option": (UsageError, "does not take an option", "newer"),
-    "unknown-section": (UsageError, "does not take an option", "newer"),
-    "quiet": (UsageError, "does not take an option", "correct"),
+    "unknown-option": (UsageError, "rejects an option", "newer"),
+    "unknown-section": (UsageError, "rejects an option", "newer"),
+    "quiet": (UsageError, "rejects an option", "correct"),
     "interrupted": (ProfilerError, "exit code 124", "ncu --metrics x ./fixture"),
     "output-exists": (ProfilerError, "exit code 1", "by hand"),
 }
@@ -106,7 +106,7 @@ DOCUMENTED = [
     (
         "==ERROR== Cuda driver is not compatible with Nsight Compute.",
         MissingToolError,
-        ["driver and this version of Nsight Compute do not fit"],
+        ["driver and this version of Nsight Compute are incompatible"],
         ["install the driver", "DCGM"],
     ),
     (
@@ -189,7 +189,7 @@ def test_ncu_gave_up_at_a_kernel() -> None:
         )
     )
     assert type(error) is ProfilerError
-    assert "gave up at a kernel" in error.what
+    assert "failed at a kernel" in error.what
 
 
 def test_a_full_disk_is_seen_in_what_the_program_printed() -> None:

@@ -189,7 +189,7 @@ def test_a_directory_is_read_as_the_capture_that_it_holds(tmp_path, page, captur
 
 def test_what_is_there_is_not_written_over(tmp_path: Path, page: bytes) -> None:
     folder = _write(tmp_path / "out", page)
-    with pytest.raises(UsageError, match="something of that name"):
+    with pytest.raises(UsageError, match="the path exists"):
         _write(folder, page)
     before = (folder / "raw.csv.gz").read_bytes()
     _write(folder, page + b"\n", force=True)
@@ -206,7 +206,7 @@ def test_of_two_that_write_one_directory_the_first_is_kept(tmp_path: Path, page:
             first.rename(tmp_path / "out")
             draft.commit(FULL)
 
-    with pytest.raises(UsageError, match="something of that name"):
+    with pytest.raises(UsageError, match="the path exists"):
         late()
     assert _files(tmp_path / "out") == before
     assert [each.name for each in tmp_path.iterdir()] == ["out"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -92,11 +91,8 @@ def test_the_last_rung_is_faster_than_cublas(size: int) -> None:
 
 def test_the_tables_tell_what_the_report_does() -> None:
     report = (ROOT / "reports" / "ladder-bf16-h200.md").read_text("utf-8")
-    for told, (number, cells) in product(
-        ("README.md", "docs/ladder.md"),
-        {9: ("90.7 %", "97.0 %"), 13: ("100.7 %", "103.0 %")}.items(),
-    ):
+    shown = (ROOT / "docs" / "ladder.md").read_text("utf-8")
+    for number, cells in {9: ("90.7 %", "97.0 %"), 13: ("100.7 %", "103.0 %")}.items():
         (row,) = [line for line in report.splitlines() if line.startswith(f"| [{number} ")]
         assert all(f"| {cell} (" in row for cell in cells)
-        shown = (ROOT / told).read_text("utf-8")
         assert any(all(cell in line for cell in cells) for line in shown.splitlines())

@@ -72,7 +72,7 @@ def test_a_capture_of_something_else_is_not_shown(here, change, said, kernelprof
         (["--html", "page.txt"], "a report is an HTML file"),
         (["--html", "no/page.html"], "no such folder"),
         (["--captures", "."], "--captures is for a report"),
-        (["--captures", "no", "--html", "page.html"], "no such folder with captures"),
+        (["--captures", "no", "--html", "page.html"], "the folder of captures does not exist"),
     ],
 )
 @pytest.mark.usefixtures("here")

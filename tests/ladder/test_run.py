@@ -440,8 +440,8 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
 @pytest.mark.parametrize(
     ("options", "lacks"),
     [
-        ([], "no NVIDIA GPU (none answers nvidia-smi) and no ncu"),
-        (["--no-profile"], "no NVIDIA GPU (none answers nvidia-smi)\n"),
+        ([], "no NVIDIA GPU (nvidia-smi reports none) and no ncu"),
+        (["--no-profile"], "no NVIDIA GPU (nvidia-smi reports none)\n"),
     ],
 )
 def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None:
@@ -466,7 +466,7 @@ def test_with_a_gpu_and_without_ncu(kernelprof, monkeypatch) -> None:
     [
         (["--rung", "99"], "the ladder sgemm has no rung '99'"),
         (["--no-profile", "--captures", "c"], "--captures needs the profiler"),
-        (["--continue"], "there are no results to go on from"),
+        (["--continue"], "there are no results to continue from"),
         (["-o", "no/such/folder/l.md"], "there is no such folder"),
         (["-o", "ladder.json"], "a report is Markdown"),
         (["--size", "0"], "--size"),

@@ -122,7 +122,7 @@ def test_every_format_names_the_same_causes_which_add_up_to_the_change() -> None
     assert told is not None
     lines = told[1].removesuffix("\n").split("\n")
     assert lines == [
-        "- waiting for other warps' turns: +436 µs, 38 %",
+        "- ready but not selected: +436 µs, 38 %",
         "- waiting at barriers: +216 µs, 19 %",
         "- queueing for arithmetic pipes: +137 µs, 12 %",
         "- everything else: +369 µs, 31 %",

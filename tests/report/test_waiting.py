@@ -52,12 +52,15 @@ def diagnosis() -> kp.Diagnosis:
 
 
 def test_the_sentence() -> None:
-    assert stall_sentence(PLACE) == "71 % of the waiting is for the load at gemm.cu:88"
+    assert stall_sentence(PLACE) == "The load at gemm.cu:88 causes 71 % of the waiting"
     for of, said in (
-        ("waiting at barriers", "71 % of the waiting at barriers is for the load at gemm.cu:88"),
-        ("excess sectors", "71 % of the excess sectors are of the load at gemm.cu:88"),
-        ("traffic of local memory", "71 % of the traffic of local memory is of the load at gemm"),
-        ("idle threads", "71 % of the idle threads are behind the load at gemm.cu:88"),
+        ("waiting at barriers", "The load at gemm.cu:88 causes 71 % of the waiting at barriers"),
+        ("excess sectors", "The load at gemm.cu:88 causes 71 % of the excess sectors"),
+        (
+            "traffic of local memory",
+            "The load at gemm.cu:88 causes 71 % of the traffic of local memory",
+        ),
+        ("idle threads", "The load at gemm.cu:88 causes 71 % of the idle threads"),
         ("FP64 instructions", "71 % of the FP64 instructions are at gemm.cu:88"),
     ):
         assert stall_sentence(structs.replace(PLACE, of=of)).startswith(said)
@@ -76,7 +79,7 @@ def test_a_helper_and_its_calls() -> None:
 def test_without_lines_the_instruction_is_named() -> None:
     bare = structs.replace(PLACE, file=None, line=None)
     assert stall_sentence(bare) == (
-        "71 % of the waiting is for the load LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm)"
+        "The load LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm) causes 71 % of the waiting"
     )
 
 
@@ -95,17 +98,17 @@ def test_what_a_request_takes(counts: dict[str, float], text: str) -> None:
 
 def test_text_and_markdown_name_the_line(diagnosis: kp.Diagnosis) -> None:
     text = " ".join(diagnosis.to_text().split())
-    assert f"100 % of the excess sectors are of the load at {BEFORE}:49: b[static_cast" in text
+    assert f"The load at {BEFORE}:49 causes 100 % of the excess sectors: b[static_cast" in text
     assert "(32 sectors a request, 4 at best)" in text
     markdown = diagnosis.to_text("markdown")
-    assert f"excess sectors are of the load at {BEFORE}:49" in markdown
+    assert f"The load at {BEFORE}:49 causes" in markdown
 
 
 def test_the_page_has_a_table(diagnosis: kp.Diagnosis, tmp_path: Path) -> None:
     diagnosis.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "What warps wait for" in page
-    assert f"of the load at {BEFORE}:49" in page
+    assert f"The load at {BEFORE}:49 causes" in page
 
 
 def test_json_has_the_place_and_the_waiting(diagnosis: kp.Diagnosis) -> None:
@@ -133,7 +136,7 @@ def test_sarif_stands_at_the_line(diagnosis: kp.Diagnosis) -> None:
     (result,) = log["runs"][0]["results"]
     assert _line(result["locations"][0]) == 49
     assert (
-        f"100 % of the excess sectors are of the load at {BEFORE}:49." in result["message"]["text"]
+        f"The load at {BEFORE}:49 causes 100 % of the excess sectors." in result["message"]["text"]
     )
     assert [_line(each) for each in result["relatedLocations"]] == [45]
 

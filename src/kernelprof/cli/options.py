@@ -41,7 +41,7 @@ KernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
 ]
 LaunchSkipOption = Annotated[
-    int | None, typer.Option("--launch-skip", min=0, help="Leave out a program's first launches.")
+    int | None, typer.Option("--launch-skip", min=0, help="Skip the first launches of a program.")
 ]
 LaunchCountOption = Annotated[
     int | None,
@@ -52,7 +52,7 @@ AgainstOption = Annotated[
     typer.Option(
         "--against",
         metavar="OLD.cu",
-        help="Another version of the kernel: its results are what the kernel's have to be.",
+        help="Check results against this other version of the kernel.",
     ),
 ]
 
@@ -69,7 +69,7 @@ ArchOption = Annotated[
     typer.Option(
         "--arch",
         metavar="sm_90",
-        help="What a prediction is for; several with commas between, or given more often.",
+        help="Architecture to predict for; separate several by commas, or repeat the option.",
     ),
 ]
 
@@ -79,7 +79,7 @@ class MeasurementFlags:
 
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep what was measured in this directory."),
+        typer.Option("--keep", metavar="DIR", help="Write the capture into this directory."),
     ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False
     launch_skip: LaunchSkipOption = None
@@ -92,13 +92,13 @@ class MeasurementFlags:
         ClockControl,
         typer.Option(
             "--clock-control",
-            help="What ncu does to the GPU's clocks: nothing, or lock them for repeatable times.",
+            help="Clock control of ncu: none leaves the GPU's clocks alone, base locks them.",
         ),
     ] = "none"
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
+            "--time-limit", metavar="S", min=0.1, help="Stop each run of a program after S seconds."
         ),
     ] = None
     budget: Annotated[
@@ -125,15 +125,11 @@ class MeasurementFlags:
     ] = None
     size: Annotated[
         list[str] | None,
-        typer.Option(
-            "--size", metavar="NAME=VALUE", help="Another value for one of a .cu file's sizes."
-        ),
+        typer.Option("--size", metavar="NAME=VALUE", help="Override a size of a .cu file."),
     ] = None
     define: Annotated[
         list[str] | None,
-        typer.Option(
-            "--define", metavar="NAME=VALUE", help="Another value for one of its defines."
-        ),
+        typer.Option("--define", metavar="NAME=VALUE", help="Override a #define of a .cu file."),
     ] = None
     sanitize: Annotated[
         list[str] | None,
@@ -189,8 +185,7 @@ class GateFlags:
         typer.Option(
             "--kernel",
             metavar="REGEX",
-            help="Only kernels whose name matches this regular expression; can be given more "
-            "often.",
+            help="Only kernels whose name matches this regular expression; repeatable.",
         ),
     ] = None
     rename: Annotated[
@@ -198,7 +193,7 @@ class GateFlags:
         typer.Option(
             "--rename",
             metavar="OLD=NEW",
-            help="A kernel has another name after the change; can be given more often.",
+            help="Compare kernel OLD with NEW; repeatable.",
         ),
     ] = None
     predict: PredictOption = False

@@ -68,7 +68,7 @@ def check_place(path: Path) -> None:
     if str(path) == "-":
         raise InputError(
             "cannot write the result: - is not a file",
-            hint="leave the option out: what --format names goes to standard output",
+            hint="leave the option out to write to standard output",
         )
     if target.is_dir():
         reason = "it is a folder"
@@ -213,8 +213,8 @@ class Output:
         bool,
         typer.Option(
             "--explain",
-            help="Say why: all evidence with its metrics, how the gain was worked out, what is "
-            "missing. Markdown, JSON and the page always have it.",
+            help="Show all evidence, the derivation of the gain, and missing metrics. Markdown, "
+            "JSON and the page always have it.",
         ),
     ] = False
     tokens: Annotated[
@@ -223,7 +223,7 @@ class Output:
             "--tokens",
             metavar="N",
             min=200,
-            help="How many tokens of four bytes `--format brief` may have; without it 800.",
+            help="Limit of `--format brief` in tokens of four bytes; default 800.",
         ),
     ] = None
     file: Annotated[
@@ -250,7 +250,9 @@ class Output:
         if self.output_format == options.HTML:
             if self.html is not None:
                 raise UsageError(
-                    "two files are to be the page", where=str(self.file), hint="give one of them"
+                    "-o and --html both name an HTML file",
+                    where=str(self.file),
+                    hint="give one of them",
                 )
             object.__setattr__(self, "html", self.file)
             object.__setattr__(self, "file", None)
@@ -443,7 +445,7 @@ def take_picture(result: Any) -> bytes:
             if target.exists() and (data := target.read_bytes()).startswith(_MAGIC):
                 return data
     raise MissingToolError(
-        "the browser took no picture", where=browser, hint="write the page with -o, and open that"
+        "Chromium wrote no picture", where=browser, hint="write the page with -o, and open that"
     )
 
 

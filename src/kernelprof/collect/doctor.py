@@ -55,7 +55,7 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "gpu",
             "GPU and driver",
             *_gpu(seen),
-            stops="no program can be profiled; stored captures are diagnosed all the same",
+            stops="no program can be profiled; captures can be diagnosed",
             remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or newer and its "
             "driver (https://www.nvidia.com/drivers); in a container: start it with --gpus all",
         ),
@@ -71,14 +71,13 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "Permission for counters",
             *_counters(seen),
             stops="ncu ends with ERR_NVGPUCTRPERM, and no program can be profiled",
-            remedy=failures.PERMISSION if seen.gpus else "it comes with the GPU's driver",
+            remedy=failures.PERMISSION if seen.gpus else "install the GPU's driver",
         ),
         MachineCheck(
             "nvcc",
             "CUDA compiler (nvcc)",
             *_nvcc(),
-            stops="no .cu file can be built; programs that are built already are profiled all the "
-            "same",
+            stops="no .cu file can be built; existing programs can be profiled",
             remedy=tools.HOW_TO_GET_NVCC,
         ),
         MachineCheck(
@@ -130,7 +129,7 @@ def _gpu(seen: environment.LocalMachine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
         there = shutil.which("nvidia-smi", path=tools.search_path()) is not None
-        return False, "none answers nvidia-smi" if there else "nvidia-smi is not on the search path"
+        return False, "nvidia-smi reports none" if there else "nvidia-smi is not on the search path"
     names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
     many = f"{count} x " if count > 1 else ""
     return True, f"{many}{names}, driver {seen.driver}, CUDA up to {seen.cuda or 'unknown'}"
@@ -156,9 +155,9 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     restricted = environment.counters_are_for_administrators()
     if restricted is None:
         unknown = None if seen.gpus else False
-        return unknown, "the driver does not say (no /proc/driver/nvidia/params)"
+        return unknown, "unknown: there is no /proc/driver/nvidia/params"
     if not restricted:
-        return True, "the driver lets every user read them"
+        return True, "all users may read them"
     if environment.is_administrator():
         return True, "for administrators, and this process is one"
     return False, "for administrators, and this process has no CAP_SYS_ADMIN"

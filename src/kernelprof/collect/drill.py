@@ -108,7 +108,7 @@ def collect_by_verdicts(
                 capture, run(metrics_for(demand.names, capability), kernels, demand.why)
             )
         except InputError as error:
-            sentence = f"The run that was to settle the verdict failed: {error.what}."
+            sentence = f"The run to settle the verdict failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)
             break

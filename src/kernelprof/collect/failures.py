@@ -1,7 +1,7 @@
 """Tells the failures of ``ncu`` apart, by its exit code and its words, and says what to do.
 
 ``ncu`` ends with the program's own exit code, with 1 where it refuses to start, with 9 where it
-gave up at a kernel, and with 0 where it profiled nothing: the words decide. Those of 2025.3.1 are
+failed at a kernel, and with 0 where it profiled nothing: the words decide. Those of 2025.3.1 are
 recorded in ``tests/captures/ncu_behaviour/``; what could not be provoked there is matched by the
 terms that NVIDIA's documentation gives.
 """
@@ -109,7 +109,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
     (
         "(?i)driver (?:version )?is (?:not compatible|insufficient|too old)",
         MissingToolError,
-        "the GPU's driver and this version of Nsight Compute do not fit together",
+        "the GPU's driver and this version of Nsight Compute are incompatible",
         "install the driver that its release notes name or a newer one, or the Nsight Compute of "
         "the CUDA version that nvidia-smi shows; where another profiler or DCGM uses the counters, "
         "ncu says the same: stop that first",
@@ -158,7 +158,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
             return kind(what.format(*match.groups()), where=where, hint=hint)
     if not ended.has_report and _REFUSED.search(text) and "Connected to" not in text:
         return UsageError(
-            "ncu does not take an option that it was given",
+            "ncu rejects an option",
             where=where,
             hint="correct the option; one that this version of ncu does not know needs a newer one",
         )
@@ -194,7 +194,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
 def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
     if "Failed to profile" in ended.text:
         return ProfilerError(
-            "ncu gave up at a kernel",
+            "ncu failed at a kernel",
             where=ended.where,
             hint="run it with fewer metrics (--preset speed-of-light) or launches (--launch-count "
             "1), and see whether the program ends well without ncu" + ended.last_lines(),
@@ -212,7 +212,7 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     kernels = re.findall(r"^\d+\. (.+)$", listed, re.MULTILINE)
     if kernels or "NVTX" in ended.text or ended.filtered:
         return NoLaunchError(
-            "no launch passed the filters, so that no kernel was profiled",
+            "no launch matches the filters",
             where=ended.program,
             hint=f"the program launches: {first_few(kernels, _MOST_KERNELS)}"
             if kernels

@@ -121,7 +121,7 @@ class LocalTools:
     def missing_here(self, *which: str) -> str:
         """What is missing, as a sentence."""
         shown = {
-            "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
+            "GPU": "no NVIDIA GPU (nvidia-smi reports none)",
             "ncu": "no ncu (Nsight Compute)",
         }
         return f"this machine has {' and '.join(shown[each] for each in which or self.missing)}"
@@ -158,7 +158,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
             raise UsageError(
                 "arguments after -- and --flags are for a source with its own main()",
                 where=str(request.source),
-                hint="what this kernel is given stands in its launch specification",
+                hint="the launch specification gives the kernel's arguments",
             )
         if request.build:
             raise UsageError(

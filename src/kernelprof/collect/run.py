@@ -153,7 +153,7 @@ _OF_REPLAY = {
     Replay.KERNEL: (),
     Replay.APPLICATION: (
         "The program was run again for each pass (application replay), because saving its memory "
-        "takes longer: the metrics of a launch are of different runs of the program.",
+        "takes longer: the metrics of one launch come from several runs of the program.",
     ),
 }
 
@@ -267,7 +267,7 @@ class Session:
         ended = self._ended(outcome, log_lines, shown, report, filtered=kernels is not None)
         error = explain_failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
-            error = ProfilerError("it took too long, and no launch had all of its passes")
+            error = ProfilerError("it reached the time limit before a launch had all passes")
         if error is not None:
             report.unlink(missing_ok=True)
             raise error
@@ -371,7 +371,7 @@ class Session:
             raise ProfilerError(
                 f"ncu cannot read the report that it wrote (exit code {done.code}): {words}",
                 where=self.draft.final_path(report.name),
-                hint="see whether the disk is full (free some space), and try it again",
+                hint="free some disk space and try again",
             )
         return done.printed
 
@@ -433,10 +433,7 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
         if "The application returned an error code" not in sentence
     ]
     if ended.cut:
-        sentences.append(
-            "The program was ended before all launches were measured that should be: it took too "
-            "long."
-        )
+        sentences.append("The program reached the time limit before all launches were measured.")
     elif ended.program_code is not None:
         sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "

@@ -103,7 +103,7 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
         return
     if not force:
         raise UsageError(
-            "there is something of that name already",
+            "the path exists",
             where=str(directory),
             hint="give another name, or --force to replace a capture",
         )

@@ -103,10 +103,10 @@ def _compare_kernel(
     inputs = input_changes(before, after)
     notes = [launches_text(before, after), other_verdicts_text(before, after)]
     if _is_unchecked(after):
-        notes.append(f'nothing checks the result: it has reference = "{NO_REFERENCE}"')
+        notes.append(f'Result not checked: reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
         why = "as --rename says" if is_confirmed else "by its name"
-        notes.insert(0, f"taken for the same kernel {why}; before it was {before.name}")
+        notes.insert(0, f"matched {why}; named {before.name} before")
     return KernelComparison(
         match=kind,
         before=before,

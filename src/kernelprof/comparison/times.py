@@ -126,7 +126,7 @@ def find_noise_floor(
         factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
         source = f"calibration over {noise.captures} captures"
         return Floor(max(factor * noise.floor, LEAST_CALIBRATED), source)
-    least, why = LEAST_FLOOR, "the least that is concluded from two captures"
+    least, why = LEAST_FLOOR, "the minimum for two captures"
     few, apart = (
         min(len(old), len(new)),
         single_launch_floor(float(np.median(old)), float(np.median(new))),

@@ -78,7 +78,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     """
     if not devices:
         raise MissingToolError(
-            "there is no NVIDIA GPU to measure on (none answers nvidia-smi)",
+            "there is no NVIDIA GPU to measure on (nvidia-smi reports none)",
             hint="run the plan on a machine with one, on a Ray cluster with --ray ADDRESS, or take "
             "recorded captures in place of measurements with --recorded",
         )

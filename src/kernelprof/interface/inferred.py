@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis, PathLike
 
 _SMALL_GRID: Final = "small-grid"
-_INFERRED_SIZES: Final = (
-    "how many blocks there are follows from sizes that were inferred: --size gives others"
-)
+_INFERRED_SIZES: Final = "the number of blocks follows from inferred sizes; --size sets them"
 _DOUBTFUL: Final = "the inferred launch may be wrong: {}"
 _MOST_REMEMBERED: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""

@@ -26,7 +26,7 @@ def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
     )
     return (
         f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
-        "into the file, to be looked at and changed",
+        "into the file for review",
         *(f"of the inferred launch: {each}" for each in source.inferred),
     )
 
@@ -82,6 +82,5 @@ def why_unchecked(source: SourceFacts) -> str | None:
     if source.specification.get("reference") != NO_REFERENCE:
         return None
     return (
-        "its result was not checked: the source does not say what has to come out "
-        "(--against OLD.cu compares it with another version)"
+        "Result not checked: no reference given (--against OLD.cu compares it with another version)"
     )

@@ -15,9 +15,7 @@ def test_a_solver_keeps_the_gpu_busy() -> None:
     found = survey_program(trace("jacobi"), 0.7)
     assert found.answer is not None
     assert found.answer.limit is Limit.KERNELS
-    assert found.answer.sentence == (
-        "The GPU works 97 % of the time: its kernels are what takes the time."
-    )
+    assert found.answer.sentence == ("GPU busy 97 % of the time: its kernels take the time.")
     assert found.answer.advice == ()
     sweep, difference = found.kernels
     assert (sweep.launches, difference.launches) == (6000, 64)
@@ -31,7 +29,9 @@ def test_short_kernels_wait_for_python() -> None:
     found = survey_program(trace("short"), 5.5)
     assert found.answer is not None
     assert found.answer.limit is Limit.LAUNCHES
-    assert "4,002 launches of 1.89 µs wait for the host" in found.answer.sentence
+    assert (
+        "launch-bound, 4,002 launches of 1.89 µs (median) wait for the CPU" in found.answer.sentence
+    )
     assert any("torch.cuda.graph" in line for line in found.answer.advice)
     assert not any("optimizer" in line for line in found.answer.advice)
     (gpu,) = found.gpus
@@ -86,7 +86,7 @@ def test_training_steps_of_an_encoder_wait_for_python() -> None:
     found = survey_program(trace("encoder"), 9.7)
     assert found.answer is not None
     assert found.answer.limit is Limit.LAUNCHES
-    assert "The GPU works 40 % of the time" in found.answer.sentence
+    assert "GPU busy 40 % of the time" in found.answer.sentence
     assert any(
         line.startswith("60 % of the launches are of the optimizer") for line in found.answer.advice
     )

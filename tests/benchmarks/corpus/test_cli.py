@@ -80,7 +80,7 @@ def test_other_analyzers_stand_beside(
         (["no-such-pair"], "the corpus has no pair 'no-such-pair'", "benchmarks.corpus list"),
         (
             ["--captures", "nowhere"],
-            "no such folder with captures of the corpus",
+            "the folder of captures of the corpus does not exist",
             "benchmarks.corpus run",
         ),
         (["--captures", "."], "no pair was measured as it is now", "benchmarks.corpus run"),

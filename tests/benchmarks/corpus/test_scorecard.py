@@ -132,7 +132,7 @@ def test_a_damaged_capture_is_an_error(pairs: tuple[Pair, ...], captures: Path) 
 
 def test_a_folder_that_is_not_there(pairs: tuple[Pair, ...], tmp_path: Path) -> None:
     for read in (scorecard, load):
-        with pytest.raises(InputError, match="no such folder with captures of the corpus"):
+        with pytest.raises(InputError, match="the folder of captures of the corpus does not exist"):
             read(pairs, tmp_path / "none")
 
 

@@ -87,8 +87,8 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     data = bytearray(file.read_bytes())
     data[16] = 99  # the first field of the head
     file.write_bytes(data)
-    with pytest.raises(InputError, match="no survey of this version"):
+    with pytest.raises(InputError, match="another version of kernelprof"):
         read_survey(tmp_path)
     file.write_bytes(b"")
-    with pytest.raises(InputError, match="no survey of this version"):
+    with pytest.raises(InputError, match="another version of kernelprof"):
         read_survey(tmp_path)

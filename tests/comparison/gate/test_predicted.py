@@ -174,7 +174,7 @@ def test_a_result_that_nothing_checks_is_noted() -> None:
     inputs = replace(after().inputs, specification={**SPECIFICATION, "reference": "none"})
     old, new = (replace(each, inputs=inputs, passed=None) for each in (before(), after()))
     (noted,) = gated(old, new).kernels
-    assert noted.kernel.notes == ('nothing checks the result: it has reference = "none"',)
+    assert noted.kernel.notes == ('Result not checked: reference = "none"',)
     (same,) = gated(before(), after()).kernels
     assert same.kernel.notes == ()
 

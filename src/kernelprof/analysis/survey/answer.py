@@ -35,13 +35,13 @@ _OF_TIME: Final = "part of the time from a tenth of the launches on to the end o
 _START_UP: Final = "time from the GPU's first activity until a tenth of the launches were made"
 
 _WORDS: Final = {
-    Limit.KERNELS: "its kernels are what takes the time",
-    Limit.LAUNCHES: "{launches} of {median} wait for the host",
-    Limit.SYNCHRONIZATION: "after the host has waited for it, it waits for the host",
-    Limit.COPIES: "it waits for copies of {bytes}",
-    Limit.ALLOCATION: "it waits while memory is allocated and freed",
-    Limit.LOADING: "it waits while code is loaded",
-    Limit.HOST: "it waits while the program does other things",
+    Limit.KERNELS: "its kernels take the time",
+    Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
+    Limit.SYNCHRONIZATION: "it idles after the CPU waited for it (synchronization)",
+    Limit.COPIES: "copy-bound, it waits for copies of {bytes}",
+    Limit.ALLOCATION: "it idles while memory is allocated and freed",
+    Limit.LOADING: "it idles while code is loaded",
+    Limit.HOST: "it idles while the CPU does other work",
 }
 
 
@@ -77,16 +77,16 @@ def answer_survey(
     many = sum(each.launches for each in kernels)
     words = _WORDS[limit]
     if limit is Limit.LAUNCHES and gpu.idle_while(Idle.QUEUED) > gpu.idle_time / 2:
-        words = "{launches} of {median} take longer to start than to run"
+        words = "launch-bound, {launches} of {median} (median) take longer to start than to run"
     words = words.format(
         launches=count(gpu.launches, "launch"),
         median=quantity(median_launch_ns(kernels), "ns"),
         bytes=quantity(gpu.copied_bytes, "byte"),
     )
-    which = f"{gpu.name} (number {gpu.device})" if len(gpus) > 1 else "The GPU"
+    which = f"{gpu.name} (number {gpu.device})" if len(gpus) > 1 else "GPU"
     return ProgramAnswer(
         limit=limit,
-        sentence=f"{which} works {share(gpu.busy)} of the time: {words}.",
+        sentence=f"{which} busy {share(gpu.busy)} of the time: {words}.",
         evidence=(*_evidence(gpu, kernels, many),),
         advice=advice(limit, gpu, kernels, pytorch=pytorch),
     )
@@ -124,7 +124,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     rows = [
         Evidence(
             metric="survey__gpu_busy",
-            label="a kernel runs",
+            label="GPU busy with kernels",
             value=100 * gpu.busy,
             unit="%",
             op=">=",
@@ -139,11 +139,11 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     ]
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
-        label = "idle after the host had waited"
+        label = "idle after the CPU had waited"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median time of a launch", median_launch_ns(kernels), "ns"))
-    rows.append(_fact("start_up", "start-up, which does not count", gpu.start_up, "ns", _START_UP))
+    rows.append(_fact("start_up", "start-up (not counted)", gpu.start_up, "ns", _START_UP))
     return [each for each in rows if each.value or each.threshold is not None]
 
 

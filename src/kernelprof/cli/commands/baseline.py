@@ -27,7 +27,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The base
 CandidateArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="CANDIDATE", help="A capture, as `compare` takes it; several are runs of one."
+        metavar="CANDIDATE", help="A capture, as for `compare`; several are runs of the same code."
     ),
 ]
 PolicyOption = Annotated[
@@ -176,7 +176,7 @@ def calibrate(
 def _refuse_existing(file: Path) -> None:
     if file.exists():
         raise UsageError(
-            "there is a file already",
+            "the file exists",
             where=str(file),
             hint="'kernelprof baseline update' takes a candidate that passes the gate, "
             "'baseline accept' one that does not; --force replaces the file",

@@ -24,7 +24,7 @@ def command(
     launch_count: options.LaunchCountOption = None,
     clock_control: Annotated[
         ClockControl | None,
-        typer.Option("--clock-control", help="What ncu does to the GPU's clocks."),
+        typer.Option("--clock-control", help="Clock control of ncu."),
     ] = None,
 ) -> None:
     """Print the ncu command that collects a preset's metrics, and nothing else.

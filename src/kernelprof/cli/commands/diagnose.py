@@ -51,7 +51,10 @@ def diagnose(
     kernel: options.KernelOption = None,
     merge: Annotated[
         bool,
-        typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
+        typer.Option(
+            "--merge",
+            help="Merge captures of the same launches: later ones fill in missing metrics.",
+        ),
     ] = False,
     measurement: Annotated[MeasurementOptions, options.Expand(options.MeasurementFlags)],
     predict: options.PredictOption = False,

@@ -16,7 +16,7 @@ ORDER = 125
 COMMAND = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Many kernels on many GPUs: run a plan, see what is stored, ask it.",
+    help="Measure many kernels on many GPUs: run a plan, show its status, query its store.",
 )
 
 StoreOption = Annotated[
@@ -24,7 +24,7 @@ StoreOption = Annotated[
     typer.Option("--store", metavar="PLACE", help="A folder or a URL, instead of the plan's."),
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Read all files again and keep nothing of them.")
+    bool, typer.Option("--no-cache", help="Read all files again; write no cache.")
 ]
 TargetArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="A store's folder or URL, or a plan that names one.")
@@ -50,11 +50,10 @@ def run(
             "--workers",
             metavar="N",
             min=1,
-            help="What is built and diagnosed at a time, beside the GPUs; a worker a core "
-            "without it.",
+            help="Builds and diagnoses that run at once beside the GPUs; default: one per core.",
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure what is stored, too.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure again what is stored.")] = False,
     recorded: Annotated[
         bool,
         typer.Option(
@@ -145,9 +144,7 @@ def query(
     *,
     sql: Annotated[
         str | None,
-        typer.Option(
-            "--sql", metavar="QUERY", help="Any other question, over the views kernels, launches."
-        ),
+        typer.Option("--sql", metavar="QUERY", help="SQL over the views kernels and launches."),
     ] = None,
     store: StoreOption = None,
     kernel: options.KernelOption = None,

@@ -52,7 +52,7 @@ def history(
         ),
     ],
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read everything again and keep nothing.")
+        bool, typer.Option("--no-cache", help="Read everything again; write no cache.")
     ] = False,
 ) -> None:
     """Show how time and verdict of each kernel changed over captures or commits."""

@@ -74,7 +74,7 @@ def run(
     results: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Keep the results here instead of beside the report."
+            "--json", metavar="FILE", help="Write the results here instead of beside the report."
         ),
     ] = None,
     captures: Annotated[
@@ -88,7 +88,7 @@ def run(
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option("--continue", help="Keep the results that are there, and add to them."),
+        typer.Option("--continue", help="Add to the existing results."),
     ] = False,
     html: HtmlOption = None,
 ) -> None:
@@ -104,7 +104,7 @@ def run(
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
     results_file = _results_file(file, results, html)
     if resume and results_file is None:
-        raise UsageError("there are no results to go on from", hint="name them: -o or --json")
+        raise UsageError("there are no results to continue from", hint="name them: -o or --json")
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
     rungs_given = [*(rungs or ()), *(rung or ())]
@@ -159,7 +159,7 @@ def report(
         )
     if captures is not None and not captures.expanduser().is_dir():
         raise InputError(
-            "there is no such folder with captures",
+            "the folder of captures does not exist",
             where=str(captures),
             hint="name the folder that 'kernelprof ladder run --captures' wrote",
         )

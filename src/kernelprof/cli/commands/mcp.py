@@ -15,7 +15,7 @@ def mcp(
         list[Path] | None,
         typer.Argument(
             metavar="FOLDER",
-            help="Folders whose files may be read; without any the one where you stand.",
+            help="Folders that clients may read; default: the current folder.",
             show_default=False,
         ),
     ] = None,
@@ -24,8 +24,10 @@ def mcp(
         bool,
         typer.Option(
             "--allow-run",
-            help="Let clients have programs run: build and measure kernels on this machine's GPU, "
-            "run references in Python, and read reports with ncu. Without it nothing is.",
+            help=(
+                "Allow clients to run code: build and measure kernels on this GPU, run Python "
+                "references, read reports with ncu."
+            ),
         ),
     ] = False,
 ) -> None:

@@ -26,7 +26,9 @@ class OptimizationFlags:
     ] = 5
     budget: Annotated[
         float | None,
-        typer.Option("--budget", metavar="S", min=0.1, help="Ask for none after so many seconds."),
+        typer.Option(
+            "--budget", metavar="S", min=0.1, help="Ask for no more proposals after this time."
+        ),
     ] = None
     command_limit: Annotated[
         float,
@@ -35,12 +37,12 @@ class OptimizationFlags:
     predict: Annotated[
         bool,
         typer.Option(
-            "--predict", help="Judge by what machine code counts: no GPU, no time is measured."
+            "--predict", help="Judge by predicted counters: no GPU needed, no time measured."
         ),
     ] = False
     arch: Annotated[
         str | None,
-        typer.Option("--arch", metavar="sm_90", help="What predictions are for."),
+        typer.Option("--arch", metavar="sm_90", help="Architecture to predict for."),
     ] = None
     policy: Annotated[
         Path | None,
@@ -58,14 +60,14 @@ def optimize(
         typer.Option(
             "--with",
             metavar="COMMAND",
-            help="What proposes: it is started in a scratch folder with a copy of the source, gets "
-            "the brief on standard input, and changes the source there.",
+            help="Command that proposes changes: it runs in a scratch folder with a copy of the "
+            "source, reads the brief from standard input, and edits the copy.",
         ),
     ],
     limits: Annotated[OptimizationOptions, Expand(OptimizationFlags)],
     apply: Annotated[
         bool,
-        typer.Option("--apply", help="Put the best source in the place of KERNEL.cu at the end."),
+        typer.Option("--apply", help="Replace KERNEL.cu with the best source at the end."),
     ] = False,
     best: Annotated[
         Path | None, typer.Option("--best", metavar="FILE", help="Write the best source there.")

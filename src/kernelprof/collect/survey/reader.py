@@ -215,7 +215,7 @@ def read_frames(path: Path) -> Frames:
 
 def _other_version(path: Path) -> InputError:
     return InputError(
-        "this is no survey of this version of kernelprof",
+        "this survey was made by another version of kernelprof",
         where=str(path),
         hint="survey the program again",
     )

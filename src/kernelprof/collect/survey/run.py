@@ -107,7 +107,7 @@ def build(cupti: Cupti) -> Path:
             if done is not None:
                 reason = " ".join(done.stderr.splitlines()[:_LAST_LINES])
     raise MissingToolError(
-        f"what surveys a program cannot be compiled: {reason}",
+        f"the survey library does not compile: {reason}",
         where=", ".join(str(each) for some in cupti.includes for each in some),
         hint=f"install a C compiler and the headers of CUDA and CUPTI: {_how_to_get_cupti()}",
     )

@@ -340,9 +340,9 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
     ]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on a side: differences below {_format_range(floors)} do not "
-        f"show, and those from {_format_range(sure)} on show for sure. Five runs of each side, "
-        f"taken together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate "
+        f"{FEWEST_SAMPLES} launches on a side: differences below {_format_range(floors)} are not "
+        f"detectable, those above {_format_range(sure)} are. Five runs per side detect smaller "
+        f"ones: {to_settle(few[0], comparison.after)}, and kernelprof gate "
         "BEFORE runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)

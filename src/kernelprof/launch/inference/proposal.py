@@ -81,7 +81,7 @@ _IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of a file)")
 """Where in this source something is that speaks for a guess."""
 _HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
 _MOST_UP = 4
-_UNCHECKED = "nothing says what has to come out, so the result is not checked"
+_UNCHECKED = "no reference given, so the result is not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,8 @@ def infer_specification(
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(
-            f"of {len(declared)} kernels this one was chosen by the launches in the file (--kernel "
-            f"{others[0]} chooses another)"
+            f"the file launches only this one of its {len(declared)} kernels (--kernel "
+            f"{others[0]} selects another)"
         )
     if against is not None:
         guesses.reference = relative_version(against, path.parent)

@@ -116,7 +116,7 @@ _DOTS: Final = (
 )
 _CAUSES: Final = (
     "By what the warps spent their time on: each is in one state at any time, so the parts add up "
-    "to the change. What moved against it is taken off the others alike."
+    "to the change. Parts that moved the other way are subtracted from the others in proportion."
 )
 
 

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
 _WIDEST: Final = 80
 _WAITING: Final = "waiting"
-_OF_ACCESSES: Final = ("excess sectors", "excess wavefronts", "traffic of local memory")
-_IDLE: Final = "idle threads"
+_CAUSED: Final = (
+    "excess sectors",
+    "excess wavefronts",
+    "traffic of local memory",
+    "idle threads",
+)
 _LEAST: Final = 0.1
 """A line with less of the waiting is not told beside the verdict's."""
 _COLUMNS: Final = (
@@ -58,17 +62,12 @@ def format_location(each: BlamedLine) -> str:
 
 
 def stall_sentence(each: BlamedLine) -> str:
-    """Which part of what is at a line: ``71 % of the waiting is for the load at gemm.cu:88``."""
+    """Say what a line causes: ``The load at gemm.cu:88 causes 71 % of the waiting``."""
     place = format_location(each) if each.line is None else f"at {format_location(each)}"
-    return f"{percent(each.share)} of the {each.of} {_relation(each)} {place}"
-
-
-def _relation(each: BlamedLine) -> str:
-    if each.of.startswith(_WAITING):
-        return f"is for the {each.kind}"
-    if each.of in _OF_ACCESSES:
-        return f"{'is' if each.of.startswith('traffic') else 'are'} of the {each.kind}"
-    return f"are behind the {each.kind}" if each.of == _IDLE else "are"
+    part = f"{percent(each.share)} of the {each.of}"
+    if each.of.startswith(_WAITING) or each.of in _CAUSED:
+        return f"The {each.kind} {place} causes {part}"
+    return f"{part} are {place}"
 
 
 def describe_request(each: BlamedLine) -> str:

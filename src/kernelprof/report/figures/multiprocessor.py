@@ -67,7 +67,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
     "math pipe throttle": "queueing for arithmetic pipes",
     "wait": "fixed latencies of instructions",
     "barrier": "waiting at barriers",
-    "not selected": "waiting for other warps' turns",
+    "not selected": "ready but not selected",
     "selected": "issuing instructions",
     "no instruction": "waiting for instructions",
     "branch resolving": "waiting for branches",
