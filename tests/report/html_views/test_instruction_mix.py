@@ -12,6 +12,7 @@ from tests.report.blocks import every
 from tests.report.html_views.helpers import page_of
 from tests.support.captures import CAPTURES, PAIRS, RECORDED
 
+import kernelprof as kp
 from kernelprof.model.sampled import from_bytes
 from kernelprof.report.document import Chart, Paragraph
 from kernelprof.report.figures.measured import LaunchFigures, Measured
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kernelprof.model.sampled import SampledCode
     from kernelprof.report.charts.bars import Share
 
+ROOT = CAPTURES.parents[1]
 LINES = CAPTURES / "h200_lines"
 SAMPLED_PAIRS = sorted(each.name.removesuffix(".json.gz") for each in LINES.glob("*.json.gz"))
 
@@ -202,3 +204,13 @@ def test_words_say_what_is_not_told_apart() -> None:
     assert text in paragraphs
     tile = RECORDED / "h200" / "03_shared_tile"
     assert in_words(mix_of_counters(LaunchFigures(Measured(read_capture(tile)), 0))) == ""
+
+
+@pytest.mark.slow("a prediction")
+def test_a_prediction_tells_arithmetic_apart_and_asks_for_no_capture() -> None:
+    capture = kp.predict(ROOT / "cuda" / "ladder" / "03_shared_tile.cu")
+    mix = mix_of_counters(LaunchFigures(Measured(capture), 0))
+    assert _parts(mix)["FP32 multiply-add"] == pytest.approx(0.371, abs=0.001)
+    assert _parts(mix)["everything else"] > MOST_UNKNOWN
+    page = page_of(capture, prediction=capture.prediction)
+    assert "cannot be told apart" not in str(page.document.blocks)

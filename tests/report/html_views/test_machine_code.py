@@ -100,10 +100,22 @@ def test_without_lines_the_machine_code_stands_alone(captures: Path) -> None:
     section = source.section(None, None, None, "k", machine=MachineListing(bare, ""))
     assert section is not None
     assert section.title == "Machine code"
+    assert "Compiled without line information" in str(section.blocks)
     page = main_of(html.write(document(annotate_source(MachineListing(bare, ""), None, ""))))
     assert 'class="panes alone"' in page
     assert '<th scope="col">Line</th>' not in page
     assert page.count("<tr") == 1 + len(bare.instructions)
+
+
+def test_lines_without_the_text_of_the_source_are_no_missing_lines(captures: Path) -> None:
+    own = machine(captures, COUNTED)
+    code = type(own.code)(own.code.function, own.code.instructions)
+    section = source.section(None, None, None, "k", machine=MachineListing(code, own.file))
+    assert section is not None
+    assert "Compiled without line information" not in str(section.blocks)
+    assert "not the text of the source" in str(section.blocks)
+    page = main_of(html.write(document(annotate_source(MachineListing(code, own.file), None, ""))))
+    assert '<th scope="col">Line</th>' in page
 
 
 def test_a_page_without_a_script_has_nothing_to_press(captures: Path) -> None:

@@ -257,7 +257,6 @@ def panels(
     place: Subsystem | None,
     *,
     code: SampledCode | None,
-    predicted: bool,
 ) -> Iterable[Section]:
     """Yield the sections of a kernel's card below its verdict: a new one is a function called here.
 
@@ -279,9 +278,8 @@ def panels(
     yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
     yield from _occupancy(launch)
     mix = opcode_mix_figure(code) or mix_of_counters(launch)
-    # A prediction has counted every instruction: no other capture tells more.
-    unknown = "" if predicted else in_words(mix)
-    yield from _shares("Instruction mix", "instructions", mix, unknown)
+    explained = "" if launch.predicted else in_words(mix)
+    yield from _shares("Instruction mix", "instructions", mix, explained)
 
 
 def _shares(
@@ -436,10 +434,7 @@ def kernel_cards(
         where = None if rule is None else rule.subsystem
         # Of several codes with its name it is not known which one the launch ran.
         code = codes[0] if len(codes) == 1 else None
-        manifests = (own, manifest)
-        if figures := tuple(
-            panels(name, launch, manifests, flop_count, where, code=code, predicted=predicted)
-        ):
+        if figures := tuple(panels(name, launch, (own, manifest), flop_count, where, code=code)):
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         is_of = own is not None or (manifest is None and len(kernels) == 1)

@@ -322,6 +322,10 @@ _MOVED: Final = (
 _NO_LINES: Final = (
     "Compiled without line information, so no instruction has a line: compile with -lineinfo."
 )
+_NO_TEXT: Final = (
+    "The capture has the lines of the instructions, but not the text of the source: collect it "
+    "with `ncu --import-source yes`."
+)
 _PREDICTED: Final = (
     "Beside a line stands what a request of its accesses to memory takes, in brackets the ideal "
     "where that is less."
@@ -404,10 +408,8 @@ def _listing(
 
 
 def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[str]:
-    if listing.text:
-        yield _CHOOSE_A_LINE
-    elif not machine.file:
-        yield _NO_LINES
+    has_lines = any(each.place for each in listing.machine)
+    yield _CHOOSE_A_LINE if listing.text else _NO_TEXT if has_lines else _NO_LINES
     if TRAFFIC in listing.noted:
         yield _REQUEST
     if MOVED in listing.noted:

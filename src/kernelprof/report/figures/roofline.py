@@ -132,6 +132,8 @@ def thread_shares(launch: Numbers, rates: Iterable[str]) -> Mapping[str, float]:
     """Parts of the instructions that threads execute, for those rates whose counts are known."""
     executed = launch.positive("instructions")
     threads = launch.positive("threads_per_instruction_predicated")
+    if threads is None and launch.predicted:
+        threads = launch.positive("threads_per_instruction")  # predictions do not count predicates
     # The rates are per mean cycle of the launch over all SMs.
     cycles = launch.value("sm_cycles_elapsed")
     if launch.hertz is not None and launch.seconds is not None:
