@@ -19,7 +19,7 @@ def test_the_answer_needs_no_scrolling(tile: Path, look_at: OpenPage):
     told = page.locator(".hero").inner_text()
     for part in (
         "Limited by shared-memory-throughput",
-        "86 % busy",
+        "86 % of peak",
         "about 2.5x as fast (1.50x to 4.2x)",
         "First: Register tiles",
     ):

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     Built = Callable[[str], Path]
 
+ONCE = "tests/captures/h200_once"
+MORE = {
+    "gate-of-many": ["gate", f"{ONCE}/before-1.1.csv.gz", f"{ONCE}/after-1.1.csv.gz", "--html", ""]
+}
+
 SPILLED = """() => [...document.querySelectorAll("table.cards td, table.bars :is(th, td.number)")]
     .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
     .map((cell) => cell.textContent.trim())"""
@@ -27,6 +32,22 @@ CUT = """() => [...document.querySelectorAll(".treemap a.cell:not(.small) .detai
     .map((detail) => detail.closest(".cell").textContent)"""
 
 
+BROKEN = r"""() => [...document.querySelectorAll(".status")].flatMap((status) => {
+    const walker = document.createTreeWalker(status, NodeFilter.SHOW_TEXT);
+    const broken = [];
+    while (walker.nextNode()) {
+        for (const word of walker.currentNode.textContent.matchAll(/[^\s-]+-?/g)) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, word.index);
+            range.setEnd(walker.currentNode, word.index + word[0].length);
+            const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+            if (tops.size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+})"""
+
+
 @pytest.fixture(scope="module")
 def built(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Build a page of ``make reports`` once, by its name."""
@@ -35,7 +56,7 @@ def built(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Built:
     def build(name: str) -> Path:
         page = folder / f"{name}.html"
         if not page.exists():
-            run_cli(*commands()[name][:-1], str(page), cwd=ROOT)
+            run_cli(*{**commands(), **MORE}[name][:-1], str(page), cwd=ROOT)
         return page
 
     return build
@@ -55,6 +76,17 @@ def test_a_map_has_the_words_that_its_areas_have_room_for(
 def test_no_text_runs_into_the_next(name: str, built: Built, look_at: OpenPage) -> None:
     page = look_at(built(name), width=390)
     assert page.evaluate(SPILLED) == []
+    assert not has_horizontal_scroll(page)
+
+
+@pytest.mark.parametrize("name", [*commands(), *MORE])
+@pytest.mark.parametrize("width", [390, 1000])
+def test_verdicts_are_broken_at_hyphens_alone(
+    name: str, width: int, built: Built, look_at: OpenPage
+) -> None:
+    page = look_at(built(name), width=width)
+    assert page.locator(".status").count() > 0
+    assert page.evaluate(BROKEN) == []
     assert not has_horizontal_scroll(page)
 
 

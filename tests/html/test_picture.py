@@ -58,5 +58,5 @@ def test_without_a_browser_nothing_is_written(
     target = tmp_path / "page.html"
     run = run_cli("report", str(TILE), "-o", str(target), "--png", str(tmp_path / "page.png"))
     assert run.returncode == 4
-    assert "a picture takes a browser" in run.stderr
+    assert "PNG output needs Chromium; none found" in run.stderr
     assert not target.exists()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rich.cells import cell_len
+from tests.report.changes import answer, slower
 
 from kernelprof.fleet.results import FleetTable, Heading
-from kernelprof.report.document import Cell, Column, Document, Table
+from kernelprof.report.document import Cell, Column, Document, Span, Table
+from kernelprof.report.documents import gate as gate_documents
 from kernelprof.report.documents.fleet import document_of_query
 from kernelprof.report.writers import Screen
 from kernelprof.report.writers.terminal import write
@@ -82,6 +84,28 @@ def test_no_number_and_no_unit_is_cut_at_any_width() -> None:
         assert all(cell_len(line) <= width for line in text.split("\n")), width
         shapes.add("number 3 " in text)
     assert shapes == {True, False}  # both a list and a table
+
+
+def test_verdicts_are_broken_at_hyphens() -> None:
+    columns = (Column("kernel", yielding=True), Column("time", number=True), Column("verdict"))
+    verdict = (Span("shared-memory-throughput", code=True), " → ", Span("instruction-issue"))
+    row = (Cell("k" * 20), Cell("10.25 ms"), Cell(verdict))
+    assert write(Document("d", (Table(columns, (row,)),)), Screen(48)).split("\n")[2:-1] == [
+        "kernel                 time verdict",
+        "kkkkkkkkk…kkkkkkkk 10.25 ms shared-memory-",
+        "                            throughput →",
+        "                            instruction-issue",
+    ]
+
+
+def test_the_gate_s_table_says_why() -> None:
+    lines = write(gate_documents.document(answer(slower("one"), slower("two")))).split("\n")
+    verdict = "l1-throughput → memory-latency"
+    assert lines[5:8] == [
+        "kernel before after time        verdict                        outcome    why",
+        f"one      2 µs  4 µs 2.0x slower {verdict} regression slower",
+        f"two      2 µs  4 µs 2.0x slower {verdict} regression slower",
+    ]
 
 
 def test_a_query_with_many_columns_names_each_of_them() -> None:

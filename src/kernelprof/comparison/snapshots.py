@@ -277,9 +277,11 @@ _PREDICTED: Final = frozenset(
         "shared_memory_per_block",
         "grid_size",
         "block_size",
+        "duration",
     }
 )
-"""Metrics of a prediction that are counted, or the compiler's; the others take time."""
+"""Metrics of a prediction that are counted, or the compiler's, and its time, which is only shown;
+the others take time."""
 
 
 def _with_prediction(snapshot: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:

@@ -303,6 +303,26 @@ def why(kernel: KernelResult) -> str:
     return first.text
 
 
+def reasons(kernel: KernelResult) -> str:
+    """What decides a kernel's outcome, in a few words: ``slower, more global sectors``."""
+    if kernel.outcome is Outcome.PASS:
+        return ""
+    deciding = dict.fromkeys(f.code for f in kernel.findings if f.outcome is kernel.outcome)
+    return ", ".join(_reason(each, kernel) for each in deciding)
+
+
+def _reason(code: Code, kernel: KernelResult) -> str:
+    metrics = _decisive(kernel)
+    worse = [
+        each
+        for each in kernel.kernel.counters
+        if each.worse and (not metrics or each.metric in metrics)
+    ]
+    if code is Code.COUNTER_WORSE and worse:
+        return _more_or_fewer(worse[0])
+    return code.value.replace("-", " ")
+
+
 def _decisive(kernel: KernelResult) -> Collection[str]:
     # The counters of a prediction that its outcome follows from. Of a trade they are what is more
     # and what is less for it

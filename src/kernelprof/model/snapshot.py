@@ -116,6 +116,11 @@ class KernelSnapshot:
         return None if self.predicted is None else self.predicted.arch
 
     @property
+    def predicted_ns(self) -> float | None:
+        """The time of a prediction, which is shown and never judged."""
+        return None if self.predicted is None else self.metrics.get("duration")
+
+    @property
     def specification(self) -> dict[str, Any] | None:
         """The launch specification, where one is known."""
         return None if self.inputs is None else self.inputs.specification

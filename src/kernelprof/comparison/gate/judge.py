@@ -302,6 +302,8 @@ def _budget_findings(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFin
 
 
 def _budgeted_value(kernel: KernelSnapshot, name: str) -> float | None:
+    if name == "duration" and kernel.predicted is not None:
+        return None
     if name not in PER_REQUEST:
         return counter_value(kernel, name)
     count, per = (counter_value(kernel, each) for each in PER_REQUEST[name])

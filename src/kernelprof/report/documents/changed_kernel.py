@@ -284,6 +284,10 @@ def _medians(
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     if kernel.arch is None:
         yield Fact("Time", (Span(clip_text(words.time_text(kernel.time))),))
+    sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
+    if sides[0] and sides[1]:
+        old, new = (quantity(each, "ns") for each in sides if each)
+        yield Fact("Predicted time", (f"about {old} to about {new}, by a model: not judged",))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:

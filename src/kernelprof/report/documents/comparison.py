@@ -51,7 +51,6 @@ from kernelprof.report.private import file_name, shown_origin, without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.gate import KernelResult
     from kernelprof.model.snapshot import Snapshot
 
 MOST_ROWS: Final = 30
@@ -76,8 +75,8 @@ _PREDICTED: Final = (
     Column("verdict"),
 )
 _COUNTERS: Final = Column("counters", number=True)
-_WHY: Final = Column("why")
 _OUTCOME: Final = Column("outcome")
+_WHY: Final = Column("why")
 _MARKS: Final = (
     "Each mark is the median time after over that before, with its 95 % interval. Left of the "
     "dashed line is faster."
@@ -157,15 +156,18 @@ def _change_text(change: InputChange) -> Text:
 def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
     gated = any(each.result is not None for each in kernels)
     predicted = bool(kernels) and all(each.kernel.arch is not None for each in kernels)
-    columns = _PREDICTED if predicted else _COLUMNS
-    explained = any(each.result and each.result.outcome is not Outcome.PASS for each in kernels)
-    if explained:
+    columns: tuple[Column, ...] = _PREDICTED if predicted else _COLUMNS
+    is_explained = any(
+        each.result is not None and each.result.outcome is not Outcome.PASS for each in kernels
+    )
+    has_counters = on_page and not is_explained
+    if is_explained:  # the reasons take the room of other columns
         columns = (*columns[:-1], dataclasses.replace(columns[-1], optional=True))
     columns = (
         *columns,
-        *([_COUNTERS] if on_page else []),
-        *([_WHY] if explained else []),
+        *([_COUNTERS] if has_counters else []),
         *([_OUTCOME] if gated else []),
+        *([_WHY] if is_explained else []),
     )
     rows = []
     cards = 0
@@ -186,24 +188,18 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             changes = [Cell(did), Cell(_line(each))]
         verdict: Text = "not run" if kernel.same_code else verdict_change(kernel)
         cells = [Cell(name, tip=tip), *changes, Cell(verdict)]
-        if on_page:
+        if has_counters:
             marks = [one.worse for one in kernel.counters]
             sides = ((marks.count(True), "worse"), (marks.count(False), "better"))
             text = ", ".join(f"{amount} {side}" for amount, side in sides if amount)
             cells.append(Cell(text or "-", sort=sides[0][0] - sides[1][0]))
         if each.result is not None:
-            cells += [Cell(_why(each.result))] if explained else []
             cells.append(Cell(outcome_span(each.result)))
+        if is_explained:
+            reasons = "" if each.result is None else words.reasons(each.result)
+            cells.append(Cell(Span(clip_text(reasons))))
         rows.append(tuple(cells))
     return Table(columns, tuple(rows), label="Kernels", long=on_page)
-
-
-def _why(result: KernelResult) -> str:
-    """Return the codes of the findings that decide a kernel's outcome; none where it passes."""
-    if result.outcome is Outcome.PASS:
-        return ""
-    deciding = [each for each in result.findings if each.outcome is result.outcome]
-    return ", ".join(dict.fromkeys(each.code.value for each in deciding))
 
 
 def _line(each: Judged) -> Span:

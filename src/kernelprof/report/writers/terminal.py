@@ -5,8 +5,10 @@ What strangers wrote cannot steer the terminal, and glyphs that its encoding lac
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from io import StringIO
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final, assert_never
 
 from kernelprof.model.names import encodable, printable
@@ -254,7 +256,9 @@ class _TerminalPage:
             )
         for row in table.rows:
             texts = [
-                cut(cell.text, room, self.ellipsis) if column.yielding else cell.text
+                cut(cell.text, room, self.ellipsis)
+                if column.yielding
+                else _break_at_hyphens(cell.text, room)
                 for cell, column, room in zip(row, table.columns, rooms, strict=True)
             ]
             grid.add_row(*map(_rich, texts))
@@ -313,6 +317,21 @@ def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
         else:
             rich_text.append(printable(item))
     return rich_text
+
+
+def _break_at_hyphens(text: Text, room: int) -> Text:
+    """Break words that are wider than a column at hyphens, where they have some."""
+
+    def broken(word: re.Match[str]) -> str:
+        return " ".join(wrap(word[0], room, break_long_words=False))
+
+    too_wide = re.compile(rf"\S{{{room + 1},}}")
+    return tuple(
+        replace(item, text=too_wide.sub(broken, item.text))
+        if isinstance(item, Span)
+        else too_wide.sub(broken, item)
+        for item in text_items(text)
+    )
 
 
 def _listing(items: Sequence[Text]) -> RichTable:
