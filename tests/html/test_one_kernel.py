@@ -21,7 +21,7 @@ def test_the_answer_needs_no_scrolling(tile: Path, look_at: OpenPage):
         "Limited by shared-memory-throughput",
         "86 % of peak",
         "about 2.5x as fast (1.50x to 4.2x)",
-        "First: Register tiles",
+        "First: Use register tiles",
     ):
         assert part in told, part
     hero = box_of(page.locator(".hero").first)
