@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import CAPTURES, FULL, cells_of, has_horizontal_scroll, open_card
+from tests.html.support import CAPTURES, FULL, ROOT, cells_of, has_horizontal_scroll, open_card
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +63,15 @@ def test_it_fits_on_a_phone(several: Path, open_page: OpenPage) -> None:
     assert not has_horizontal_scroll(page)
     assert open_card(page, 0) == "#capture-1-kernel-1"
     assert not has_horizontal_scroll(page)
+
+
+def test_captures_of_one_name_are_told_apart_by_their_folders(
+    write_page: WritePage, look_at: OpenPage
+) -> None:
+    runs = [CAPTURES / "h200_changes" / name / "1" for name in ("tile", "walk")]
+    named = "#kernels tbody td:nth-child(2)"
+    page = look_at(write_page("report", *(each.relative_to(ROOT) for each in runs), "-o"))
+    assert sorted(page.locator(named).all_inner_texts()) == [
+        "tests/capt…es/tile/1",
+        "tests/capt…es/walk/1",
+    ]

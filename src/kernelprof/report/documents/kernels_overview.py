@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import KernelDiagnosis, Status
@@ -84,10 +85,13 @@ def all_kernels_section(diagnoses: Sequence[Diagnosis]) -> Section:
     ]
     names = [name for _, name, *_ in entries]
     table = kernel_table(kernels, names, on_page=True)
+    files = [PurePosixPath(each.origin).name for each in diagnoses]
+    if len(set(files)) < len(files):
+        files = [each.origin for each in diagnoses]
     rows = []
     for row, (_, _, each, at) in zip(table.rows, entries, strict=True):
-        file = cut_middle(each.origin, _FILE_WIDTH)
-        cell = Cell(Span(file, target=f"capture-{at}"), tip=each.origin)
+        file = Span(cut_middle(files[at - 1], _FILE_WIDTH), target=f"capture-{at}")
+        cell = Cell(file, tip=each.origin)
         rows.append((row[0], cell, *row[1:]))
     columns = (table.columns[0], Column("capture", optional=True), *table.columns[1:])
     what = f"{count(len(kernels), 'kernel')} of {count(len(diagnoses), 'capture')}"
