@@ -95,8 +95,8 @@ def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     if here.missing or here.ncu is None or here.machine is None:
         raise MissingToolError(
             f"the corpus cannot be measured here: this machine has {here.describe()}",
-            hint="run it on a machine with a GPU, ncu, nvcc and PyCUDA; 'kernelprof doctor' says "
-            "what a machine lacks",
+            hint="run it on a machine with a GPU, ncu, nvcc and PyCUDA; 'kernelprof doctor' "
+            "lists what a machine lacks",
         )
     failures: list[Failure] = []
     todo = [(pair, side) for pair in plan.pairs for side in pair.sides]

@@ -135,7 +135,7 @@ def _first(descriptor: int, wait_s: float) -> bytes:
         if begun or not wait_s:
             return begun
         if time.monotonic() > end:
-            raise OSError(errno.EPIPE, "it is a pipe that nobody writes")
+            raise OSError(errno.EPIPE, "it is a pipe without a writer")
         time.sleep(_POLL_S)
 
 
@@ -154,7 +154,7 @@ def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> B
     try:
         target = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not target.is_relative_to(inside.resolve()):
-            raise OSError(errno.ELOOP, "it is a link that leads out of the folder")
+            raise OSError(errno.ELOOP, "it is a link out of the folder")
         given = typed and _is_given(path)
         if not given:
             _refuse_special(target.stat().st_mode)

@@ -234,7 +234,7 @@ def split_command(command: str) -> tuple[str, ...]:
 def format_brief(brief: str, attempts: Sequence[Attempt], name: str, text: str) -> str:
     """What the command gets on standard input."""
     lines = [f"- {each.number}: {each.decision.value}: {each.reason}" for each in attempts]
-    tried = "\n".join(["What was tried so far:", *lines, ""]) if lines else ""
+    tried = "\n".join(["Tried so far:", *lines, ""]) if lines else ""
     return _REQUEST.format(
         brief=brief, name=name, source=SOURCE, keys=list_changeable_keys(), tried=tried, text=text
     )

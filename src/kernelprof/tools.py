@@ -20,8 +20,8 @@ _NCU_PLACES = (
     "/usr/local/NVIDIA-Nsight-Compute*",
 )
 HOW_TO_GET_NCU: Final = (
-    "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) and "
-    "stands alone at https://developer.nvidia.com/nsight-compute; "
+    "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) or "
+    "alone from https://developer.nvidia.com/nsight-compute; "
     f"if it is installed elsewhere, name it in ${NCU_VARIABLE}"
 )
 

@@ -100,7 +100,7 @@ def zeros(manifest: dict[str, Any]) -> None:
 def test_a_capture_without_its_check(kernelprof, tmp_path: Path) -> None:
     candidate = tmp_path / "raw.csv.gz"
     shutil.copy(TILE / "2" / "raw.csv.gz", candidate)
-    kernelprof(f"gate {TILE}/1 {candidate}", code=3, says="nothing says that the candidate's was")
+    kernelprof(f"gate {TILE}/1 {candidate}", code=3, says="the candidate's was not")
 
 
 def failed(rows: Rows) -> Rows:
@@ -115,7 +115,7 @@ def discarded(rows: Rows) -> Rows:
     ("change", "says"),
     [
         pytest.param(failed, "LaunchFailed", marks=pytest.mark.slow),
-        pytest.param(discarded, "was not complete", marks=pytest.mark.slow("eight gates")),
+        pytest.param(discarded, "incomplete", marks=pytest.mark.slow("eight gates")),
     ],
 )
 def test_a_capture_that_is_not_whole(
@@ -138,7 +138,7 @@ def test_half_of_a_file(kernelprof, same: str, tmp_path: Path) -> None:
     packed = gzip.compress(Path(same).read_bytes())
     candidate = tmp_path / "half.csv.gz"
     candidate.write_bytes(packed[: len(packed) // 2])
-    kernelprof(f"gate {same} {candidate}", code=3, says="cut off")
+    kernelprof(f"gate {same} {candidate}", code=3, says="truncated")
     kernelprof(f"baseline save {candidate} -o {tmp_path}/b.json", code=2)
 
 
@@ -187,7 +187,7 @@ def zero(rows: Rows) -> Rows:
     [
         (table, slow_half, 1, "slower in all"),
         (table, moved, 3, ["new kernel", "all kernels together"]),
-        (table, second_duration, 3, "stands twice in a table, with other values"),
+        (table, second_duration, 3, "occurs twice in a table with different values"),
         pytest.param(
             table, tiny, 3, "is no time that a launch takes", marks=pytest.mark.slow("again")
         ),

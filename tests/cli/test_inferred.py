@@ -194,7 +194,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         ),
         (
             PLAIN.replace("y[i]", "y[i - 1]"),
-            ["with these values the kernel goes wrong: ", "bytes before y"],
+            ["the kernel fails with these values: ", "bytes before y"],
         ),
         (PLAIN.replace("1.0f", "ONE"), "its source does not say what ONE stands for"),
         (

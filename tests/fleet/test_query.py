@@ -208,7 +208,7 @@ def test_a_single_bit_is_enough(store: FleetStore, add: Add) -> None:
     bad.write_bytes(data)
     found = ask_sql(FleetStore(store.backend), "select kernel, key from kernels", 0)
     assert [row[0] for row in found.rows] == ["sgemm_shared_tile"]
-    assert [f"{bad} is left out: its data is not" in each for each in found.warnings] == [True]
+    assert [f"{bad} is left out: its data is damaged" in each for each in found.warnings] == [True]
 
 
 def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: FleetStore, add: Add) -> None:

@@ -104,7 +104,7 @@ def test_a_changed_value_is_damage(store: FleetStore, made: MeasurementFile) -> 
     data = bytearray(made.data)
     data[data.index(b"01_naive.cu")] ^= 1
     path.write_bytes(data)
-    with pytest.raises(InputError, match="not what was written"):
+    with pytest.raises(InputError, match="its data is damaged"):
         store.open(store.names()[0])
 
 

@@ -166,7 +166,7 @@ def test_a_case_that_needs_more_shared_memory_than_there_is_gets_smaller(complet
 def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
     source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
     (question,) = (text for _, text in completed(source).draft().unfilled)
-    assert question.startswith("# with these values the kernel goes wrong: ")
+    assert question.startswith("# the kernel fails with these values: ")
     assert "bytes before y" in question
 
 

@@ -268,7 +268,7 @@ def test_a_cut_gzip_file_gives_what_it_holds() -> None:
     packed = gzip.compress(data)
     capture = read_bytes(packed[: len(packed) // 2], "cut.csv.gz")
     assert 0 < len(capture) < 26
-    assert "cut off" in capture.warnings[0]
+    assert "truncated" in capture.warnings[0]
 
 
 def test_metrics_that_this_gpu_does_not_have(eight_bytes: bytes) -> None:

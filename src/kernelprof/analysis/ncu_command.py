@@ -116,7 +116,7 @@ def collection_options(
             names[on_chip[0]] = None
     if not (names or sections):
         raise UsageError(
-            "there is nothing to collect: this architecture has none of the metrics asked for",
+            "nothing to collect: this architecture has none of the requested metrics",
             hint="ask for another preset; 'kernelprof presets' lists them",
         )
     if samples:

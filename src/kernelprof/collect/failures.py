@@ -223,7 +223,8 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
         return MissingToolError(
             "no kernel was profiled, and this machine shows no GPU",
             where=ended.program,
-            hint="run it on a machine with an NVIDIA GPU; 'kernelprof doctor' says what is missing",
+            hint="run it on a machine with an NVIDIA GPU; 'kernelprof doctor' lists what is "
+            "missing",
         )
     return InputError(
         "the program ended without launching a kernel, so that none was profiled",

@@ -152,7 +152,8 @@ def are_sources(before: str, after: str) -> bool:
         raise UsageError(
             "one is a source and the other is not",
             where=source,
-            hint="compare two sources, which are measured in turn, or profile this one first: "
+            hint="compare two sources, which are measured in alternating rounds, or profile this "
+            "one first: "
             f"kernelprof profile {source} -o DIR",
         )
     return all(cuda)
@@ -164,7 +165,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
     for each in others:
         if apart := machine_changes(first.machine, each.machine)[1]:
             raise InputError(
-                f"these runs are taken together, and were not measured alike: {apart}",
+                f"these runs are pooled, but their setups differ: {apart}",
                 where=each.origin,
                 hint=f"leave one of them out, or measure all as {first.origin} was",
             )
@@ -173,8 +174,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
             inputs = other.get(kernel.key)
             if kernel.inputs and inputs and kernel.inputs != inputs:
                 raise InputError(
-                    f"these runs are taken together, and {kernel.name} was built or launched from "
-                    "something else",
+                    f"these runs are pooled, but {kernel.name} was built or launched differently",
                     where=each.origin,
                     hint=f"name runs of the code that {first.origin} is of",
                 )
@@ -221,7 +221,7 @@ def read_json_snapshot(path: Path) -> Snapshot:
         raise InputError(
             f"this cannot be compared: {error}",
             where=str(path),
-            hint="expected a baseline, or what 'kernelprof diagnose --format json' writes",
+            hint="expected a baseline, or JSON of 'kernelprof diagnose --format json'",
         ) from error
     if values.get("kind") == KIND:
         return from_text(text, str(path)).snapshot(str(path))

@@ -177,7 +177,7 @@ def read_diagnosis(document: dict[str, Any], origin: str) -> Snapshot:
         raise InputError(
             f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
             where=origin,
-            hint="expected what 'kernelprof diagnose --format json' writes",
+            hint="expected JSON of 'kernelprof diagnose --format json'",
         ) from error
 
 

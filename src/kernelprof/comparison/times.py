@@ -212,7 +212,7 @@ def _find_implausible_time(side: KernelSnapshot) -> str | None:
     # Why the times of a side cannot be those of its launches; `None` where they can
     for each in (*side.events_ns, *side.profiled_ns):
         if not SHORTEST_NS <= each <= LONGEST_NS:
-            return f"{each:.3g} ns is no time that a launch takes"
+            return f"{each:.3g} ns is too short for a launch"
     if not (side.events_ns and side.profiled_ns):
         return None
     events, profiled = (float(np.median(times)) for times in (side.events_ns, side.profiled_ns))

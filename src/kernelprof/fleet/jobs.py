@@ -203,7 +203,7 @@ def _record_job(job: Job, identity: Identity, order: Order, pair: str | None) ->
             raise MissingToolError(
                 f"{job.name} cannot be measured here: no NVIDIA GPU, or no ncu",
                 where=socket.gethostname(),
-                hint="'kernelprof doctor' says what is missing",
+                hint="'kernelprof doctor' lists what is missing",
             )
     about = Provenance(
         key=identity.key,

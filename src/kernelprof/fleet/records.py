@@ -190,10 +190,10 @@ def open_measurement(data: bytes, where: str) -> Any:
         if "sha256" not in footer:  # nobody wrote down what it was
             file.read(use_threads=False)
         elif hashlib.sha256(data[: footer.get("bytes")]).hexdigest() != footer["sha256"]:
-            raise InputError("its data is not what was written", where=where)
+            raise InputError("its data is damaged", where=where)
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
-            f"it is no whole Parquet file ({first_line(error)})", where=where
+            f"it is an incomplete Parquet file ({first_line(error)})", where=where
         ) from error
     return file
 

@@ -241,7 +241,7 @@ def profile(
         raise UsageError(
             "only a .cu file or a program can be profiled",
             where=os.fspath(target),
-            hint=f"a program stands after --: kernelprof profile -o {output} -- {target}",
+            hint=f"a program goes after --: kernelprof profile -o {output} -- {target}",
         )
     from kernelprof.collect.session import profile as run
     from kernelprof.interface.inferred import explaining_inferred, with_inferred_launch

@@ -66,8 +66,8 @@ _ONLY_CHECKED: Final = (
     "for this machine"
 )
 _NO_TIME: Final = (
-    "no time was measured: proposals were judged by what their machine code counts, and their "
-    "results were compared with the reference at the sizes of the check alone"
+    "no time was measured: proposals were judged by predicted counters, and their "
+    "results compared with the reference at the check sizes only"
 )
 
 
@@ -514,7 +514,7 @@ class _Loop:
         except KernelprofError as error:
             raise Refused(Decision.WRONG, _in_line(error, after)) from error
         if keys := changed_keys(self.original.spec, spec):
-            reason = f"it changes what it is judged by: {', '.join(keys)}"
+            reason = f"it changes the criteria that judge it: {', '.join(keys)}"
             raise Refused(Decision.REFUSED, reason)
         try:
             attempt, diagnosis = self.judge.judge(before, after)

@@ -109,7 +109,9 @@ class PreparedRung:
         timings: list[InterleavedTiming] = []
         with make_timer(self.prepared, self.bench.interrupts) as times:
             for size in sizes:
-                self.progress.say(f"{self.prepared.target}: in turns with cuBLAS, N = {size}")
+                self.progress.say(
+                    f"{self.prepared.target} and cuBLAS in alternating rounds, N = {size}"
+                )
                 rung = partial(times, dict.fromkeys("MNK", size))
                 timings.append(time_interleaved(rung, partial(cublas.times, size), size, product))
         self.prepared = replace(self.prepared, timing=timings[-1].timing)

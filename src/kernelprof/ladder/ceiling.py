@@ -100,7 +100,7 @@ class Cublas:
             hint = f"does this CuPy work with this CUDA?{last_lines(error.printed)}"
             answer = {"error": "the process that does it ended without an answer", "hint": hint}
         except TimeLimitError as error:
-            answer = {"error": error.what, "hint": "end what else runs on the GPU, and try again"}
+            answer = {"error": error.what, "hint": "stop other work on the GPU and try again"}
         if "error" in answer:
             raise CeilingError(
                 f"cuBLAS was not measured: {answer['error']}",

@@ -88,7 +88,7 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
         raise MissingToolError(
             f"the ladder cannot be climbed here: {here.missing_here(*missing)}",
             hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
-            "'kernelprof doctor' says what a machine lacks; 'kernelprof diagnose' takes a rung's "
+            "'kernelprof doctor' lists what a machine lacks; 'kernelprof diagnose' takes a rung's "
             "file without a GPU where a capture of it was recorded",
         )
     from kernelprof.ladder.bench import Bench
@@ -123,7 +123,7 @@ class _Climber:
     measured: int = 0
     cublas: Cublas | None = None
     stack: ExitStack = field(default_factory=ExitStack)
-    """Ends cuBLAS's process: it must not run beside rungs that are not timed in turns with it."""
+    """Ends cuBLAS's process: it must not run beside rungs that are timed alone."""
 
     def climb(self, earlier: Climb | None) -> Climb:
         result = self._start_results(earlier)

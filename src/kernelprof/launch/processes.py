@@ -172,7 +172,7 @@ def _start(
         raise MissingToolError(
             f"{command[0]} cannot be started: {error.strerror or error}",
             where=command[0],
-            hint="'kernelprof doctor' says what is missing and how to get it",
+            hint="'kernelprof doctor' lists what is missing and how to get it",
         ) from error
 
 

@@ -89,7 +89,7 @@ def complete_specification(
         return
     except (FaultError, LaunchError) as error:
         what = " ".join(error.what.split())
-        guesses.trouble = f"with these values the kernel goes wrong: {what}"
+        guesses.trouble = f"the kernel fails with these values: {what}"
     except _ShortError as error:
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
@@ -117,7 +117,7 @@ def _complete_in_time(proposal: SpecificationProposal) -> None:
         else:
             return
     guesses.check_sizes = {name: before[name] for name in guesses.sizes}
-    guesses.remarks.append("a small case takes too long to be run: nothing was tried")
+    guesses.remarks.append("small cases take too long, so none was run")
 
 
 def _can_run(proposal: SpecificationProposal) -> bool:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.memory import Buffer
     from sassim.sass.listing import Instruction, SourceLine
 
-_FIRST: Final = "correct it first: what a kernel computes after such a mistake means nothing"
+_FIRST: Final = "correct it first: results after such an error are undefined"
 _EVERYONE: Final = (
     "every thread of the block that has not ended has to come to the same __syncthreads(): take it "
     "out of the condition"
@@ -167,7 +167,7 @@ class _MessageWriter:
         first, last = self._who(fault.here)
         lines = [f"Barrier error detected. {fault.diagnosis}", first, f"{last}:"]
         if fault.missing is not None:
-            lines.append(f"thread {_dim(fault.missing.thread)} goes on without it")
+            lines.append(f"thread {_dim(fault.missing.thread)} does not reach it")
         if fault.there is not None:
             name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
             lines.append(f"thread {thread} waits at {name}")

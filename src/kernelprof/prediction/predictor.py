@@ -96,14 +96,14 @@ def _count_launch(
     compiled: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
 ) -> tuple[LaunchCounters, Capture]:
     source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
-    progress(f"{source.name}: counting what it does")
+    progress(f"{source.name}: counting instructions and accesses")
     with _explain_errors(compiled):
         bound = bind_arguments(code, built, spec.resolve(), compiled.folder, str(source))
         with translate_faults(bound, source, spec.kernel):
             counters = count_launch(
                 bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile
             )
-        progress(f"{source.name}: working out how long it takes")
+        progress(f"{source.name}: estimating the time")
         return counters, build_capture(counters, built.cubin, spec, bound.resolved, compiled.arch)
 
 

@@ -151,7 +151,7 @@ class LabelledMetrics:
                 unknown[label] = None
         if unknown:
             labels = first_few((f'"{label}"' for label in unknown), _LABELS_NAMED)
-            builder.warn(f"Labels of the details page that are not known were left out: {labels}.")
+            builder.warn(f"Unknown labels of the details page were ignored: {labels}.")
 
     def _add_messages(self, builder: CaptureBuilder) -> list[dict[str, None]]:
         """Add the numbers in messages of rules; measured columns stay as they are.

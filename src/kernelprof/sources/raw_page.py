@@ -103,7 +103,7 @@ class RawPage:
             name = todays_name(written)
             if written in seen and self._builder.drop_contradictions(name, at, unit, numbers):
                 self._builder.warn(
-                    f"{name} stands twice in a table, with other values: neither was taken.",
+                    f"{name} occurs twice in a table with different values; both were ignored.",
                     damage=True,
                 )
                 continue

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class NotKnownError(SassimError):
     """An instruction, or a form of one, that cannot be carried out; its result is not guessed."""
 
-    def __init__(self, instruction: Instruction, why: str = "is not known here") -> None:
+    def __init__(self, instruction: Instruction, why: str = "is unknown") -> None:
         super().__init__(f"the instruction {instruction.text!r} {why}")
         self.instruction = instruction
 

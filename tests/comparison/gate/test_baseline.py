@@ -107,10 +107,10 @@ def test_one_undecided_kernel_beside_others_is_held_by_time_and_counters() -> No
 
 def test_a_damaged_capture_is_no_baseline_unless_the_policy_allows_it() -> None:
     cut = replace(taken("tile", "1"), damage=("The input ends in the middle of a row.",))
-    with pytest.raises(InputError, match="is not whole, and cannot be a baseline: The input ends"):
+    with pytest.raises(InputError, match="is incomplete and cannot be a baseline: The input ends"):
         make_baseline(cut, NOW)
     assert len(make_baseline(cut, NOW, load_policy({"damaged": "allow"})).kernels) == 1
-    with pytest.raises(InputError, match="is not whole"):
+    with pytest.raises(InputError, match="is incomplete"):
         accept(make_baseline(taken("tile", "2"), NOW), cut, (), CONSENT)
 
 

@@ -167,7 +167,7 @@ def test_nothing_known_is_all_dashes() -> None:
     assert text.startswith("# The GEMM ladder on an unknown GPU\n")
     assert "Ceiling: cuBLAS was not measured (cuBLAS was not measured: CuPy" in text
     assert "No rung was timed." in text
-    assert "The FP32 peak of this GPU is not known here" in text
+    assert "The FP32 peak of this GPU is unknown" in text
     (row,) = rows(text, "## Time and verdict")
     assert {value for name, value in row.items() if name != "rung"} == {"-"}
     for heading in ("## Bytes", "## Failed"):
@@ -251,7 +251,9 @@ def test_bytes_that_no_counter_has_for_such_kernels_are_left_out() -> None:
 
 def test_the_method_says_how_they_took_turns() -> None:
     text = as_markdown(BF16)
-    assert "of the rung and of cuBLAS in turns: 3 rounds and 20 launches at most" in text
+    assert (
+        "of the rung and of cuBLAS in alternating rounds: 3 rounds and 20 launches at most" in text
+    )
     assert "Profiles, and what is said of one size alone, are at 1000." in text
 
 

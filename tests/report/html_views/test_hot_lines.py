@@ -93,7 +93,7 @@ def test_lines_with_a_percent_of_the_samples_are_marked(
     assert dict(shares)[88] == pytest.approx(1_386_212 / 1_961_978)
     assert hottest_lines(shares) == [(88, pytest.approx(0.7065, abs=1e-4))]
     assert _hottest(source) == ["71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"]
-    assert _note(source).startswith("Warps were sampled while the kernel ran; lines with at least")
+    assert _note(source).startswith("Lines with at least 1 % of the warp samples")
 
 
 def test_the_page_has_a_gutter_and_each_marked_share_as_text(
@@ -121,8 +121,8 @@ def test_without_samples_the_note_says_how_to_get_them(tile_text: str) -> None:
     source = _source(page)
     assert (_shares(source), _hottest(source)) == ((), [])
     assert _note(source) == (
-        "This capture has no samples by source line, so no line is marked: `kernelprof profile "
-        "--preset full` takes them."
+        "This capture has no samples by source line: `kernelprof profile --preset full` collects "
+        "them."
     )
     text = writer.write(page.document)
     assert {share for share, _, _ in _rows(text)} == {""}

@@ -195,7 +195,7 @@ def test_words_say_what_is_not_told_apart() -> None:
     assert mix[-1].name == "everything else"
     assert mix[-1].share > MOST_UNKNOWN
     text = in_words(mix)
-    assert text.startswith("90 % of the instructions cannot be told apart.")
+    assert text.startswith("90 % of the instructions are of unknown kind.")
     assert "products on the tensor cores" in text
     assert "shared and local memory" not in text
     # No wgmma is no word about mma.sync.

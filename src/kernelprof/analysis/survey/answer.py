@@ -208,7 +208,7 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
 
 
 _COPY_LESS: Final = "Copy less: {copied} in all; leave on the GPU what is used again."
-_HOST_CODE: Final = "See what the host does meanwhile, with a profiler of its own code."
+_HOST_CODE: Final = "Profile the CPU code to find what it does meanwhile."
 _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
     (Limit.SYNCHRONIZATION, True): (
         "Read results back less often: `.item()`, `.cpu()`, `print` of a tensor and conditions on "

@@ -94,9 +94,9 @@ def run(
 ) -> None:
     """Check, time and profile the rungs of a ladder on this machine's GPU, and write a report.
 
-    Each is timed in turns with cuBLAS. Without a name it is all of the first ladder. Results are
-    kept after each rung. With --continue rungs that are done are left out, but for those that are
-    named themselves. A rung that fails is in the report, and the exit code is its error's.
+    Each is timed in alternating rounds with cuBLAS. Without a name all rungs of the first ladder
+    run. Results are written after each rung. --continue skips finished rungs, except those that
+    you name. The report lists rungs that fail; the exit code is that of the error.
     """
     from kernelprof.interface import ladder
 

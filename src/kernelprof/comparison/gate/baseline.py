@@ -305,7 +305,7 @@ def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
         raise InputError("there is no kernel to record", where=snapshot.origin)
     if snapshot.damage and policy.damaged is not Outcome.PASS:
         raise InputError(
-            f"the capture is not whole, and cannot be a baseline: {snapshot.damage[0]}",
+            f"the capture is incomplete and cannot be a baseline: {snapshot.damage[0]}",
             where=snapshot.origin,
             hint='capture it again, or take it as it is with damaged = "allow" in a policy',
         )

@@ -156,7 +156,7 @@ def _check_findings(
     before: KernelSnapshot, after: KernelSnapshot, limits: Limits
 ) -> Iterator[GateFinding]:
     if before.passed is True and after.passed is None and after.specification is None:
-        text = "the baseline's result was checked, and nothing says that the candidate's was"
+        text = "the baseline's result was checked, the candidate's was not"
         yield GateFinding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
     elif weaker := _explain_weaker_check(before, after):
         yield GateFinding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
@@ -236,7 +236,7 @@ def _verdict_findings(
         text += f", more of it: fixing it would bring {factor(new.gain or 1.0)}"
         text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
-        text += ", though neither time nor exact counters got worse: it stands on an edge"
+        text += ", though neither time nor exact counters got worse: two limits are nearly equal"
     if unchanged or paid_off:
         yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
@@ -374,7 +374,7 @@ def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[Gat
     profiled = all(side.profiled_ns for side in (*old, *now))
     before, after, added = (_sum_times(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
-        text = f"{subject} nobody knows how long: not all kernels have a time"
+        text = f"{subject} for an unknown time: not all kernels have a time"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
     vanished = [each.before for each in kernels if each.before and each.after is None]

@@ -194,7 +194,7 @@ in a divergent part makes lanes idle, as another compiler makes it."""
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
 
-_TRADE: Final = "as much work went away elsewhere: a time on a GPU tells whether it pays"
+_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays"
 
 
 def findings(

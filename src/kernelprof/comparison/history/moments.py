@@ -244,7 +244,7 @@ def read_commits(file: Path, limit: int | None) -> Moments:
     versions = _list_versions(folder, file, None if limit is None else limit + 1)
     if not versions:
         raise InputError(
-            "no committed version of the file is known to git",
+            "git has no committed version of the file",
             where=str(file),
             hint="commit it first: git add FILE && git commit",
         )
@@ -342,7 +342,7 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool =
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
-            f"git cannot be run: {error}", where=str(folder), hint="see what 'git log' says there"
+            f"git cannot be run: {error}", where=str(folder), hint="check with 'git log' there"
         ) from error
     if done.returncode and not may_fail:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()

@@ -111,7 +111,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
     character = shell_characters(flag)
     if character is not None:
         return (
-            f"the flag {flag!r} holds {character!r}, which a shell takes for more than text",
+            f"the flag {flag!r} holds {character!r}, which a shell interprets",
             "write it without $, `, \\ and control characters",
         )
     name, join_values, value = _split(flag)

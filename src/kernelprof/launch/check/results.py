@@ -127,7 +127,7 @@ def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
             raise SpecError(
                 f"the reference has an array {argument.name!r}, and the kernel has none",
                 where=str(source),
-                hint="arguments of both versions are told by their names in the specifications",
+                hint="arguments of both versions are matched by their names in the specifications",
             )
         given.append(own_argument or argument)
     missing = [each.name for each in spec.outputs if each.name not in {g.name for g in given}]
@@ -135,7 +135,7 @@ def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
         raise SpecError(
             f"the reference has no output {missing[0]!r}",
             where=str(source),
-            hint="arguments of both versions are told by their names in the specifications",
+            hint="arguments of both versions are matched by their names in the specifications",
         )
     return source, msgspec.structs.replace(
         own,

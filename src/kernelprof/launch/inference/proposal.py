@@ -164,7 +164,7 @@ def infer_specification(
     source = read_source(path)
     if is_plain(specification_path(path)):
         raise InputError(
-            "the kernel has a specification beside it",
+            "the kernel has a specification in a file beside it",
             where=str(specification_path(path)),
             hint="remove that file to get a new one inside the source",
         )
@@ -182,8 +182,8 @@ def infer_specification(
         raise InputError(
             f"the signature of {chosen.name} cannot be read",
             where=f"{path}:{chosen.line}",
-            hint="macros or #if between its parameters stand in the way; write the "
-            "specification by hand (docs/launch-specification.md)",
+            hint="macros or #if between its parameters prevent that; write the specification by "
+            "hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
     guesses = guess(chosen, node, [root, *_included(path)], kernel)

@@ -295,7 +295,7 @@ class BoundKernel:
                         "this machine is too busy to time the kernel: its launches come later "
                         "than the GPU is ready for them",
                         where=self.kernel.where,
-                        hint="end what else runs here, and try again",
+                        hint="stop other work here and try again",
                         exit_code=ExitCode.ENVIRONMENT,
                     )
                 delay_ns = min(4 * delay_ns, _LONGEST_DELAY_NS)
@@ -420,7 +420,7 @@ class BoundKernel:
                 f"the kernel's arrays need {wanted_bytes / 1e9:.2f} GB, and {free / 1e9:.2f} of "
                 f"{total / 1e9:.2f} GB of {self.kernel.device.name} are free",
                 where=self.kernel.where,
-                hint="give smaller [sizes], or end what else uses the GPU; the largest is "
+                hint="give smaller [sizes], or stop other work on the GPU; the largest is "
                 f"{largest.argument.name} with {_bytes(largest) / 1e9:.2f} GB",
                 exit_code=ExitCode.ENVIRONMENT,
             )

@@ -69,7 +69,7 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "device-side assert",
         "an assert in the kernel failed",
-        "its message stands below, if it printed one",
+        "its message, if any, is below",
     ),
     _Meaning(
         "launch timed out",
@@ -90,13 +90,13 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "out of memory",
         "the GPU has not enough memory for the kernel's arrays",
-        "give smaller [sizes], or end what else uses the GPU",
+        "give smaller [sizes], or stop other work on the GPU",
         ExitCode.ENVIRONMENT,
     ),
     _Meaning(
         "no CUDA-capable device|invalid device ordinal",
         "there is no GPU that CUDA can use",
-        "'kernelprof doctor' says what is missing; CUDA_VISIBLE_DEVICES may hide the GPU",
+        "'kernelprof doctor' lists what is missing; CUDA_VISIBLE_DEVICES may hide the GPU",
         ExitCode.ENVIRONMENT,
     ),
     _Meaning(
@@ -114,7 +114,7 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "mapping of buffer object failed|uncorrectable ECC|GPU is lost|has fallen off",
         "the GPU itself failed",
-        "see what the driver's log says (dmesg, nvidia-smi -q)",
+        "check the driver's log (dmesg, nvidia-smi -q)",
         ExitCode.ENVIRONMENT,
     ),
 )
@@ -131,7 +131,7 @@ def driver_error(error: Exception, where: str) -> LaunchError:
     return LaunchError(
         f"the CUDA driver refused: {words}",
         where=where,
-        hint="see whether block, grid, shared memory and arguments are what the kernel expects",
+        hint="check block, grid, shared memory and arguments",
     )
 
 
@@ -155,7 +155,7 @@ def run_sanitizer(
         raise LaunchError(
             f"compute-sanitizer ({tool}) found a mistake in the kernel:\n{tool_findings(text)}",
             where=where,
-            hint="correct it first: what a kernel computes after such a mistake means nothing",
+            hint="correct it first: results after such an error are undefined",
         )
     if ended.code == 0:
         return None
@@ -163,7 +163,7 @@ def run_sanitizer(
         f"compute-sanitizer ({tool}) ended with exit code {ended.code} and found nothing:\n"
         f"{tool_findings(text)}",
         where=where,
-        hint="see whether it works by itself on this machine, or go without --sanitize",
+        hint="check that it works by itself on this machine, or leave out --sanitize",
         exit_code=ExitCode.ENVIRONMENT,
     )
 

@@ -278,7 +278,7 @@ def make_timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Tim
                 raise LaunchError(
                     f"{error.what} when the kernel was timed",
                     where=prepared.target,
-                    hint="give it smaller sizes, and end what else runs on the GPU",
+                    hint="give it smaller sizes, and stop other work on the GPU",
                 ) from error
             Trial(error=answer.get("error")).raise_error()
             return [float(each) for each in answer["times_ns"]]

@@ -110,7 +110,7 @@ def _toml_error(block: SpecBlock, error: TomlError) -> SpecError:
     return SpecError(
         f"the specification is not valid TOML: {error}",
         where=block.where(error.line or 1) + column,
-        hint="strings stand in quotes, and a table is closed before the next one begins",
+        hint="quote strings, and close each table before the next",
     )
 
 
@@ -273,7 +273,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
             what = f"{name!r} is not a name of letters, digits and underscores"
             yield ("compile", "defines", name), what, "choose another name"
         if character := shell_characters(str(value)):
-            what = f"{name} holds {character!r}, which a shell takes for more than text"
+            what = f"{name} holds {character!r}, which a shell interprets"
             hint = "write it without $, `, \\ and control characters"
             yield ("compile", "defines", name), what, hint
 

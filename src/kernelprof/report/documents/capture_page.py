@@ -273,7 +273,7 @@ def panels(
         chart = Chart("roofline", rows, f"Roofline: {name} at each level of the memory")
         yield Section("Roofline", (*([chart] if rows else ()), Note(limits.note)))
     if states := multiprocessor.warp_states(launch):
-        title = "Where a warp's time goes"
+        title = "Warp states"
         yield from _shares(title, "warps", states.states, states.explained)
     yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
     yield from _occupancy(launch)
@@ -511,7 +511,7 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
     if verdict.advice:
         yield Paragraph((Span("First: ", Tone.STRONG), without_homes(verdict.advice[0])))
     elif verdict.command is not None:
-        yield Paragraph("First: measure what this capture lacks, with the command below.")
+        yield Paragraph("First: collect the missing metrics with the command below.")
 
 
 def _facts(

@@ -228,13 +228,9 @@ LEAST_STATE: Final = 0.005
 
 _DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
-_NO_CHANGE: Final = (
-    "Nothing differs in what is known of the source, its options, its sizes and its launch."
-)
-_UNKNOWN: Final = (
-    "What the kernels were built from is not known on both sides, so only the launch is compared."
-)
-_NO_TEXT: Final = "The sources differ, and their texts are not kept with both captures."
+_NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
+_UNKNOWN: Final = "One side has no source facts, so only the launch is compared."
+_NO_TEXT: Final = "The sources differ; one capture does not contain its text."
 _REPEAT: Final = "These repeat to the last digit for the same code, so any difference is one."
 _METRICS: Final = (
     "Percentages are of the unit's peak or of their whole; other bars are of the larger side."
@@ -432,7 +428,7 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
     if cycles[0] and cycles[1]:
         text = f"A warp issued an instruction every {number(cycles[0])} cycles before, and every "
         blocks.append(Note(f"{text}{number(cycles[1])} after."))
-    yield Section("Where a warp's time goes", tuple(blocks))
+    yield Section("Warp states", tuple(blocks))
 
 
 def _most(name: str, *sides: dict[str, bars.Share]) -> float:

@@ -35,8 +35,8 @@ MOST_PROPOSED = 10
 
 
 _PROPOSED: Final = (
-    "This change would alter what it is judged by. It was judged by what was there before, and "
-    "somebody has to accept this:"
+    "This change alters the policy or baseline. It was judged by the old ones; "
+    "somebody has to accept:"
 )
 _ACCEPTED: Final = "This change was judged by its own policy and baseline, which were accepted:"
 

@@ -240,7 +240,7 @@ def _facts(climb: Climb) -> Iterator[Fact]:
             yield Fact("Its verdict", (verdict_or_reason(fastest),))
     about = "SGEMM without tensor cores." if product.precision == "float32" else ""
     if climb.measured_sizes:
-        yield Fact("cuBLAS in turns with them", (ceiling_text(climb),), about)
+        yield Fact("cuBLAS, in alternating rounds", (ceiling_text(climb),), about)
     elif climb.ceiling is not None:
         timing, unit = climb.ceiling.timing, rate_unit(climb)
         text = f"{time_cell(timing)}, {unit.cell(timing)} {unit.name}"
@@ -284,11 +284,10 @@ _ALONE: Final = (
     "limited the one before, and a variant may lose."
 )
 _INTERLEAVED: Final = (
-    "The verdict is that on the preset `full`. Of cuBLAS is the rung's speed over that of "
-    "cuBLAS, which is timed in turns with it: the median of the rounds, and in brackets the "
-    "lowest and the highest. Gain is over the rung that this one changes, at {size}, as "
-    "is next rung gained; expected gain is what kernelprof works out from the counters of the "
-    "rung alone."
+    'The verdict is that on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
+    "in alternating rounds; median of the rounds, lowest and highest in brackets. Gain is over the "
+    "rung that this one changes, at {size}, as is next rung gained; expected gain is the estimate "
+    "from the counters of the rung alone."
 )
 
 

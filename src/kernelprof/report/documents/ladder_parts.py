@@ -366,10 +366,10 @@ def _interleaving_rule(climb: Climb) -> str:
     launches = max(each.timing.launches for each in timings)
     return (
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
-        f"cuBLAS in turns: {count(rounds, 'round')} and {count(launches, 'launch')} at most, "
-        "fewer of a kernel that takes long. Each round starts with the other of the two, and an "
-        "untimed launch comes before each row of timed ones. What is said of cuBLAS beside a rung "
-        f"comes from the same rounds. Profiles, and what is said of one size alone, are at "
+        f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
+        "at most, fewer of a long kernel. Rounds begin with either in turn, after an untimed launch. "
+        "Figures of cuBLAS beside a rung come from the same rounds. Profiles and figures of one size "
+        f"are at "
         f"{climb.measured_sizes[-1]}."
     )
 
@@ -396,7 +396,7 @@ def _ceiling_rule(climb: Climb) -> str:
 def _peak_rule(climb: Climb) -> str:
     peak, chip, name = peak_rate(climb), climb.surroundings, climb.product.about.peak
     if peak is None:
-        return f"The {name} of this GPU is not known here, so no share of it is given."
+        return f"The {name} of this GPU is unknown, so no share of it is given."
     lanes = peak_lanes(chip, climb.product)
     units = "lanes" if climb.product.precision == "float32" else "multiply-adds of tensor cores"
     return (

@@ -41,7 +41,7 @@ _TONES: Final = {
 }
 _REASON: Final = 400
 _BASES: Final = {
-    Basis.MEASURED: "measured in turns on this machine",
+    Basis.MEASURED: "measured in alternating rounds on this machine",
     Basis.RECORDED: "as the captures that ship with kernelprof have it",
     Basis.PREDICTED: "as predicted",
 }

@@ -300,13 +300,12 @@ def _bytes(path: TrafficPath, moving: Sequence[Counts]) -> str:
 
 
 _NOT_SAMPLED = (
-    "This capture has no samples by source line, so no line is marked: `kernelprof profile "
-    "--preset full` takes them."
+    "This capture has no samples by source line: `kernelprof profile --preset full` collects them."
 )
 _NONE_HERE = "No line is marked: no sample of this kernel is at a line of this source."
 _SAMPLED = (
-    "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
-    "A warp that waits for a value is at the line that needs it, not at the one that loads it."
+    "Lines with at least 1 % of the warp samples are marked. A warp that waits for a "
+    "value is sampled at the line that uses it, not at the load."
 )
 _CHOOSE_A_LINE: Final = (
     "Choose a line to see its machine code; `Up` and `Down` go to the next line that has some."
@@ -471,7 +470,7 @@ def _facts(source: SourceFacts) -> Iterable[Fact]:
         yield _fact("compile flags", shlex.join(source.compile_flags))
     for name, value in (source.resources or {}).items():
         yield _fact(
-            str(name).replace("_", " "), _value(value), "What the compiler gave the kernel."
+            str(name).replace("_", " "), _value(value), "Resources that the compiler assigned."
         )
     for name in source.includes or {}:
         yield _fact("includes", str(name))

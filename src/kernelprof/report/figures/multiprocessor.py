@@ -85,7 +85,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class WarpStateShares:
-    """Where a warp's time goes, the largest first; ``explained`` says what the first one means."""
+    """Warp states, the largest first; ``explained`` says what the first one means."""
 
     states: tuple[Share, ...]
     explained: str = ""

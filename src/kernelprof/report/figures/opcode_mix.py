@@ -200,7 +200,7 @@ def mix_of_counters(launch: Numbers) -> tuple[Share, ...]:
     shown = sorted((each for each in shares if each.share >= LEAST), key=lambda each: -each.share)
     remaining = 1.0 - sum(each.share for each in shares)
     if remaining >= LEAST:
-        tip = f"What this capture does not tell apart: {_lacking(launch, shares)}."
+        tip = f"Kinds that this capture does not count: {_lacking(launch, shares)}."
         shown.append(Share(EVERYTHING_ELSE, remaining, tip))
     return tuple(shown)
 
@@ -211,8 +211,8 @@ def in_words(mix: Sequence[Share]) -> str:
     if others is None or others.share <= MOST_UNKNOWN:
         return ""
     return (
-        f"{share(others.share)} of the instructions cannot be told apart. {others.tip} "
-        "Machine code tells them apart, which a capture by the preset full of kernelprof has."
+        f"{share(others.share)} of the instructions are of unknown kind. {others.tip} "
+        "A capture of the preset full contains the machine code, which shows them."
     )
 
 

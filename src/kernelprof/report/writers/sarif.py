@@ -248,7 +248,7 @@ _OTHER_RULES: Final = {
     ),
     OPEN: (
         "Not decided by the evidence",
-        "The capture does not hold what would decide what limits this kernel. The message has the "
+        "The capture lacks the metrics that decide what limits this kernel. The message has the "
         "command that collects it.",
     ),
 }

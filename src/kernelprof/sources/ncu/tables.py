@@ -86,7 +86,7 @@ class Scan:
         if whole == 1:
             sentences.append("One row was not complete and was left out.")
         elif whole > 1:
-            sentences.append(f"{whole} rows were not complete and were left out.")
+            sentences.append(f"{whole} rows were incomplete and were ignored.")
         if self.cut:
             sentences.append(
                 f"The input ends in the middle of a row, which was left out{when_cut}."
