@@ -368,8 +368,8 @@ def _interleaving_rule(climb: Climb) -> str:
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
         f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
         "at most, fewer of a long kernel. Rounds begin with either in turn, after an untimed "
-        "launch. Figures of cuBLAS beside a rung come from the same rounds. Profiles and figures of "
-        "one size are at "
+        "launch. Figures of cuBLAS beside a rung come from the same rounds. Profiles and figures "
+        "of one size are at "
         f"{climb.measured_sizes[-1]}."
     )
 
