@@ -102,8 +102,7 @@ def test_the_kernel_of_several(kernelprof, kernel_cu) -> None:
     (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
     assert found["inferred"]["remarks"] == [
-        "of 2 kernels this one was chosen by the launches in the file (--kernel saxpy chooses "
-        "another)"
+        "the file launches only this one of its 2 kernels (--kernel saxpy selects another)"
     ]
 
 

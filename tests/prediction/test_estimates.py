@@ -17,6 +17,7 @@ from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
 from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.capture import Origin
+from kernelprof.model.comparison import TimeOutcome
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.estimates import estimate_times, gpu_models
 from kernelprof.prediction.metrics import ModelError, model_errors
@@ -116,7 +117,9 @@ def test_no_time_of_a_prediction_is_compared(
     (kernel,) = make_snapshot(predicted, prediction=predicted.prediction).kernels
     assert kernel.total_ns is None
     assert kernel.times_ns == ()
-    assert not {"duration", "issue_slots", "l1_throughput"} & kernel.metrics.keys()
+    assert not {"issue_slots", "l1_throughput"} & kernel.metrics.keys()
+    (change,) = kernelprof.compare(predicted, predicted).kernels
+    assert change.time.outcome is TimeOutcome.NOT_MEASURED  # the predicted time is shown alone
     assert kernel.metrics["instructions"] > 0
 
 

@@ -138,7 +138,7 @@ def test_a_row_broken_between_others(eight_bytes: bytes) -> None:
     lines[10] = lines[10][:700]
     capture = read_bytes(b"\n".join(lines), "broken")
     assert len(capture) == 25
-    assert capture.warnings == ("One row was not complete and was left out.",)
+    assert capture.warnings == ("One row was incomplete and was ignored.",)
 
 
 def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:

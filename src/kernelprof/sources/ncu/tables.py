@@ -84,7 +84,7 @@ class Scan:
         sentences = []
         whole = self.broken - self.cut
         if whole == 1:
-            sentences.append("One row was not complete and was left out.")
+            sentences.append("One row was incomplete and was ignored.")
         elif whole > 1:
             sentences.append(f"{whole} rows were incomplete and were ignored.")
         if self.cut:
