@@ -20,14 +20,14 @@ def test_an_open_verdict_speaks_of_the_prediction(kernelprof, work: Path) -> Non
     out = kernelprof(
         f"{command} --html p.html --explain",
         code={0, 3},
-        out="Inconclusive: the prediction does not decide between",
+        out="Inconclusive: could be uncoalesced-global-access, dram-bandwidth or",
     ).out
     assert "capture does not" not in out
     page = (work / "p.html").read_text("utf-8")
-    assert "This prediction does not show what limits the kernel" in page
+    assert "This prediction does not decide what limits the kernel: " in page
     sarif = kernelprof(f"{command} --format sarif", code={0, 3}).json
     texts = [each["message"]["text"] for each in sarif["runs"][0]["results"]]
-    assert "Inconclusive: the prediction does not decide between" in texts[0]
+    assert "only a measurement can decide." in texts[0]
 
 
 @pytest.mark.slow("a kernel is predicted in each format")
