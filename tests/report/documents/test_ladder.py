@@ -254,7 +254,7 @@ def test_the_method_says_how_they_took_turns() -> None:
     assert (
         "of the rung and of cuBLAS in alternating rounds: 3 rounds and 20 launches at most" in text
     )
-    assert "Profiles, and what is said of one size alone, are at 1000." in text
+    assert "Profiles and figures of one size are at 1000." in text
 
 
 @pytest.mark.parametrize(
