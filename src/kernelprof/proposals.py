@@ -170,13 +170,13 @@ def read_proposal(source: Path, folder: Path) -> str:
     """Read the text that a command left; :class:`InputError` for anything but a plain file."""
     try:
         if source.is_symlink() or not files.is_plain(source):
-            raise InputError("the source is no plain file any more")
+            raise InputError("the source is no longer a regular file")
         data = files.read_bytes(source, MAX_BYTES, inside=folder)
         return data.decode("utf-8")
     except OSError as error:
         raise InputError(f"the source cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError("the source is no text in UTF-8") from error
+        raise InputError("the source is not UTF-8 text") from error
 
 
 def _list_inputs(path: Path, spec: LaunchSpec) -> Iterator[Path]:
@@ -224,7 +224,7 @@ def split_command(command: str) -> tuple[str, ...]:
         words = shlex.split(command)
     except ValueError as error:
         raise UsageError(
-            f"the command cannot be parted into words: {error}", where=command, hint="close quotes"
+            f"the command cannot be split into words: {error}", where=command, hint="close quotes"
         ) from error
     if not words:
         raise UsageError("there is no command", hint='--with "COMMAND ARGS..."')

@@ -57,7 +57,7 @@ def refuse_programs(hint: str) -> None:
 def check_allowed(program: str) -> None:
     """Raise :class:`MissingToolError` where no programs are to be started."""
     if _refused is not None:
-        raise MissingToolError(f"{program} is not run here: it was not allowed", hint=_refused)
+        raise MissingToolError(f"{program} may not run here", hint=_refused)
 
 
 def search_path() -> str:

@@ -183,7 +183,7 @@ class DeadlockError(FaultError):
         parts = [f"{each.threads} wait {each.kind}{_format_line(each.first)}" for each in waiting]
         if ended:
             parts.append(f"{ended} have ended")
-        super().__init__(f"threads wait for others that never come: {', '.join(parts)}")
+        super().__init__(f"threads wait for others that never arrive: {', '.join(parts)}")
         self.waiting = tuple(waiting)
         self.ended = ended
 

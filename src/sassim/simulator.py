@@ -74,7 +74,7 @@ def load_cubin(
     if kernel is None and len(names) == 1:
         (kernel,) = names
     if kernel not in names:
-        problem = "no kernel is named" if kernel is None else f"there is no kernel {kernel}"
+        problem = "no kernel name is given" if kernel is None else f"there is no kernel {kernel}"
         raise CubinError(f"{problem}; the cubin has {', '.join(names) or 'none'}")
     listing = disassemble(data, Path(nvdisasm) if nvdisasm else find_nvdisasm())
     return Kernel(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.init import __main__ as table
 
-SPECIFICATION = 'kernel = "k"\nblock = [256]  # the kernel takes any block\n'
+SPECIFICATION = 'kernel = "k"\nblock = [256]  # the kernel works with any block\n'
 
 
 def _found(**changes):

@@ -67,7 +67,7 @@ def test_whoever_waits_too_long_is_told_for_whom(
                 err=[
                     f"another process is changing this file (process {os.getpid()} on ",
                     f"where: {file}",
-                    "next: wait until it has ended",
+                    "next: wait until it ends",
                 ],
             )
         kernelprof(f"gate {file} {TILE}")

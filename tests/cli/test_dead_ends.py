@@ -181,14 +181,14 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "diagnose matvec.cu --predict --arch h100",
             error(
-                "'h100' is no architecture that kernels are predicted for",
+                "'h100' is not an architecture that kernels can be predicted for",
                 next_step=f"did you mean --arch sm_90? there are: {ARCHITECTURES}",
             ),
         ),
         (
             "diagnose matvec.cu --predict --arch V100",
             error(
-                "'V100' is no architecture that kernels are predicted for",
+                "'V100' is not an architecture that kernels can be predicted for",
                 next_step=f"there are: {ARCHITECTURES}",
             ),
         ),

@@ -167,7 +167,7 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
         (SAXPY.replace("+ y[i]", "- y[i]"), "the result is not that of saxpy; it is not checked"),
         (
             PLAIN.replace("if (i < n)", "if (i < n && i % 4 == 0)"),
-            "most of y is not written at the check sizes: the grid or the values may be others",
+            "most of y is not written at the check sizes: the grid or the values may be wrong",
         ),
     ],
 )

@@ -122,7 +122,7 @@ elif number == "5":
     reasons = [each["reason"] for each in found["attempts"]]
     assert "differs from gemm" in reasons[0]
     assert "flat" in reasons[1]
-    assert reasons[2] == "it counts nothing less"
+    assert reasons[2] == "none of its counters is lower"
     assert found["basis"] == "predicted"
     assert found["ratio"] is None
     assert "no time was measured" in found["notes"][0]
@@ -183,10 +183,10 @@ JUDGED_BY = (
 )
 LEFT = (
     ("sys.exit(7)", "failed", "the command ended with exit code 7"),
-    ("place.unlink()", "failed", "the source is no plain file any more"),
-    ("place.unlink(); place.symlink_to('/etc/passwd')", "failed", "no plain file"),
-    ("place.unlink(); os.mkfifo(place)", "failed", "no plain file"),
-    ("place.write_bytes(bytes(range(256)))", "failed", "no text in UTF-8"),
+    ("place.unlink()", "failed", "the source is no longer a regular file"),
+    ("place.unlink(); place.symlink_to('/etc/passwd')", "failed", "no longer a regular file"),
+    ("place.unlink(); os.mkfifo(place)", "failed", "no longer a regular file"),
+    ("place.write_bytes(bytes(range(256)))", "failed", "not UTF-8 text"),
     ("place.write_bytes(b'x' * (17 << 20))", "failed", "16 MiB"),
     ("place.write_text('')", "wrong", "no launch specification"),
     ("place.write_text('garbage ' * 99)", "wrong", "no launch specification"),
@@ -196,11 +196,15 @@ LEFT = (
     (
         "put('if (row >= M', 'if (M > 1000 || row >= M')",
         "wrong",
-        "at the sizes that it is measured at it writes at most 0 B of 8.19 kB of its outputs",
+        "at the measured sizes it writes at most 0 B of 8.19 kB of its outputs",
     ),
-    ("Path('k.toml').write_text('x'); put('float sum', 'float  sum')", "not better", "less"),
+    (
+        "Path('k.toml').write_text('x'); put('float sum', 'float  sum')",
+        "not better",
+        "none of its counters",
+    ),
     ("put('float sum', 'float  sum')", "not better", "it was tried in round 13"),
-    ("pass", "nothing", "the source is as it was"),
+    ("pass", "nothing", "the source is unchanged"),
 )
 """What a command does, and what becomes of it."""
 
@@ -270,7 +274,7 @@ def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(
         code=2,
     )
     assert decision == "refused"
-    assert reason == "files outside of its folder are others now: ours.py"
+    assert reason == "files outside its folder changed: ours.py"
     (saved,) = tmp_path.glob("kernelprof-original-*/files/ours.py")
     assert saved.read_text("utf-8") == "def f(A, x): return A @ x\n"
     assert loop.kernel.read_text("utf-8") == loop.text
@@ -299,7 +303,7 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(kernelprof, loo
     assert found["attempts"] == []
     for command, code, told in (
         ("/no/such/program", 4, "cannot be started"),
-        ("'", 2, "cannot be parted"),
+        ("'", 2, "cannot be split"),
         ("", 2, "there is no command"),
     ):
         kernelprof("optimize k.cu --predict --with", command, code=code, err=told)
@@ -314,9 +318,7 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(kernelprof, loo
 def test_the_report_in_text_markdown_and_brief(kernelprof, loop: Loop) -> None:
     loop.kernel.write_bytes(NAIVE.read_bytes())
     command = f"optimize k.cu --with 'cp {COALESCED} k.cu' --format"
-    first = (
-        "1 of 2 proposals kept: 12.1x faster, as the captures that ship with kernelprof have it."
-    )
+    first = "1 of 2 proposals kept: 12.1x faster, from captures that ship with kernelprof."
     told = {
         name: kernelprof(command, name, out="12.1x faster", says=first).out
         for name in ("text", "markdown", "brief")

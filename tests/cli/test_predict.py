@@ -171,7 +171,7 @@ def test_what_does_not_compile_is_said_as_the_compiler_says_it(kernelprof, work:
     one_in(
         2,
         [
-            (("row >= M", "row > M"), "the kernel accessed memory that is not its own", LINE - 5),
+            (("row >= M", "row > M"), "the kernel accessed memory outside its arrays", LINE - 5),
             (("sum += A", "sum -= A"), "the kernel's result is wrong", LINE),
             (("k < N", "k < N - 1"), "the kernel's result is wrong", LINE - 1),
         ],

@@ -62,5 +62,5 @@ def test_workers_that_are_killed_lose_nothing(
 
 def test_an_address_without_a_ray_is_an_error(tmp_path: Path) -> None:
     del tmp_path
-    with pytest.raises(MissingToolError, match="no Ray to join"):
+    with pytest.raises(MissingToolError, match="no Ray cluster was found"):
         RayExecutor("127.0.0.1:1", None, 1, 0).__enter__()

@@ -252,7 +252,7 @@ def test_a_version_that_is_not_told_is_no_reason_to_fail(cupy, interrupts) -> No
         ("import sys; sys.exit()\n", "ended without an answer"),
         (
             CUPY.replace("done = False", "done = True"),
-            "the launches come later than the GPU is ready for them",
+            "the launches arrive too late to keep the GPU busy",
         ),
     ],
     ids=["no CuPy", "no device", "a fault", "an exit", "a busy machine"],

@@ -79,8 +79,8 @@ def test_two_rungs(folder: Path) -> None:
         (HEAD.replace('"tiny"', '"sgemm"') + FIRST, "name", "not the name of its folder"),
         (HEAD.replace("[64, 128]", "[]") + FIRST, "sizes", "of length >= 1"),
         (HEAD.replace("[64, 128]", "[0]") + FIRST, "sizes[0]", ">= 1"),
-        (HEAD.replace("[64, 128]", "[128, 64]") + FIRST, "sizes", "do not ascend"),
-        (HEAD.replace("[64, 128]", "[64, 64]") + FIRST, "sizes", "do not ascend"),
+        (HEAD.replace("[64, 128]", "[128, 64]") + FIRST, "sizes", "not in ascending order"),
+        (HEAD.replace("[64, 128]", "[64, 64]") + FIRST, "sizes", "not in ascending order"),
         (HEAD + FIRST + "colour = 1\n", "rung[0]", "unknown field `colour`"),
         (HEAD + FIRST.replace("01_a.cu", "a.cu"), "rung[0].file", "matching regex"),
         (HEAD + FIRST.replace("01_a.cu", "03_c.cu"), "rung[0].file", "no file '03_c.cu'"),
@@ -184,7 +184,7 @@ def test_a_rung_is_named_by_itself_and_not_by_its_ladder(both: list[Ladder]) -> 
             for wanted in ("hgemm/3", "cuda/ladder/hgemm/3")
         ),
         *(
-            ([wanted], "neither a ladder nor a rung", ("a ladder goes by its name alone: tiny",))
+            ([wanted], "neither a ladder nor a rung", ("give a ladder by its name alone: tiny",))
             for wanted in ("tiny/", "cuda/ladder/tiny", "cuda/ladder/tiny/")
         ),
         *(

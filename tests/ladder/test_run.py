@@ -281,7 +281,7 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
-    kernelprof(command, "--size", 2048, code=2, err="the results to continue are of another size")
+    kernelprof(command, "--size", 2048, code=2, err="the results to continue are for another size")
 
 
 @pytest.mark.usefixtures("workshop")
@@ -367,7 +367,7 @@ def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
     workshop.asked.clear()
     kernelprof("ladder run tiny/2 --no-profile --json tiny.json --continue")
     assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
-    error = "the results to continue are of another ladder: tiny, and not"
+    error = "the results to continue are for another ladder: tiny instead of"
     kernelprof("ladder run 1 --json tiny.json --continue", code=2, err=error)
 
 
@@ -448,7 +448,7 @@ def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None
     monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     errors = (
-        f"the ladder cannot be climbed here: this machine has {lacks}",
+        f"the ladder cannot run here: this machine has {lacks}",
         "on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size",
     )
     kernelprof("ladder run --size 1024", *options, code=4, out="", err=errors)
@@ -484,7 +484,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_built(
 def test_a_report_of_what_is_no_result(machine, kernelprof) -> None:
     kernelprof("ladder report no.json", code=2, err="the results cannot be read: No such file")
     (machine / "no.json").write_text("{}", encoding="utf-8")
-    kernelprof("ladder report no.json", code=2, err="this is not the result of a climb")
+    kernelprof("ladder report no.json", code=2, err="this is not the result of a ladder")
 
 
 @pytest.mark.parametrize(

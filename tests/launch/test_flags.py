@@ -92,7 +92,7 @@ def _each(text: str) -> list[str]:
         ("-arch=sm_80", "the architecture", ""),
         ("-gencode=arch=compute_80,code=sm_80", "the architecture", ""),
         ("-maxrregcount=x", "the value 'x', which it cannot have", '"-maxrregcount=64"'),
-        ("-DX=a<1,b>", "'b>', which is no macro", "[compile] defines"),
+        ("-DX=a<1,b>", "'b>', which is not a macro", "[compile] defines"),
         ("-std=c17", "the value 'c17'", '"-std=c++17"'),
     ],
 )
@@ -186,5 +186,5 @@ def test_the_linker_is_told_of_libraries_and_absolute_folders(tmp_path: Path) ->
     assert linker == ["-lcublas", f"-L{tmp_path}/lib"]
     assert others == ["-lineinfo", "-Iinclude"]
     for option in ("-l$(id)", "-L`id`", "-lx;y"):
-        with pytest.raises(InputError, match="names no library or folder"):
+        with pytest.raises(InputError, match="not allowed as a library or folder"):
             divide_linker_options([option], tmp_path)

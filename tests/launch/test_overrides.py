@@ -74,7 +74,7 @@ def test_a_define_that_a_shell_would_read_is_refused(sgemm_cu, value) -> None:
     asked = LaunchOverrides(defines={"MODE": value})
     with pytest.raises(UsageError) as caught:
         asked.applied_to(load_spec(sgemm_cu), sgemm_cu)
-    assert caught.value.what.startswith("--define MODE holds ")
+    assert caught.value.what.startswith("--define MODE contains ")
     assert caught.value.where == str(sgemm_cu)
 
 

@@ -282,7 +282,7 @@ def test_sanitizers_see_the_kernel_at_its_check_sizes(right, child, tmp_path, mo
     assert told[:2] == ["right.cu: checking with memcheck", "right.cu: checking with racecheck"]
     child.does("sys.exit(86 if '--only-check' in sys.argv else 0)")
     said = _failure(LaunchError, right, overrides)
-    assert said.what.startswith("compute-sanitizer (memcheck) found a mistake in the kernel")
+    assert said.what.startswith("compute-sanitizer (memcheck) reported an error in the kernel")
     assert said.where == str(right)
 
 

@@ -55,7 +55,7 @@ def test_elements_that_were_never_written_are_counted(said) -> None:
     stored = _right()
     stored[2:] = poison_array("float32", (2, 2))
     assert said(stored).what == (
-        f"the kernel's result is wrong: C holds NaN where gemm has none, at {SIZES}; 4 of its "
+        f"the kernel's result is wrong: C contains NaN where gemm has none, at {SIZES}; 4 of its "
         "elements were never written; C[2, 0] is nan and should be 5"
     )
 
@@ -91,7 +91,7 @@ def _case(**inputs):
 def test_a_reference_that_reads_an_output_without_values_is_refused() -> None:
     """Its NaN would be equal to the poison of an output that nobody wrote."""
     wanted = {"y": np.array([np.nan, np.nan])}
-    with pytest.raises(LaunchError, match="gives NaN for y, and no input holds one") as caught:
+    with pytest.raises(LaunchError, match="gives NaN for y, and no input contains one") as caught:
         refuse_circular(_case(x=[1, 2]), wanted, "k.cu, kernel saxpy", "saxpy")
     assert 'fill = "random"' in (caught.value.hint or "")
     refuse_circular(_case(x=[1, np.nan]), wanted, "k.cu, kernel k", "copy")

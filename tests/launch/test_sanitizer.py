@@ -85,7 +85,7 @@ def test_a_finding_is_an_error(tool, tmp_path) -> None:
     with pytest.raises(LaunchError) as caught:
         run_sanitizer("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
     said = caught.value
-    assert said.what == f"compute-sanitizer (racecheck) found a mistake in the kernel:\n{SHOWN}"
+    assert said.what == f"compute-sanitizer (racecheck) reported an error in the kernel:\n{SHOWN}"
     assert (said.where, said.exit_code) == ("races.cu", 2)
     asked = (tmp_path / "asked").read_text()
     assert asked == "--tool racecheck --error-exitcode 86 python k.cu\n"
@@ -106,7 +106,7 @@ def test_a_program_that_fails_under_the_tool_is_not_a_finding_of_the_tool(tool) 
 def test_a_finding_counts_whatever_the_exit_code(tool) -> None:
     """With a fault the program fails, too, and the tool ends with the program's code."""
     tool(recorded("past_the_end.memcheck.txt.gz"), 2)
-    with pytest.raises(LaunchError, match="found a mistake"):
+    with pytest.raises(LaunchError, match="reported an error"):
         run_sanitizer("memcheck", ["python", "k.cu"], "k.cu", Interrupts())
 
 
@@ -130,7 +130,7 @@ def test_it_is_found_beside_nvcc(tool, tmp_path, monkeypatch) -> None:
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "nvcc").symlink_to(folder / "nvcc")
     monkeypatch.setenv("PATH", str(tmp_path / "links"))
-    with pytest.raises(LaunchError, match="found a mistake"):
+    with pytest.raises(LaunchError, match="reported an error"):
         run_sanitizer("racecheck", ["python", "k.cu"], "races.cu", Interrupts())
 
 

@@ -114,8 +114,8 @@ def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
     assert proposal.guesses.arrays["y"].length is None
     assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
     assert proposal.draft().remarks == (
-        "how long y is cannot be told: at larger sizes the kernel reaches more of it than small "
-        "cases say",
+        "how long y is unknown: at larger sizes the kernel accesses more of it than small cases "
+        "predict",
     )
 
 
@@ -299,8 +299,8 @@ def test_a_missing_bounds_check_is_told(completed) -> None:
     assert guesses.check_sizes == {"n": 65536}
     (said,) = guesses.remarks
     assert said.startswith(
-        "at n = 65521 the kernel goes wrong, so that its check keeps to multiples: the kernel "
-        "accessed memory that is not its own"
+        "at n = 65521 the kernel fails, so the check uses multiples: the kernel "
+        "accessed memory outside its arrays"
     )
     assert "x[65521] is 1 element (4 bytes) past the last of x" in said
     assert guesses.trouble == ""
@@ -318,7 +318,7 @@ def test_one_size_alone_keeps_to_multiples(completed) -> None:
     assert guesses.check_sizes == {"M": 251, "N": 379, "K": 128}
     assert guesses.reference == "gemm"
     (said,) = guesses.remarks
-    assert said.startswith("at K = 123 the kernel goes wrong, so that its check keeps to multiples")
+    assert said.startswith("at K = 123 the kernel fails, so the check uses multiples")
 
 
 def test_an_array_is_as_long_as_any_thread_reaches(completed) -> None:

@@ -60,7 +60,7 @@ def test_an_index_inside_is_not_told(tmp_path: Path) -> None:
 def test_an_access_outside_is_told_with_its_line(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
-    with pytest.raises(LaunchError, match="memory that is not its own") as caught:
+    with pytest.raises(LaunchError, match="memory outside its arrays") as caught:
         run(tmp_path, SOURCE.replace(old, new))
     assert re.search(said, caught.value.what)
     line = SOURCE[: SOURCE.index(old)].count("\n") + 1

@@ -134,7 +134,7 @@ def test_an_import_is_refused_in_the_same_words_whether_the_file_is_there_or_not
             checked(place, f'{text}\nimport "{place.parent / name}";\n')
         told.add((caught.value.what, caught.value.where, caught.value.hint))
     ((what, _, _),) = told
-    assert "it includes or imports what cannot be known before it is compiled" in what
+    assert "its includes or imports cannot be determined before compilation" in what
 
 
 def test_words_of_comments_are_no_imports(place: Path) -> None:

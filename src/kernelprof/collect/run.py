@@ -386,7 +386,7 @@ class Session:
         absent = [name for name in facts.metrics if name not in capture.columns]
         if absent and len(absent) == len(facts.metrics):
             raise InputError(
-                "ncu knows none of the metrics that were asked for, and says nothing about it",
+                "ncu knows none of the requested metrics and prints no error",
                 where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
                 hint="'ncu --query-metrics' lists what this GPU has",
             )

@@ -255,7 +255,7 @@ def _connect_views(
         raise InputError(
             "there is no measurement in this store",
             where=store.backend.shown,
-            hint="make some: kernelprof fleet run PLAN.toml",
+            hint="measure some: kernelprof fleet run PLAN.toml",
         )
     torn = {each.file for each in damaged}
     paths = {each: store.backend.path(each) for each in names}

@@ -87,7 +87,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
         matches = [each for each in devices if part.lower() in each.name.lower()]
         if not matches:
             raise UsageError(
-                f"the plan wants a GPU {part!r}, and there is none",
+                f"the plan needs a GPU {part!r}, and there is none",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
                 hint="correct gpus in the plan, or run it where there is one",
             )
@@ -205,9 +205,10 @@ class Executor(ABC):
             self._queues[made.call.device].appendleft(made)
             return
         error = ErrorFacts(
-            f"{made.deaths} workers died over it",
+            f"{made.deaths} workers died while running it",
             exit_code=int(ExitCode.ENVIRONMENT),
-            hint="it may need more memory than there is; retries in the plan says how often to try",
+            hint="it may need more memory than this machine has; retries in the plan says how "
+            "often to try",
         )
         self._done.append(replace(made, error=error))
 

@@ -264,7 +264,7 @@ class _PlanReader:
         raise InputError(
             f"the plan cannot be used: {what}",
             where=f"{self._path}: {key}" if key else str(self._path),
-            hint=hint or "docs/fleet.md says what each key means",
+            hint=hint or "docs/fleet.md describes each key",
         )
 
 

@@ -146,9 +146,9 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
             slower.append(_regression(store, series, first, last, change.ratio))
     notes = []
     if within := tried - len(slower):
-        notes.append(f"{within:,} more took longer, within the noise or measured otherwise.")
+        notes.append(f"{within:,} more took longer, within the noise or with another method.")
     if others := len(candidates) - tried:
-        notes.append(f"{others:,} more took longer and were not looked at; --limit 0 looks at all.")
+        notes.append(f"{others:,} more took longer and were not analyzed; --limit 0 analyzes all.")
     return slower, notes
 
 
@@ -277,7 +277,7 @@ def _check_pattern(kernel: str) -> None:
         except duckdb.Error as error:
             raise UsageError(
                 f"--kernel {kernel!r} cannot be used with a store: {error}",
-                hint="write it without looking ahead or behind and without references to groups",
+                hint="write it without lookahead, lookbehind and backreferences",
             ) from error
 
 

@@ -138,7 +138,7 @@ class RayExecutor(Executor):
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             self._left.close()
             raise MissingToolError(
-                f"there is no Ray to join: {error}",
+                f"no Ray cluster was found: {error}",
                 where=self._address,
                 hint="start one ('ray start --head'), name another address, or leave --ray out",
             ) from error

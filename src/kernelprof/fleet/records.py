@@ -201,7 +201,7 @@ def open_measurement(data: bytes, where: str) -> Any:
 def _check_version(footer: Any, where: str) -> None:
     version = footer.get("schema_version") if isinstance(footer, dict) else None
     if version is None:
-        raise InputError("it is a Parquet file of something else", where=where)
+        raise InputError("it is a Parquet file with other contents", where=where)
     if version != SCHEMA_VERSION:
         raise InputError(
             f"it has schema version {version!r}, and this kernelprof reads {SCHEMA_VERSION!r}",

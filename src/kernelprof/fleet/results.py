@@ -46,7 +46,7 @@ class FleetJob(JsonStruct, frozen=True):
     done: Done
     why: Annotated[str, about("Why it failed or was skipped.")] = ""
     file: Annotated[str | None, about("The file of the store, from the store's root.")] = None
-    deaths: Annotated[NonNegative, about("Workers that died over it.")] = 0
+    deaths: Annotated[NonNegative, about("Workers that died while running it.")] = 0
 
 
 class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ class FleetAnswer(JsonStruct, frozen=True):
     columns: tuple[Heading, ...]
     rows: Annotated[
         tuple[tuple[Any, ...], ...],
-        about("A value for each column; null is what is not known."),
+        about("A value for each column; null: unknown."),
     ]
     notes: tuple[str, ...] = ()
 
@@ -131,7 +131,7 @@ class StoredRun(JsonStruct, frozen=True):
     started: Timestamp
     seconds: Seconds
     planned: NonNegative
-    counts: Annotated[dict[str, int], about("How many jobs came to what.")]
+    counts: Annotated[dict[str, int], about("Number of jobs by outcome.")]
     failed: tuple[FleetJob, ...]
     interrupted: bool
 

@@ -143,7 +143,7 @@ def accept(
 
     new = _candidate(file, candidate, progress)
     if not reason.strip():
-        raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
+        raise UsageError("--reason is empty", hint="give a reason that explains it in a year")
     consent = Acceptance("", _now(), by or _who(), reason.strip())
     with _changing(file, write) as (old, keep):
         own, others = _apart(old, new, file, candidate)

@@ -118,7 +118,7 @@ class PredictedJudge:
             better = Code.COUNTER_BETTER in codes and not kernel.kernel.same_code
             decision = Decision.ACCEPTED if better else Decision.NOT_BETTER
         unchanged = decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS
-        reason = "it counts nothing less" if unchanged else summarize(result)
+        reason = "none of its counters is lower" if unchanged else summarize(result)
         return _judged(decision, reason, result, sides[1])
 
     def _predict(self, source: Path) -> Capture:
@@ -174,7 +174,7 @@ class MeasuredJudge:
             self._checks_measured_sizes
             and (wrong := self._right_at_measured_sizes(after)) is not None
         ):
-            raise Refused(Decision.WRONG, f"at the sizes that it is measured at: {wrong.what}")
+            raise Refused(Decision.WRONG, f"at the measured sizes: {wrong.what}")
         captures: dict[Path, Capture] = {}
 
         def keep(source: Path, measured: ProfileResult) -> None:
@@ -265,7 +265,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     if written >= wanted:
         return ""
     most = f"at most {quantity(written, 'byte')} of {quantity(wanted, 'byte')} of its outputs"
-    return f"at the sizes that it is measured at it writes {most}"
+    return f"at the measured sizes it writes {most}"
 
 
 def _declined(result: GateResult) -> Decision | None:
@@ -332,7 +332,7 @@ def optimize(
     """
     rounds, arch = options.get("rounds", ROUNDS), options.get("arch")
     if rounds < 1:
-        raise UsageError(f"{rounds} rounds propose nothing", hint="ask for one at least")
+        raise UsageError(f"{rounds} rounds propose nothing", hint="request at least one")
     words = proposals.split_command(command)
     judge: PredictedJudge | MeasuredJudge = MeasuredJudge(options.get("policy"), progress)
     if arch is not None or options.get("predict"):
@@ -362,7 +362,7 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
     data = files.read_bytes(file, len(tried.original.encode()) + 1)
     if data != tried.original.encode():
         raise InputError(
-            "the source was changed meanwhile, so it is left as it is",
+            "the source changed during the run, so kernelprof left it unchanged",
             where=tried.source,
             hint="run it again without touching the source, or take the best one by --best FILE",
         )
@@ -491,15 +491,13 @@ class _Loop:
         """The text that the command left. Raises :class:`Refused` where it is not to be judged."""
         if changed := self.original.changed_files():
             changed_names = ", ".join(changed)
-            raise Refused(
-                Decision.REFUSED, f"files outside of its folder are others now: {changed_names}"
-            )
+            raise Refused(Decision.REFUSED, f"files outside its folder changed: {changed_names}")
         try:
             text = read_proposal(file, folder)
         except InputError as error:
             raise Refused(Decision.FAILED, error.what) from error
         if text == self._text():
-            raise Refused(Decision.NOTHING, "the source is as it was")
+            raise Refused(Decision.NOTHING, "the source is unchanged")
         if text in self._texts:
             raise Refused(Decision.NOT_BETTER, _again(self._texts[text]))
         return text
@@ -561,7 +559,7 @@ class _Loop:
 
 
 def _again(number: int) -> str:
-    return f"it was tried in round {number}" if number else "it is the original again"
+    return f"it was tried in round {number}" if number else "it equals the original"
 
 
 def _in_line(error: KernelprofError, source: Path) -> str:

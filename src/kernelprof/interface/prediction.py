@@ -109,7 +109,7 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
             similar = similar_arch(each)
             meant = "" if similar is None else f"did you mean --arch {similar}? "
             raise UsageError(
-                f"{each!r} is no architecture that kernels are predicted for",
+                f"{each!r} is not an architecture that kernels can be predicted for",
                 hint=f"{meant}there are: {', '.join(PREDICTED_ARCHS)}",
             )
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
@@ -216,8 +216,8 @@ def _refuse_for_main(request: ProfileRequest) -> None:
             f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
             "its launch specification, and runs no main()",
             where=str(request.source),
-            hint="leave it out: the specification says what the kernel is given, and flags of the "
-            "compiler (docs/launch-specification.md)",
+            hint="leave it out: the launch specification has the arguments and the compiler "
+            "flags (docs/launch-specification.md)",
         )
 
 

@@ -98,7 +98,7 @@ class Cublas:
             answer = self._child.request(question, _LIMIT_S)
         except processes.WorkerEndedError as error:
             hint = f"does this CuPy work with this CUDA?{last_lines(error.printed)}"
-            answer = {"error": "the process that does it ended without an answer", "hint": hint}
+            answer = {"error": "the process ended without a result", "hint": hint}
         except TimeLimitError as error:
             answer = {"error": error.what, "hint": "stop other work on the GPU and try again"}
         if "error" in answer:
@@ -120,9 +120,9 @@ def check_error(error: float, product: Product) -> None:
     raise CeilingError(
         f"cuBLAS did not compute in {about.short}: its relative error is {error:.1e}",
         where="CuPy",
-        hint=f"{about.short} makes less than {about.most_error:g}; see what turns TF32 on here"
+        hint=f"{about.short} has an error below {about.most_error:g}; see what turns TF32 on here"
         if product.precision == "float32"
-        else f"{about.short} with FP32 sums makes less than {about.most_error:g}",
+        else f"{about.short} with FP32 sums has an error below {about.most_error:g}",
     )
 
 

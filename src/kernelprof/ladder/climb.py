@@ -86,7 +86,7 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
     missing = [each for each in here.missing if each != "ncu" or plan.profile]
     if missing or here.machine is None:
         raise MissingToolError(
-            f"the ladder cannot be climbed here: {here.missing_here(*missing)}",
+            f"the ladder cannot run here: {here.missing_here(*missing)}",
             hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
             "'kernelprof doctor' lists what a machine lacks; 'kernelprof diagnose' takes a rung's "
             "file without a GPU where a capture of it was recorded",
@@ -264,6 +264,6 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
     ):
         if before != now:
             raise UsageError(
-                f"the results to continue are of another {what}: {before}, and not {now}",
+                f"the results to continue are for another {what}: {before} instead of {now}",
                 hint="write to other files, or leave out --continue to begin anew",
             )

@@ -137,7 +137,7 @@ def read_ladder(path: Path) -> Ladder:
     if document.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
         _refuse(f"{document.name!r} is not the name of its folder", path, "name")
     if document.sizes != sorted(set(document.sizes)):
-        _refuse("they do not ascend", path, "sizes")
+        _refuse("they are not in ascending order", path, "sizes")
     home = PLACE if document.name == DEFAULT else f"{PLACE}/{document.name}"
     rungs: list[Rung] = []
     for position, entry in enumerate(document.rung):
@@ -207,7 +207,7 @@ def _find_rungs(available: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple
                 return each, (rung,)
     folders, _, name = wanted.replace("\\", "/").rstrip("/").rpartition("/")
     if name in by_name:
-        hint = f"a ladder goes by its name alone: {name}"
+        hint = f"give a ladder by its name alone: {name}"
         raise UsageError(f"{wanted!r} is neither a ladder nor a rung", hint=hint)
     folder = folders.rpartition("/")[2]
     if name.isdecimal() and folder and folder not in by_name:
@@ -259,5 +259,5 @@ def _refuse(what: str, path: Path, position: str = "") -> NoReturn:
     raise InputError(
         f"the ladder's registry cannot be used: {what}",
         where=f"{path}: {position}" if position else str(path),
-        hint="its first lines say what each key means",
+        hint="its first lines describe each key",
     )

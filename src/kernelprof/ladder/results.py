@@ -195,7 +195,7 @@ def _check_interleaved(timing: InterleavedTiming, position: str) -> None:
         raise RecordError(f"'{position}.rounds' is empty")
     for each in (time for medians in timing.rounds for time in medians):
         if not 0 < each < math.inf:
-            raise RecordError(f"'{position}.rounds' has what is not a time: {each!r}")
+            raise RecordError(f"'{position}.rounds' has a value that is not a time: {each!r}")
 
 
 def check_timing(timing: TimingFacts | None, position: str) -> None:
@@ -222,7 +222,7 @@ def from_json(text: str, where: str) -> Climb:
         return _check_climb(build(Climb, values))
     except RecordError as error:
         raise InputError(
-            f"this is not the result of a climb: {error}",
+            f"this is not the result of a ladder: {error}",
             where=where,
             hint="name the JSON file that 'kernelprof ladder run' wrote beside its report",
         ) from error

@@ -253,7 +253,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", action="append", default=[])
     parser.add_argument("--define", action="append", default=[])
     parser.add_argument("--against", type=Path, help="compare with this version of the kernel")
-    parser.add_argument("--specification", type=Path, help="TOML in the place of the source's own")
+    parser.add_argument(
+        "--specification", type=Path, help="TOML that replaces the source's specification"
+    )
     parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
     parser.add_argument("--expect", help="refuse a source with another digest than this")

@@ -84,11 +84,11 @@ class TimeChange(JsonStruct, frozen=True):
     noise_floor_from: str = ""
     samples: Samples = Samples()
     reason: Annotated[
-        str, about("Why nothing is concluded, where that is so, or what but the median decided.")
+        str, about("Why nothing is concluded, or what decided other than the median.")
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
-        added("What of the launches the times are: mean where all of them together decide."),
+        added("Statistic of the launches' times; mean where all launches decide together."),
     ] = field(name="of", default="median")
 
 
@@ -100,7 +100,7 @@ class CounterChange(JsonStruct, frozen=True):
     unit: str
     before: FiniteOrNull
     after: FiniteOrNull
-    worse: Annotated[bool | None, about("null where neither direction costs anything.")]
+    worse: Annotated[bool | None, about("null where neither direction is worse.")]
 
 
 class ComparedCounter(CounterChange, frozen=True):
@@ -109,7 +109,7 @@ class ComparedCounter(CounterChange, frozen=True):
     is_partial: ClassVar[bool] = False
     """Whether some launches are as before; the values are those that differ most."""
 
-    each: Annotated[str | None, about("What the next two are counted by.")] = None
+    each: Annotated[str | None, about("Unit of the next two counts.")] = None
     before_each: float | None = None
     after_each: float | None = None
 
@@ -131,7 +131,7 @@ class MetricChange(JsonStruct, frozen=True):
         Share | None,
         about(
             "Part of the time's change by which the unit's own busy time changed; "
-            "null for what is no utilization."
+            "null for other metrics."
         ),
     ]
 

@@ -30,7 +30,7 @@ class Evidence(JsonStruct, frozen=True):
     threshold: float | None = None
     source: Origin = Origin.MEASURED
     formula: Annotated[
-        str, added("How a value was worked out; empty where it is the metric's own.")
+        str, added("How the value was computed; empty for the metric's own value.")
     ] = ""
     low: Annotated[
         float | None, added("The least that a predicted value can be; null where it is exact.")

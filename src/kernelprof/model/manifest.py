@@ -55,7 +55,8 @@ class CompilerWarning:
     code: Annotated[str, about("of ptxas, such as C7510")]
     text: str
     function: Annotated[
-        str | None, about("mangled name: the kernel or a function that it may call; null: not said")
+        str | None,
+        about("mangled name: the kernel or a function that it may call; null: not specified"),
     ] = None
 
 
@@ -88,10 +89,7 @@ class SourceFacts:
     ] = ()
     inferred: Annotated[
         tuple[str, ...] | None,
-        about(
-            "what is to be known beside where the specification was inferred from the source; "
-            "null where it was written"
-        ),
+        about("notes on an inferred specification; null for a written one"),
     ] = None
     options: Annotated[
         tuple[str, ...],
@@ -143,13 +141,13 @@ class RunFacts:
     raw_sha256: Sha256
     report: Annotated[FileName | None, about("file of the report")]
     why: Annotated[str, about("what it was for")]
-    metrics: Annotated[tuple[str, ...], about("ncu names that were asked for")]
+    metrics: Annotated[tuple[str, ...], about("requested metrics, by ncu's names")]
     launches: int
     passes: Annotated[int | None, about("replays over all launches; null: not known")]
     seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,
-        about("those to which the run was limited; null: all that the filters let pass"),
+        about("those to which the run was limited; null: all that pass the filters"),
     ] = None
     application: Annotated[str | None, about("the executable that launched the first kernel")] = (
         None
@@ -163,7 +161,7 @@ class RunFacts:
         FileName | None,
         about(
             "file of the samples by source line, CSV with the columns file, function, "
-            "line and samples, gzip; null: not asked for, or no lines known"
+            "line and samples, gzip; null: not requested, or no line information"
         ),
     ] = None
     lines_sha256: Sha256 | None = None
@@ -171,7 +169,7 @@ class RunFacts:
         FileName | None,
         about(
             "file of the machine instructions with their samples, counters and lines, JSON, gzip; "
-            "null: not asked for, or none known"
+            "null: not requested, or not available"
         ),
     ] = None
     code_sha256: Sha256 | None = None
@@ -191,12 +189,12 @@ class Manifest:
     clock_control: Annotated[str, about("what ncu did to the GPU's clocks")]
     runs: Annotated[
         tuple[RunFacts, ...],
-        about("in their order; later ones fill what the first lacks", minItems=1),
+        about("in order; later runs add metrics that the first lacks", minItems=1),
     ]
     preset: PresetFacts | None = None
     unavailable: Annotated[
         tuple[str, ...],
-        about("ncu names of metrics that were asked for and that no run gave in full"),
+        about("requested metrics that no run collected completely, by ncu's names"),
     ] = ()
     source: SourceFacts | None = None
     timing: TimingFacts | None = None
@@ -236,7 +234,7 @@ def from_json(text: str, where: str) -> Manifest:
                 f"the capture has a manifest of schema version {version!r}, and this kernelprof "
                 f"reads version {SCHEMA_VERSION!r}",
                 where=where,
-                hint="install a newer kernelprof, or make the capture again",
+                hint="install a newer kernelprof, or capture again",
             )
         manifest = build(Manifest, values)
         check_shape(manifest.source.specification if manifest.source else None)
@@ -244,7 +242,7 @@ def from_json(text: str, where: str) -> Manifest:
         raise InputError(
             f"the capture's manifest cannot be read: {error}",
             where=where,
-            hint="make the capture again with 'kernelprof profile'",
+            hint="capture again with 'kernelprof profile'",
         ) from error
     return manifest
 

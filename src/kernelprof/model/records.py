@@ -69,7 +69,7 @@ def read_json(text: str, *, finite: bool = False) -> Any:
     raise RecordError(_TOO_DEEP)
 
 
-_TOO_DEEP: Final = f"its values are more than {MOST_DEPTH} deep"
+_TOO_DEEP: Final = f"its values are nested more than {MOST_DEPTH} deep"
 
 
 def build(kind: type[Record], values: object) -> Record:
@@ -82,7 +82,7 @@ def build(kind: type[Record], values: object) -> Record:
     except msgspec.ValidationError as error:
         raise RecordError(_describe_mistake(str(error))) from error
     except UnicodeEncodeError as error:
-        raise RecordError("it has half of a surrogate pair, which is no text") from error
+        raise RecordError("it contains an unpaired surrogate, which is not valid text") from error
 
 
 def _describe_mistake(message: str) -> str:
@@ -90,7 +90,7 @@ def _describe_mistake(message: str) -> str:
     what, path = (match["what"], match["place"] or "") if match else (message, "")
     if missing := _MISSING.match(what):
         return f"{'.'.join(filter(None, (path, missing['field'])))!r} is missing"
-    return f"{path!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
+    return f"{path!r} has a value of the wrong type: {what[:1].lower()}{what[1:]}"
 
 
 def _parse_whole(digits: str) -> int:

@@ -212,7 +212,7 @@ def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
     try:
         return tuple(_build_code(each, locations, texts) for each in stored.functions)
     except IndexError as error:
-        raise RecordError("it names a line that it does not have") from error
+        raise RecordError("it refers to a missing line") from error
 
 
 def _build_code(

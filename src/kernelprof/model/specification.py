@@ -89,4 +89,4 @@ def check_shape(specification: dict[str, Any] | None) -> None:
     try:
         msgspec.convert(specification, _Specification)
     except msgspec.ValidationError as error:
-        raise RecordError(f"its launch specification cannot be: {error}") from error
+        raise RecordError(f"its launch specification is invalid: {error}") from error

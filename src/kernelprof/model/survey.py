@@ -132,8 +132,8 @@ class SurveyedKernel(JsonStruct, frozen=True):
     median: Nanoseconds = field(name="median_ns")
     share: Annotated[Share, about("Part of the time of all kernels.")]
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
-    measured: Annotated[NonNegative, about("Launches of it that were measured.")] = 0
-    owners: Annotated[tuple[Owner, ...], about("What most of its time belongs to.")] = ()
+    measured: Annotated[NonNegative, about("Its measured launches.")] = 0
+    owners: Annotated[tuple[Owner, ...], about("What most of its time is attributed to.")] = ()
 
 
 class ProgramAnswer(JsonStruct, frozen=True):
@@ -150,7 +150,7 @@ class Coverage(JsonStruct, frozen=True):
 
     kernels: NonNegative
     launches: NonNegative
-    share: Annotated[float, about("Part of all kernel time that the measured kernels have.")]
+    share: Annotated[float, about("Share of all kernel time in the measured kernels.")]
     estimate: float = field(name="estimate_s")
     seconds: float
     budget: float = field(name="budget_s")
@@ -160,7 +160,7 @@ class Survey(JsonStruct, frozen=True, kw_only=True):
     """A whole program, recorded at nearly its own speed before its kernels were measured."""
 
     seconds: Annotated[float, about("How long the program ran.")]
-    ended: Annotated[str, about("How it ended, where not by itself with success.")] = ""
+    ended: Annotated[str, about("How it ended; empty after a normal exit.")] = ""
     processes: NonNegative
     answer: ProgramAnswer | None
     gpus: Annotated[tuple[GpuTime, ...], about("The one with the most kernel time first.")]

@@ -22,11 +22,14 @@ class BlamedLine(JsonStruct, frozen=True):
     text: Annotated[str, about("The line's source; empty where it is not known.")]
     function: Annotated[str, about("The kernel.")]
     instruction: Annotated[str, about("The machine instruction of most weight there.")]
-    offset: Annotated[NonNegative, about("Where it stands in the kernel's code, in bytes.")]
+    offset: Annotated[NonNegative, about("Offset in the kernel's code, in bytes.")]
     kind: Annotated[str, about("load, store, atomic, barrier, branch and the like.")]
     share: Share
     of: Annotated[
-        str, about("What share is a part of: waiting, excess sectors, idle threads and the like.")
+        str,
+        about(
+            "The whole that share refers to: waiting, excess sectors, idle threads and the like."
+        ),
     ]
     helper: Annotated[
         str, about("The inlined function that the line is in; empty: the kernel.")
@@ -38,9 +41,7 @@ class BlamedLine(JsonStruct, frozen=True):
         float | None, about("Of 32 bytes, for each time that a warp carries out the access.")
     ] = None
     wavefronts: Annotated[float | None, about("The same of shared memory.")] = None
-    ideal: Annotated[float | None, about("As many of either as the access would take at best.")] = (
-        None
-    )
+    ideal: Annotated[float | None, about("The fewest of either that the access could need.")] = None
 
 
 class StallSummary(JsonStruct, frozen=True):
@@ -48,5 +49,5 @@ class StallSummary(JsonStruct, frozen=True):
 
     samples: Annotated[NonNegative, about("Samples of warps, over all launches.")]
     waiting: Annotated[NonNegative, about("Those of warps that waited.")]
-    unknown: Annotated[Share, about("The part of which it is not known what it waits for.")]
+    unknown: Annotated[Share, about("Share of the waiting without a known reason.")]
     lines: Annotated[tuple[BlamedLine, ...], about("Those with most of the waiting, at most five.")]

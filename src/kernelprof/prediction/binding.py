@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sassim.sass.program import Program
 
 
-_ON_A_GPU: Final = "diagnose it on a machine with a GPU and ncu: nothing of it is guessed"
+_ON_A_GPU: Final = "diagnose it on a machine with a GPU and ncu"
 
 
 class NotRunnableError(KernelprofError):
@@ -109,7 +109,7 @@ def _encode_parameter(each: ResolvedArgument, buffers: Mapping[str, Buffer], whe
     if isinstance(each, ResolvedStructure):
         return encode_structure(each.layout, lambda name: buffers[name].base)
     if isinstance(each, ResolvedTensorMap):
-        raise NotRunnableError("copies by tensor maps (TMA) run on a GPU alone", where=where)
+        raise NotRunnableError("copies by tensor maps (TMA) need a GPU", where=where)
     return buffers[each.argument.name].base.to_bytes(8, "little")
 
 

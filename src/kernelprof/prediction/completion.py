@@ -266,7 +266,7 @@ class _Completing:
         """The length of an array by what is reached of it in each case."""
         ends = _reached_ends(array, reached_cases)
         if not ends:
-            array.length, array.why = amounts.constant_size(1), "the kernel never looks at it"
+            array.length, array.why = amounts.constant_size(1), "the kernel never reads it"
             return
         array.length = None
         length = fit_length(ends, _list_factors(self._guesses))
@@ -304,8 +304,8 @@ class _Completing:
         if not longer:
             array.length, array.why = None, ""
             raise _ShortError(
-                f"how long {array.name} is cannot be told: at larger sizes the kernel reaches more "
-                "of it than small cases say"
+                f"how long {array.name} is unknown: at larger sizes the kernel accesses more of "
+                "it than small cases predict"
             )
         _, name, array.length = min(longer, key=lambda each: each[:2])
         array.why = f"{_FITTED} small cases, and as long as {name}"
@@ -318,8 +318,8 @@ class _Completing:
         self._shorten_arrays()
         if self._poisoned:
             self._guesses.remarks.append(
-                f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check sizes: "
-                "the grid or the values may be others"
+                f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check "
+                "sizes: the grid or the values may be wrong"
             )
         with suppress(TooLongError):
             self._run_with_room(self._run_corners)
@@ -342,9 +342,7 @@ class _Completing:
         until = time.process_time() + _UNEVEN_SECONDS
         for name, values in wanted.items():
             if time.process_time() < until and (wrong := self._try_values(name, values)):
-                where = (
-                    f"at {name} = {values[0]} the kernel goes wrong, so that its check keeps to "
-                )
+                where = f"at {name} = {values[0]} the kernel fails, so the check uses "
                 guesses.remarks.append(f"{where}multiples: {wrong}")
         self._refuse_wrong()
 

@@ -40,16 +40,15 @@ if TYPE_CHECKING:
 
 _FIRST: Final = "correct it first: results after such an error are undefined"
 _EVERYONE: Final = (
-    "every thread of the block that has not ended has to come to the same __syncthreads(): take it "
-    "out of the condition"
+    "every running thread of the block must reach the same __syncthreads(): move "
+    "it out of the condition"
 )
 _WAIT: Final = (
-    "the thread that copies has to wait for it (cp.async.wait_group, __pipeline_wait_prior), and "
-    "the others for that thread at a barrier behind"
+    "the copying thread must wait for the copy (cp.async.wait_group, "
+    "__pipeline_wait_prior), and the other threads for that thread at a later barrier"
 )
 _ARRIVALS: Final = (
-    "an mbarrier was told of more threads, or of more bytes, than come: look at its count and at "
-    "what expect_tx says"
+    "an mbarrier expects more threads or bytes than arrive: check its count and its expect_tx bytes"
 )
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutOfBoundsError: (
@@ -59,18 +58,18 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     MisalignedError: (
         MISALIGNED,
-        "a float4 needs an address that 16 divides: look at the row length and the offset",
+        "a float4 needs a 16-byte aligned address: check the row length and the offset",
     ),
     UninitializedReadError: (
-        "the kernel read memory that nothing was written to before",
+        "the kernel read uninitialized memory",
         'an output that is read as well needs values: fill = "zeros" or "random" under its '
-        "[[arguments]]; shared memory begins without any",
+        "[[arguments]]; shared memory has none at the start",
     ),
     RaceError: (
         "threads of a block race for shared memory",
         f"a __syncthreads() between the two keeps them apart; {_FIRST}",
     ),
-    BarrierError: ("not all threads that have to come to a barrier do", _EVERYONE),
+    BarrierError: ("not all threads reach the barrier", _EVERYONE),
     DeadlockError: ("the kernel never ends: its threads wait for each other", _EVERYONE),
     WatchdogError: (
         "",

@@ -132,7 +132,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
     )
     sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
     return NotRunnableError(
-        f"there is not enough memory here to carry this out; its arrays take {largest}",
+        f"there is not enough memory here to run this; its arrays take {largest}",
         where=str(compiled.source),
         hint=f"take a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
     )

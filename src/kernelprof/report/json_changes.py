@@ -57,7 +57,7 @@ Lacking = Annotated[tuple[str, ...], about("Exact counters that only one side ha
 Median = Annotated[
     float | None, about("Median time of a launch, by CUDA events where they were taken.")
 ]
-Line = Annotated[str, about("What happened, in a line.")]
+Line = Annotated[str, about("The outcome in one line.")]
 
 _ONE_SIDE: dict[str, Any] = {
     "anyOf": [{"properties": {side: {"type": "object"}}} for side in ("before", "after")]
@@ -68,9 +68,7 @@ class SideVerdictJson(JsonStruct, frozen=True):
     """A verdict of one side."""
 
     status: Status
-    bottleneck: Annotated[
-        str | None, about("A baseline of another version may name one that this one lacks.")
-    ]
+    bottleneck: Annotated[str | None, about("A baseline of another version may contain others.")]
     confidence: Confidence
     also: list[str]
     estimated_gain: float | None
@@ -106,7 +104,7 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     after: SideJson | None
     time: TimeChange
     verdict_changed: bool
-    other_work: Annotated[bool, about("Whether the sides do another amount of work.")]
+    other_work: Annotated[bool, about("Whether the sides do different amounts of work.")]
     counters: list[ComparedCounter]
     lacking: Lacking
     metrics: tuple[MetricChange, ...]
@@ -114,10 +112,11 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     notes: tuple[str, ...]
     diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
     arch: Annotated[
-        str | None, added("What it was predicted for, such as sm_90; null: it was measured.")
+        str | None,
+        added("Architecture that it was predicted for, such as sm_90; null: it was measured."),
     ]
     same_code: Annotated[
-        bool, added("Whether both sides are the same machine code, which is known of predictions.")
+        bool, added("Whether both sides have the same machine code; predictions only.")
     ]
 
 
@@ -156,11 +155,11 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
     inconclusive_passes: Annotated[
         bool,
         about(
-            "Whether the policy lets pass what is inconclusive. A policy or a baseline that the "
-            "change would alter is stopped all the same."
+            "Whether the policy passes inconclusive results. A change to the policy or baseline "
+            "fails in any case."
         ),
     ]
-    findings: Annotated[list[GateFinding], about("Findings of no single kernel.")]
+    findings: Annotated[list[GateFinding], about("Findings that belong to no single kernel.")]
     before: str
     after: str
     summary: Line
@@ -193,7 +192,7 @@ class HistoryRowJson(MomentJson, frozen=True):
     source_sha256: str | None
     measured_by: Annotated[
         Annotated[str, Meta(extra_json_schema={"enum": [EVENTS, PROFILER]})] | None,
-        about("null where times of single launches are not known."),
+        about("null without times of single launches."),
     ]
     samples: Annotated[NonNegative, about("How many launches were timed.")]
     median_ns: Median
@@ -213,7 +212,7 @@ class KernelHistoryJson(JsonStruct, frozen=True):
     """A kernel over time."""
 
     name: str
-    detail: Annotated[str, about("What tells kernels of one name apart.")]
+    detail: Annotated[str, about("Distinguishes kernels of one name.")]
     summary: Line
     older: Annotated[NonNegative, about("Rows before the first of these.")]
     rows: Annotated[list[HistoryRowJson], Meta(min_length=1, description="The oldest first.")]
@@ -237,15 +236,15 @@ class AttemptJson(JsonStruct, frozen=True):
 
     number: Annotated[NonNegative, about("The round, from 1.")]
     decision: Decision
-    reason: Annotated[str, about("Why it was decided so.")]
-    seconds: Annotated[float, about("From asking for it to the decision.")]
+    reason: Annotated[str, about("Reason for the decision.")]
+    seconds: Annotated[float, about("From the request to the decision.")]
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
         float | None, about("Time after over before, of the round; null where none was measured.")
     ]
     verdict: SideVerdictJson | None
     diff: Annotated[str, about("Against the source that the command was given.")]
-    printed: Annotated[str, about("The last that the command printed.")]
+    printed: Annotated[str, about("The last lines that the command printed.")]
 
 
 class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
@@ -257,10 +256,10 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     basis: Annotated[Basis, about("What decided whether a proposal is kept.")]
     ended: Ended
     attempts: list[AttemptJson]
-    first: Annotated[SideVerdictJson, about("The verdict of the source as it was.")]
-    last: Annotated[SideVerdictJson, about("That of the best source.")]
+    first: Annotated[SideVerdictJson, about("The verdict of the original source.")]
+    last: Annotated[SideVerdictJson, about("The verdict of the best source.")]
     ratio: Annotated[
-        float | None, about("The best one's time over the original's; null where none is known.")
+        float | None, about("Time of the best source over the original's; null without times.")
     ]
     seconds: float
     notes: tuple[str, ...]
@@ -268,7 +267,7 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     changed: Annotated[
         tuple[str, ...], about("Files of the kernel that something else changed meanwhile.")
     ]
-    saved: Annotated[str, about("A folder that has them as they were; empty without any.")]
+    saved: Annotated[str, about("Folder with their original contents; empty without any.")]
     diff: Annotated[str, about("The best source against the original.")]
     text: Annotated[str, about("The best source.")]
 

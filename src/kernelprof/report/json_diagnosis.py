@@ -56,14 +56,14 @@ class InferredLaunchJson(JsonStruct, frozen=True):
     specification: Annotated[
         dict[str, Any], about("The launch specification, with its defaults written out.")
     ]
-    remarks: Annotated[tuple[str, ...], about("What is to be known beside.")]
+    remarks: Annotated[tuple[str, ...], about("Notes.")]
 
 
 class CaptureJson(JsonStruct, frozen=True):
     origin: Annotated[str, about("The file or stream it was read from.")]
     launches: NonNegative
     preset: Annotated[str | None, about("The preset that the commands ask for, if one was chosen.")]
-    warnings: Annotated[tuple[str, ...], about("What was wrong with the capture.")]
+    warnings: Annotated[tuple[str, ...], about("Problems in the capture.")]
     survey: Annotated[
         Survey | None, added("The whole program, where it was surveyed before it was measured.")
     ]
@@ -72,7 +72,7 @@ class CaptureJson(JsonStruct, frozen=True):
         added("The launch, where it was inferred from a source that has no specification."),
     ]
     command: Annotated[
-        str | None, added("One command that collects what the verdicts of all kernels lack.")
+        str | None, added("One command that collects the missing metrics of all verdicts.")
     ]
 
 
@@ -89,13 +89,11 @@ class VerdictJson(JsonStruct, frozen=True):
     also: Annotated[
         list[Bottleneck],
         about(
-            "Runners-up that the evidence does not tell apart from the first; the "
+            "Runners-up that the evidence does not separate from the first; the "
             "candidates of an inconclusive verdict."
         ),
     ]
-    estimated_gain: Annotated[
-        Factor | None, about("What removing the bottleneck is expected to bring.")
-    ]
+    estimated_gain: Annotated[Factor | None, about("Expected gain from removing the bottleneck.")]
     evidence: list[Evidence]
     missing: Annotated[
         list[str],
@@ -106,17 +104,14 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     command: Annotated[
         str | None,
-        about("The ncu command that collects what is missing; null also where no ncu takes it."),
+        about("The ncu command that collects the missing metrics; null also where ncu has none."),
     ]
     why: str
     advice: tuple[str, ...]
-    gain_reason: Annotated[str, about("What the gain, or the next limit, was worked out from.")]
+    gain_reason: Annotated[str, about("Inputs of the gain or of the next limit.")]
     next_limit: Annotated[
         Factor | None,
-        about(
-            "At a unit's limit: the factor at which the next unit is full, however "
-            "little work this one has."
-        ),
+        about("At a unit's limit: the gain at which the next unit reaches its limit."),
     ]
     gain_if_halved: Annotated[
         Factor | None,
@@ -133,7 +128,7 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     findings: Annotated[
         list[FindingJson],
-        added("What single values say, where the whole is not decided or only at low confidence."),
+        added("Remarks on single values of an inconclusive or low-confidence verdict."),
     ]
 
 
@@ -157,18 +152,16 @@ class AccessJson(JsonStruct, frozen=True):
     requests: AmountJson
     sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]
-    ideal: Annotated[
-        AmountJson | None, about("As many of either as adjacent addresses would take.")
-    ]
+    ideal: Annotated[AmountJson | None, about("The fewest of either, with adjacent addresses.")]
 
 
 class PredictionJson(JsonStruct, frozen=True):
     """On what a verdict rests that was predicted from machine code, and not measured."""
 
-    arch: Annotated[str, about("What the code was compiled for, such as sm_90.")]
-    code: Annotated[str, about("A digest of the machine code: equal ones do the same.")]
+    arch: Annotated[str, about("Architecture that the code was compiled for, such as sm_90.")]
+    code: Annotated[str, about("Hash of the machine code; equal hashes mean equal code.")]
     blocks: Annotated[NonNegative, about("Of the grid.")]
-    blocks_run: Annotated[NonNegative, about("Of these so many were carried out.")]
+    blocks_run: Annotated[NonNegative, about("How many of these were executed.")]
     accesses: Annotated[list[AccessJson], about("Those that move the most come first.")]
 
 

@@ -204,8 +204,8 @@ class Answers:
             raise UsageError(
                 "nothing is measured here, and there is no recorded capture of this source",
                 where=str(path),
-                hint="let gate predict both, or name captures; who starts the server allows to "
-                f"measure: kernelprof mcp {sources.ALLOW}",
+                hint="let gate predict both, or name captures; to allow measuring, start the "
+                "server with: kernelprof mcp {sources.ALLOW}",
             )
         return capture
 

@@ -39,7 +39,7 @@ def serve_clients(given: Sequence[Path], *, allow_run: bool) -> None:
     """
     made = server(Answers(Folders(given), allow_run=allow_run), changes=allow_run)
     if not allow_run:
-        tools.refuse_programs(f"who starts the server allows it: kernelprof mcp {sources.ALLOW}")
+        tools.refuse_programs(f"to allow it, start the server with: kernelprof mcp {sources.ALLOW}")
     made.run("stdio")
 
 

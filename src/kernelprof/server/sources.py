@@ -53,7 +53,7 @@ _NAME_PARTS: Final = frozenset(
 )
 """Names that could be pasted together to one of those that ask."""
 _NAME: Final = re.compile(r"[\w$]+")
-_UNKNOWN: Final = "it includes or imports what cannot be known before it is compiled"
+_UNKNOWN: Final = "its includes or imports cannot be determined before compilation"
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
 
 
@@ -99,7 +99,7 @@ def _refuse_python(spec: LaunchSpec, source: Path) -> None:
             raise UsageError(
                 f"{what} is a Python function ({name}), which is not run here",
                 where=str(source),
-                hint=f"who starts the server allows that: kernelprof mcp {ALLOW}; built-in "
+                hint=f"to allow that, start the server with: kernelprof mcp {ALLOW}; built-in "
                 "references and fills run no code",
             )
 
@@ -110,7 +110,7 @@ def _refuse_unknown(file: Path) -> None:
     # A line that ends in a backslash and blanks goes on in code, and not in a comment.
     for each in (text, _SPLICE.sub(" ", source)):
         if _ASKS.search(each) or not _NAME_PARTS.isdisjoint(_NAME.findall(each)):
-            raise _refused("it asks which files there are (__has_include)", file)
+            raise _refused("it checks which files exist (__has_include)", file)
         if _IMPORT.search(each):
             raise _refused(_UNKNOWN, file)
     for directive in _DIRECTIVE.finditer(text):
@@ -130,6 +130,6 @@ def _refused(why: str, file: Path) -> UsageError:
     return UsageError(
         f"this source is not compiled here: {why}",
         where=str(file),
-        hint="include files beside the source, by their names; or who starts the server allows "
-        f"more: kernelprof mcp {ALLOW}",
+        hint="include files in the source's folder by name, or start the server with: kernelprof "
+        "mcp {ALLOW}",
     )

@@ -46,7 +46,9 @@ class Clusters:
         owners: Array = self.rows[self.index[blocks], rank]
         away = owners < 0 if active is None else active & (owners < 0)
         if away.any():
-            raise SassimError("a block reads shared memory of one that does not run beside it")
+            raise SassimError(
+                "a block reads shared memory of a block that does not run concurrently"
+            )
         return owners
 
     def arrive(self, lanes: Array) -> None:

@@ -325,7 +325,7 @@ def _check_written(
         wrong = wrong & active
     if wrong.any():
         wrong_addresses = np.broadcast_to(addresses, wrong.shape)[wrong]
-        what = f"reads {size} bytes that nothing was written to"
+        what = f"reads {size} uninitialized bytes"
         raise UninitializedReadError(
             what, np.argwhere(wrong), wrong_addresses, space=space, size=size
         )
@@ -377,7 +377,7 @@ class ConstantBanks:
             data = self._banks.get(bank)
             if data is None or offset + 4 > len(data) or (bank == 0 and offset in self._unknown):
                 raise SassimError(
-                    f"the code asks for what is not known without a GPU (c[{bank:#x}][{offset:#x}])"
+                    f"the code reads a value that only a GPU provides (c[{bank:#x}][{offset:#x}])"
                 )
             words = data[offset : offset + 4].copy().view(np.uint32)
             self._words[key] = make_read_only(words.reshape(1, 1))

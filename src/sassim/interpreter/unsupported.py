@@ -41,5 +41,5 @@ def describe_unsupported(i: Instruction) -> NotKnownError:
     if feature:
         return NotKnownError(i, f"is part of {_FEATURES[feature]}, which runs on a GPU only")
     if i.opcode.endswith("MMA") and i.has("SP"):
-        return NotKnownError(i, "multiplies a sparse matrix, which is unknown")
+        return NotKnownError(i, "multiplies a sparse matrix, which is not supported")
     return NotKnownError(i)

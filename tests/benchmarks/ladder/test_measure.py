@@ -84,7 +84,7 @@ def test_without_a_gpu_nothing_is_measured(
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     assert main(["run", "ladder.json", "-o", OUTPUT]) == 4
     err = capsys.readouterr().err
-    assert "the ladder cannot be climbed here: this machine has no ncu" in err
+    assert "the ladder cannot run here: this machine has no ncu" in err
     assert "python -m benchmarks.ladder run ladder.json" in err
     assert not (climbed.parent / OUTPUT).exists()
 

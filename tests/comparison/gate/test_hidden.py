@@ -138,7 +138,7 @@ def test_a_specification_of_another_kind_is_refused(
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
     manifest["source"]["specification"][part] = value
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    with pytest.raises(InputError, match="its launch specification cannot be"):
+    with pytest.raises(InputError, match="its launch specification is invalid"):
         kp.gate(CHANGES / "tile" / "1", tmp_path / "c")
 
 

@@ -65,7 +65,7 @@ def test_the_text_has_a_table_a_kernel() -> None:
         "2026-09-05 399.8 µs ▼ 28 %    fp32-throughput medium        5 NVIDIA H200",
         "2026-09-08   398 µs other ncu fp32-throughput medium          NVIDIA H200",
         "other ncu: another Nsight Compute (2025.3.1.0 before, 2026.1.0.0 after)",
-        "after another GPU a row is compared with the last one on its own",
+        "a row is compared with the previous row on the same GPU",
     ]
     assert found[-1] == "▲ slower, ▼ faster than the row before, ~ within the noise"
 

@@ -133,7 +133,7 @@ def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
 
 
 def points(page: Document) -> dict[str, Any]:
-    return {row.title: row for row in chart_of(page, "The way on the roofline")}
+    return {row.title: row for row in chart_of(page, "The path on the roofline")}
 
 
 def test_points_are_rates_over_the_bytes_of_device_memory(

@@ -197,7 +197,7 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     if stepping / launches >= _NOTABLE:
         lines.append(
             f"{share(stepping / launches)} of the launches are of the optimizer: `fused=True`, or "
-            "`foreach=True`, makes them few."
+            "`foreach=True`, reduces their number."
         )
     if pytorch:
         lines.append("Fuse elementwise operators: `torch.compile`.")

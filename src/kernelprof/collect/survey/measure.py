@@ -113,8 +113,9 @@ class Surveyed:
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
             raise InputError(
-                f"another run of the program takes about {seconds:.0f} s, and of the budget of "
-                f"{self.budget:g} s are {max(left, 0):.0f} s left for {share(of_time)} of the time",
+                f"another run of the program takes about {seconds:.0f} s, but only "
+                f"{max(left, 0):.0f} "
+                f"of {self.budget:g} s of the budget are left for {share(of_time)} of the time",
                 hint="give it more with --budget",
             )
 

@@ -357,7 +357,7 @@ def calibrate_noise(
         raise InputError(
             "none of the baseline's kernels is in enough of these captures",
             where=repeats[0].origin,
-            hint=f"name captures of the code that {baseline.origin} is of",
+            hint=f"name captures of the code in {baseline.origin}",
         )
     return replace(baseline, kernels=tuple(kernels)), tuple(without)
 

@@ -163,7 +163,7 @@ def reasons(kernel: KernelHistory) -> list[str]:
         if row.time is not None and row.time.outcome is TimeOutcome.NOT_COMPARABLE
     )
     if any(row.against is not None and not row.next_to for row in kernel.rows):
-        texts["after another GPU a row is compared with the last one on its own"] = None
+        texts["a row is compared with the previous row on the same GPU"] = None
     more = len(texts) - MOST_REASONS
     note = [f"and {more} more: --format json has all"] if more > 0 else []
     return [*list(texts)[:MOST_REASONS], *note]

@@ -239,7 +239,7 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
             what = f"argument {name} is {kind}, and the kernel's parameter is '{parameter.written}'"
             what += f", here of {type_name}" if type_name != parameter.type else ""
-            yield what, f"{listed}; the arguments stand in the same order"
+            yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
             what = f"argument {name} is an output, and the kernel may not write it"
             yield f"{what}: '{parameter.written}'", None

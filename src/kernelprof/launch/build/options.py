@@ -111,7 +111,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
     character = shell_characters(flag)
     if character is not None:
         return (
-            f"the flag {flag!r} holds {character!r}, which a shell interprets",
+            f"the flag {flag!r} contains {character!r}, which a shell interprets",
             "write it without $, `, \\ and control characters",
         )
     name, join_values, value = _split(flag)
@@ -130,7 +130,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
             f'join them: "{flag.partition(" ")[0].partition("=")[0]}=VALUE"',
         )
     return (
-        f"the flag {flag!r} is none that a specification may give nvcc",
+        f"the flag {flag!r} is not allowed in a specification",
         "those that optimise, define, include and warn may be used "
         "(docs/launch-specification.md); others choose what nvcc runs, reads or writes",
     )
@@ -148,7 +148,7 @@ def _wrong_value(flag: str, name: str, value: str) -> tuple[str, str] | None:
     given = flag.removesuffix(value)
     if name in _MACROS:
         return (
-            f"the flag {flag!r} holds {wrong!r}, which is no macro",
+            f"the flag {flag!r} contains {wrong!r}, which is not a macro",
             f'for example "{given}{example}"; a value with a comma goes under [compile] defines',
         )
     return (
@@ -163,7 +163,7 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
         return None
     return (
         f"the flag {flag!r} gives ptxas {wrong!r}, which a specification may not",
-        'known are -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
+        'allowed are -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
     )
 
 
@@ -255,7 +255,7 @@ def divide_linker_options(options: Iterable[str], folder: Path) -> tuple[list[st
         text = value if option.startswith("-l") else str((folder / value).resolve())
         if not _LINKED.fullmatch(text):
             raise InputError(
-                f"the option {option!r} names no library or folder that nvcc may be given",
+                f"the option {option!r} is not allowed as a library or folder",
                 hint="letters, digits and / . _ + - only; build it yourself with --build",
             )
         linker.append(option[:2] + text)

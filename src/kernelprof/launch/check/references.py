@@ -147,7 +147,7 @@ def find_builtin(name: str, inputs: int, outputs: int) -> Builtin:
         raise BadFunctionError(
             f"there is no built-in reference {name!r}",
             hint=f'built-in are {", ".join(BUILTINS)}; "module:function" names one of yours, '
-            f'"{NO_REFERENCE}" goes without',
+            f'"{NO_REFERENCE}" skips the check',
         )
     if (inputs, outputs) != (builtin.inputs, 1):
         raise BadFunctionError(

@@ -67,7 +67,7 @@ def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference
     for name, values in wanted.items():
         if bool(np.isnan(values).any()):
             raise LaunchError(
-                f"the reference {reference} gives NaN for {name}, and no input holds one",
+                f"the reference {reference} gives NaN for {name}, and no input contains one",
                 where=where,
                 hint=f"if {name} is read as well as written, give it its values: fill = "
                 '"random" or "zeros" under its [[arguments]]',
@@ -78,13 +78,13 @@ def wrong_result(
     comparison: OutputComparison, launch: ResolvedLaunch, where: str, reference: str
 ) -> WrongResultError:
     """Return the error for a wrong output."""
-    allowed = "whole numbers have to be equal"
+    allowed = "integers must be equal"
     if not comparison.exact:
         allowed = f"{comparison.tolerance:g} is allowed"
     what = f"differs from {reference} by {comparison.error:.3g} (relative; {allowed})"
     if math.isnan(comparison.error):
         kind = "NaN" if comparison.poisoned else "infinities or NaN"
-        what = f"holds {kind} where {reference} has none,"
+        what = f"contains {kind} where {reference} has none,"
     sizes = sizes_text(launch.sizes)
     parts = [f"the kernel's result is wrong: {comparison.name} {what} at {sizes}"]
     if comparison.poisoned:

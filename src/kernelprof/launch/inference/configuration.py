@@ -228,7 +228,7 @@ def infer_block(
     """Infer the block from strides of ``blockIdx`` and from launch bounds."""
     if not usage.axes:
         guesses.block = [ONE]
-        guesses.why["block"] = "the kernel looks at no index of a thread"
+        guesses.why["block"] = "the kernel uses no thread index"
         return
     template_threads = [
         constants[p.name]
@@ -276,7 +276,7 @@ def _threads_along(
         why = f"threadIdx.{axis} runs through shared memory of that size"
         return amounts.constant_size(among), why
     if stride == f"blockDim.{axis}" or usage.uses_block_dim:
-        return amounts.constant_size(usual), "the kernel takes any block"
+        return amounts.constant_size(usual), "the kernel works with any block"
     return None
 
 
@@ -314,7 +314,7 @@ def infer_grid(
         elif axis not in usage.axes_of_blocks:
             grid.append(ONE)
             if axis == "x" and not axes:
-                why.append("the kernel looks at no blockIdx")
+                why.append("the kernel does not use blockIdx")
         elif spare:
             name = spare.pop(0)
             stride = usage.strides.get(axis, "")
@@ -330,7 +330,7 @@ def infer_grid(
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))
             guesses.sizes.setdefault(name, 0)
-            why.append(f"nothing bounds blockIdx.{axis}: it takes any number of blocks")
+            why.append(f"nothing bounds blockIdx.{axis}: it works with any number of blocks")
             is_bounded = False
     guesses.grid = grid
     guesses.why["grid"] = "; ".join(why)

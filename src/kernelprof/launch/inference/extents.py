@@ -171,7 +171,7 @@ class LengthInference:
             if guesses.arrays[name].element.bytes == 1:
                 return amounts.constant_size(_BINS), ", any byte"
             guesses.sizes.setdefault("bins", _BINS)
-            return amounts.parse_size("bins"), ", of which nothing says how many there are"
+            return amounts.parse_size("bins"), ", of unknown number"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]
         if results:
             return _rows(results[0], atom, targets), ", taken to be as many as there are results"
@@ -233,7 +233,7 @@ def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int
             guesses.sizes[name] = long if _is_alone(name, guesses) else min(usual, long)
         else:
             guesses.sizes[name] = _REPEATED
-            guesses.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
+            guesses.why[f"sizes.{name}"] = "affects no array and no grid: any number works"
     guesses.free = [n for n in extents if n in guesses.sizes]
     fit_memory(guesses)
 

@@ -183,7 +183,7 @@ def _elementwise(
     guesses.flops = None if flops is None else flops.format(size)
     if reduces:  # adds to what is there
         guesses.arrays[output].fill = "zeros"
-        guesses.arrays[output].why_fill = "sums are added to what is there"
+        guesses.arrays[output].why_fill = "sums are added to the existing values"
 
 
 def _has_length(amount: SizeExpr | None, size: str) -> bool:

@@ -75,7 +75,7 @@ def default_real(name: str) -> tuple[str, str]:
     """A value of a real number that is called so, and what speaks for it."""
     if name.lower() in _FACTORS:
         return _FACTORS[name.lower()], ""
-    return "1.0", "nothing says which: any number takes the same time"
+    return "1.0", "unknown, and any number takes the same time"
 
 
 def _real(name: str, given: Node | None, launch: HostLaunch | None, guesses: Guesses) -> None:

@@ -193,7 +193,7 @@ def infer_specification(
         guesses.macros = [name for name in macros if name not in guesses.defines]
     guesses.flags = _include_flags(path)
     if guesses.flags:
-        guesses.why["flags"] = "where headers that it includes lie"
+        guesses.why["flags"] = "folder of the headers that it includes"
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(

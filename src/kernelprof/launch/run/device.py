@@ -183,7 +183,7 @@ class LoadedKernel:
             )
         if threads > got.most_threads:
             raise LaunchError(
-                f"a block has {threads} threads, and of this kernel {got.most_threads} fit: a "
+                f"a block has {threads} threads, and this kernel allows {got.most_threads}: a "
                 f"thread needs {got.registers} registers",
                 where=self.where,
                 hint="make the block smaller, or tell the compiler its size with "

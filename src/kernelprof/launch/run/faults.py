@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from kernelprof.launch.processes import Interrupts
 
 
-ILLEGAL_ACCESS = "the kernel accessed memory that is not its own (illegal memory access)"
-MISALIGNED = (
-    "the kernel accessed an address that its type's size does not divide (misaligned address)"
-)
+ILLEGAL_ACCESS = "the kernel accessed memory outside its arrays (illegal memory access)"
+MISALIGNED = "the kernel accessed a misaligned address"
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _FINDING_CODE = 86
 """The exit code by which the tool says that it found something."""
@@ -57,13 +55,13 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "misaligned address",
         MISALIGNED,
-        "a float4 needs an address that 16 divides: look at the row length and the offset; "
+        "a float4 needs a 16-byte aligned address: check the row length and the offset; "
         "--sanitize memcheck names the line",
     ),
     _Meaning(
         "illegal instruction|invalid program counter|hardware stack error"
         "|unspecified launch failure",
-        "the kernel failed while it ran",
+        "the kernel failed at run time",
         "--sanitize memcheck names the line",
     ),
     _Meaning(
@@ -153,14 +151,14 @@ def run_sanitizer(
     text = real_names(ended.printed.decode("utf-8", "replace"))
     if ended.code == _FINDING_CODE or found_something(text):
         raise LaunchError(
-            f"compute-sanitizer ({tool}) found a mistake in the kernel:\n{tool_findings(text)}",
+            f"compute-sanitizer ({tool}) reported an error in the kernel:\n{tool_findings(text)}",
             where=where,
             hint="correct it first: results after such an error are undefined",
         )
     if ended.code == 0:
         return None
     return LaunchError(
-        f"compute-sanitizer ({tool}) ended with exit code {ended.code} and found nothing:\n"
+        f"compute-sanitizer ({tool}) ended with exit code {ended.code} without a report:\n"
         f"{tool_findings(text)}",
         where=where,
         hint="check that it works by itself on this machine, or leave out --sanitize",

@@ -109,7 +109,7 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
         raise UsageError(
             "sizes, defines and sanitizers need a launch specification, and this is a program",
             where=str(source),
-            hint="build it as you like, and profile it: kernelprof diagnose -- ./app args...",
+            hint="build it yourself and profile it: kernelprof diagnose -- ./app args...",
         )
     return True
 

@@ -26,7 +26,7 @@ MAX_NODES = 120
 MAX_EXPONENT = 64
 MAX_MAGNITUDE = 2**63 - 1
 _MADE_OF = (
-    "an expression is made of numbers, sizes, numeric defines, + - * / // % **, comparisons, "
+    "an expression consists of numbers, sizes, numeric defines, + - * / // % **, comparisons, "
     "'a if x else b', ceil_div, round_up, min, max"
 )
 

@@ -97,7 +97,7 @@ class LaunchOverrides:
         for name, value in self.defines.items():
             if character := shell_characters(str(value)):
                 raise UsageError(
-                    f"--define {name} holds {character!r}, which a shell interprets",
+                    f"--define {name} contains {character!r}, which a shell interprets",
                     where=str(source),
                     hint="write it without $, `, \\ and control characters",
                 )

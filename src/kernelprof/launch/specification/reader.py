@@ -212,7 +212,7 @@ class _SpecReader:
                 hint = "sizes are introduced there"
                 yield ("check", "sizes", name), f"[sizes] has no {name!r}", hint
         if not table.kernel.isprintable():
-            yield ("kernel",), "kernel holds control characters", None
+            yield ("kernel",), "kernel contains control characters", None
         yield from _mistakes_of_compile(table.compile)
         if table.check.tolerance == math.inf:
             yield ("check", "tolerance"), "tolerance has to be finite", None
@@ -238,7 +238,7 @@ class _SpecReader:
             hint = "add output = true to the arrays that the kernel writes, or reference = "
             yield ("arguments",), what, f'{hint}"none"'
         if not table.reference.isprintable():
-            yield ("reference",), "reference holds control characters", None
+            yield ("reference",), "reference contains control characters", None
         is_named = ":" in table.reference or is_version(table.reference)
         if not is_named and table.reference != NO_REFERENCE:
             from kernelprof.launch.check.references import find_builtin
@@ -273,7 +273,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
             what = f"{name!r} is not a name of letters, digits and underscores"
             yield ("compile", "defines", name), what, "choose another name"
         if character := shell_characters(str(value)):
-            what = f"{name} holds {character!r}, which a shell interprets"
+            what = f"{name} contains {character!r}, which a shell interprets"
             hint = "write it without $, `, \\ and control characters"
             yield ("compile", "defines", name), what, hint
 
@@ -287,7 +287,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
     if argument.type is None and argument.tensor_map is None and argument.members is None:
         yield (), f"argument {name!r} has no 'type'", f"known are {', '.join(TYPES)}"
     if fill is not None and not fill.isprintable():
-        yield ("fill",), "fill holds control characters", None
+        yield ("fill",), "fill contains control characters", None
     if fill == "normal" and not is_floating(argument.type or ""):
         yield ("fill",), f"{argument.type} has no normal values", 'fill = "random" gives 0 to 15'
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):

@@ -72,7 +72,7 @@ class Argument(StrictTable, frozen=True, kw_only=True):
     limit: Annotated[
         Dimension | None,
         Meta(
-            description="what random whole numbers stay below; the last one of offsets",
+            description="exclusive upper bound of random integers; the last value of offsets",
             examples=["N"],
         ),
     ] = None
@@ -111,7 +111,7 @@ class Check(StrictTable, frozen=True, kw_only=True):
     sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = msgspec.field(default_factory=dict)
     tolerance: Annotated[
         Positive | None,
-        Meta(description="largest relative Frobenius error; without it what the types allow"),
+        Meta(description="largest relative Frobenius error; by default what the types allow"),
     ] = None
 
 
@@ -121,8 +121,8 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
     flags: Annotated[
         tuple[Annotated[str, Meta(pattern="^-")], ...],
         Meta(
-            description="options that change nothing but the kernel; those that run programs or "
-            "write elsewhere are refused",
+            description="compiler options; those that run programs or write other files are "
+            "refused",
             examples=[["--use_fast_math", "--maxrregcount=64"]],
         ),
     ] = ()
@@ -210,7 +210,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
         tuple[Argument, ...],
         Meta(
             description="one for each of the kernel's parameters, in their order; those that are "
-            "not passed stand anywhere"
+            "not passed can be anywhere"
         ),
     ] = ()
 

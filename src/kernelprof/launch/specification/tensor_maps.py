@@ -70,7 +70,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
     interleave: Literal["none"] = "none"
     l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
     fill: Annotated[
-        Literal["zeros", "nan"], Meta(description="what elements outside of the dimensions hold")
+        Literal["zeros", "nan"], Meta(description="value of elements outside the dimensions")
     ] = "zeros"
     dims: Annotated[
         _Extents | None,
@@ -112,7 +112,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
                 f"the box has {count(len(self.box), 'dimension')}, and the tensor map {len(dims)}: "
                 f"{_listed(dims)}",
                 where=where,
-                hint="the fastest dimension stands first, as in dims",
+                hint="list the fastest dimension first, as in dims",
             )
         strides = _strides(self, dims, names)
         _refuse_strides(self, dims, strides, size)

@@ -331,13 +331,15 @@ LONGEST_NAME: Final = 120
 
 _IN_A_MODEL: Final = "By a model of one SM, within a factor of 1.5 nearly always; not measured."
 _TIMED: Final = (
-    "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler is "
-    "the time of the launch that the counters are of."
+    "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler: "
+    "time of the launch that has the counters."
 )
-_PROFILED: Final = "Of the launch that the counters are of: the profiler runs kernels one by one."
+_PROFILED: Final = (
+    "Time of the launch that has the counters; the profiler runs kernels one at a time."
+)
 _BUSIEST: Final = (
-    "The part of the GPU that is nearest to the most that its counter can show. In a stream L2's "
-    "stands above that of device memory, although every byte only passes through it."
+    "The unit nearest to its limit. In a streaming kernel L2 can rank above device memory, "
+    "although it only passes the data on."
 )
 _SHOWN: Final = "All numbers below are of this launch, the one with the median time."
 _PILLS: Final = {

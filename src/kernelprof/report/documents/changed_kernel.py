@@ -178,7 +178,7 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
         rows.append(_step(name, at, at + part, look, amount))
         at += part
     rows.append(_step("After", 0.0, change.after_ns, "first", format_time(change.after_ns)))
-    label = "What the change of the time is made of, by what warps spent their time on"
+    label = "Parts of the change of the time, by warp state"
     counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
     bullets = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
     chart = Chart("waterfall", tuple(rows), label)
@@ -229,7 +229,7 @@ LEAST_STATE: Final = 0.005
 _DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
 _NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
-_UNKNOWN: Final = "One side has no source facts, so only the launch is compared."
+_UNKNOWN: Final = "One capture has no source information, so only the launch is compared."
 _NO_TEXT: Final = "The sources differ; one capture does not contain its text."
 _REPEAT: Final = "These repeat to the last digit for the same code, so any difference is one."
 _METRICS: Final = (

@@ -47,8 +47,9 @@ LOG_FROM: Final = 8.0
 
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
-    "Times are medians of the launches of a capture. Only a change that is larger than the noise "
-    "and significant has a number; it is against the row before on the same GPU."
+    "Times are medians of the launches of a capture. Only a change that is "
+    "significant and larger than the noise has a number; it compares with the previous row on the "
+    "same GPU."
 )
 _MARKS: Final = (
     ("▲", "slower"),

@@ -278,8 +278,8 @@ def _rungs(climb: Climb) -> Section:
 
 
 _ALONE: Final = (
-    "The verdict is that on the preset `full`. Expected gain is the estimate that kernelprof "
-    "works out from the counters of the rung alone; next rung gained is what each rung that "
+    "The verdict is that on the preset `full`. Expected gain is the estimate from the counters "
+    "of the rung alone; next rung gained is what each rung that "
     "changes this one in one thing did. A rung can gain more where it changes more than what "
     "limited the one before, and a variant may lose."
 )
@@ -338,7 +338,7 @@ def _bytes(climb: Climb) -> Section | None:
         *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
     )
     rows = tuple(tuple(_bytes_row(rung, levels)) for rung in climb.rungs)
-    text = "In brackets: multiples of the bytes that have to move at least. "
+    text = "In brackets: multiples of the fewest bytes. "
     if "asked" in levels:
         text += (
             "Asked by threads is what the instructions of all threads name together; a value that "
@@ -405,7 +405,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if about is not None:
         blocks.append(Paragraph(Span(about.changes)))
         if about.before is not None and about.after is not None:
-            led = f"What rung {int(about.after[:2])} said, which led here: {about.before}"
+            led = f"Verdict of rung {int(about.after[:2])} that led here: {about.before}"
             blocks.append(Paragraph(Span(led), Tone.MUTED))
     facts = tuple(_rung_facts(climbed, climb))
     if facts:

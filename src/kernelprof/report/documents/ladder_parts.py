@@ -260,12 +260,12 @@ def roofline_section(
     label = "Operations a second of each rung over its operations for each byte of device memory"
     text = (
         "Each rung stands, by its number, at its useful operations a second, by times outside the "
-        "profiler, and at its operations for each byte of device memory. The line joins the rungs "
-        "that lead up."
+        "profiler, and at its operations for each byte of device memory. The line joins the "
+        "rungs of the main path."
     )
     if ceilings:
         text += f" Limits: {', '.join(each.title for each in ceilings)}."
-    return Section("The way on the roofline", (Chart("roofline", rows, label, text),))
+    return Section("The path on the roofline", (Chart("roofline", rows, label, text),))
 
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
@@ -367,8 +367,9 @@ def _interleaving_rule(climb: Climb) -> str:
     return (
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
         f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
-        "at most, fewer of a long kernel. Rounds begin with either in turn, after an untimed "
-        "launch. Figures of cuBLAS beside a rung come from the same rounds. Profiles and figures "
+        "at most, fewer of a long kernel. Rounds begin with the rung and with cuBLAS "
+        "alternately, after an untimed launch. Figures of cuBLAS beside a rung come from the "
+        "same rounds. Profiles and figures "
         "of one size are at "
         f"{climb.measured_sizes[-1]}."
     )

@@ -42,7 +42,7 @@ _TONES: Final = {
 _REASON: Final = 400
 _BASES: Final = {
     Basis.MEASURED: "measured in alternating rounds on this machine",
-    Basis.RECORDED: "as the captures that ship with kernelprof have it",
+    Basis.RECORDED: "from captures that ship with kernelprof",
     Basis.PREDICTED: "as predicted",
 }
 
@@ -102,17 +102,17 @@ def _sources(optimization: Optimization) -> str:
     if optimization.changed:
         names = ", ".join(map(printable, optimization.changed))
         text = f"Something else changed {names}; kernelprof replaced nothing."
-        saved = f" {optimization.saved} has the files as they were."
+        saved = f" {optimization.saved} has the original files."
         return text + (saved if optimization.saved else "")
     if not optimization.accepted:
-        return "The source is as it was."
+        return "The source is unchanged."
     if optimization.applied:
         return "The best source is in its place."
     if optimization.ended is Ended.INTERRUPTED:
         return (
-            "The source is as it was: --apply replaces nothing then, --best FILE has the best one."
+            "The source is unchanged: --apply then replaces nothing, --best FILE has the best one."
         )
-    return "The source is as it was: --apply replaces it."
+    return "The source is unchanged: --apply replaces it."
 
 
 def _row(each: Attempt) -> tuple[Cell, ...]:

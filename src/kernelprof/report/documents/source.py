@@ -326,8 +326,7 @@ _NO_TEXT: Final = (
     "with `ncu --import-source yes`."
 )
 _PREDICTED: Final = (
-    "Beside a line stands what a request of its accesses to memory takes, in brackets the ideal "
-    "where that is less."
+    "Beside a line: sectors or wavefronts per request, in brackets the ideal where that is less."
 )
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
 

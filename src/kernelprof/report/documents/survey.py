@@ -96,9 +96,8 @@ def describe_survey(survey: Survey) -> str:
         text += (
             f" Measured: {count(measured.launches, 'launch')} of "
             f"{count(measured.kernels, 'kernel')} with {share(measured.share)} of the kernel "
-            f"time, in {measured.seconds:.0f} s (estimated {measured.estimate:.0f} s). Shares and "
-            "numbers of launches are the survey's, verdicts those of the launches that were "
-            "measured."
+            f"time, in {measured.seconds:.0f} s (estimated {measured.estimate:.0f} s). Shares "
+            "and numbers of launches come from the survey, verdicts from the measured launches."
         )
     return text
 

@@ -112,7 +112,7 @@ def stalls_section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | 
     if all(each.line is None for each in stalls.lines):
         notes.append(Note(_NO_LINES))
     if stalls.unknown >= 0.01:
-        unknown = f"Of {percent(stalls.unknown)} of the waiting it is not known what it is for."
+        unknown = f"{percent(stalls.unknown)} of the waiting has no known reason."
         notes.append(Note(unknown))
     first = (_paragraph(kernel.place),) if blame and kernel.place is not None else ()
     table = Table(_COLUMNS, rows, label="What warps wait for")

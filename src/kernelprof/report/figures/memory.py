@@ -21,8 +21,8 @@ _MORE: Final = 1.05
 """From so many times the fewest bytes on it is more than that. Our choice."""
 
 _REQUESTED: Final = (
-    "What the threads ask for, each by itself: a value that a whole warp reads counts for every "
-    "thread of it."
+    "Bytes that the threads request, counted for each thread: a value that a "
+    "whole warp reads counts 32 times."
 )
 _DISTINCT: Final = (
     "Different bytes that the warps' global loads and stores use; a value that several threads of "
@@ -32,7 +32,7 @@ _L1: Final = (
     "32-byte sectors of global loads and stores, whether L1 held them or not, and of bulk copies "
     "(TMA). More than the threads use is waste."
 )
-_L2: Final = "32-byte sectors that L1 asked L2 for or sent to it."
+_L2: Final = "32-byte sectors that L1 requested from L2 or sent to it."
 _DRAM: Final = "Bytes read from and written to device memory."
 
 
@@ -40,8 +40,8 @@ _SHARED: Final = (
     "Wavefronts of shared memory, each of up to 128 bytes: 32 banks of 4 bytes. Those that bank "
     "conflicts add are waste."
 )
-_BULK: Final = "32-byte sectors of bulk copies (TMA), which pass no register and no L1."
-_CLUSTER: Final = "Bytes from the shared memory of other SMs of a cluster; they pass no L2."
+_BULK: Final = "32-byte sectors of bulk copies (TMA), which bypass registers and L1."
+_CLUSTER: Final = "Bytes from the shared memory of other SMs of a cluster; they bypass L2."
 _LOCAL: Final = "32-byte sectors of local memory: spilled registers and arrays indexed at run time."
 WAVEFRONT: Final = 128
 """Bytes that shared memory moves at once: 32 banks of 4 bytes (CUDA C++ Programming Guide)."""

@@ -53,7 +53,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "imc_miss": "A warp waits for a constant that was not in the constant cache.",
     "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
     "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
-    "sleeping": "A warp sleeps because its code tells it to.",
+    "sleeping": "A warp sleeps because its code requests it (nanosleep).",
     "misc": "A warp waits for a reason that has no name of its own.",
     "gmma": "A warp waits for matrix multiplications of its warp group on the tensor cores.",
 }

@@ -292,15 +292,14 @@ SPECIFIED: Final = "useful"
 
 _WHAT: Final = {
     "DRAM": "bytes read from and written to device memory",
-    "L2": "sectors that L1 asks L2 for or sends to it",
+    "L2": "sectors that L1 requests from L2 or sends to it",
     "L1": "sectors of global loads and stores",
     "shared": "wavefronts of shared memory, 128 bytes each",
 }
 _CALLED: Final = {"shared": "shared memory"}
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _NO_COUNTERS: Final = (
-    "There is no roofline: it takes the counters of floating-point instructions and of bytes, "
-    "which are not known {}."
+    "There is no roofline: the counters of floating-point instructions or of bytes are missing {}."
 )
 _LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
 
@@ -417,7 +416,7 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
     if flop_count.precision == SPECIFIED:
         yield "Operations are those of the launch specification: the counters do not give them."
     elif flop_count.precision.startswith("tensor"):
-        yield f"Counted are operations of the {flop_count.precision}."
+        yield f"It counts operations of the {flop_count.precision}."
     else:
         basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
         what = f"{flop_count.precision} operations, a fused multiply-add as two"

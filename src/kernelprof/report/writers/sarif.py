@@ -243,8 +243,8 @@ _GATE_LEVELS: Final = {Outcome.REGRESSION: "error", Outcome.INCONCLUSIVE: "warni
 _OTHER_RULES: Final = {
     ACCESS_RULE: (
         "Access to memory",
-        "What an access to memory takes, by the addresses that the machine code computes: sectors "
-        "of 32 bytes, or wavefronts of shared memory, for each request of a warp.",
+        "Sectors of 32 bytes, or wavefronts of shared memory, per request of a warp, from the "
+        "addresses that the machine code computes.",
     ),
     OPEN: (
         "Not decided by the evidence",

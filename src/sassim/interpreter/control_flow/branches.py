@@ -162,7 +162,7 @@ def _call(i: Instruction, block: BasicBlock, program: Program) -> End:
             predicate = condition(c)
             goal = c.blocks.launch.system.get(name) if target is None else target
             if goal is None:
-                raise NotKnownError(i, "calls what is not in the code")
+                raise NotKnownError(i, "calls a function that is not in the code")
             if predicate is None:
                 c.resume(goal)
             else:

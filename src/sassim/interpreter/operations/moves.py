@@ -146,7 +146,7 @@ def _special(i: Instruction) -> Step:
         active = guard(c)
         values = NOTHING if name == "SRZ" or waits else c.blocks.special_register(name)
         if values is None:
-            raise NotKnownError(i, f"reads {unknown}, which is not known without a GPU")
+            raise NotKnownError(i, f"reads {unknown}, which only a GPU provides")
         result(c, c.select_warps(values).copy(), active)
         if second is not None:
             second(c, NOTHING, active)
