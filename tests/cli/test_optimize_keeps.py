@@ -146,4 +146,4 @@ def test_a_source_that_a_command_overwrote_is_named_and_saved(kernel: Path, kern
             "files has the original files.",
         ],
     ).line
-    assert "The source is as it was" not in told
+    assert "The source is unchanged" not in told

@@ -248,8 +248,8 @@ def test_a_version_that_is_not_told_is_no_reason_to_fail(cupy, interrupts) -> No
             CUPY.replace("return values.view(Array)", "raise RuntimeError('no device')"),
             "not measured: RuntimeError: no device",
         ),
-        ("import os; os._exit(139)\n", "ended without an answer"),
-        ("import sys; sys.exit()\n", "ended without an answer"),
+        ("import os; os._exit(139)\n", "ended without a result"),
+        ("import sys; sys.exit()\n", "ended without a result"),
         (
             CUPY.replace("done = False", "done = True"),
             "the launches arrive too late to keep the GPU busy",
