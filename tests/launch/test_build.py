@@ -1,4 +1,4 @@
-"""Building, as far as it skips the check a GPU: with ``nvcc`` where there is one."""
+"""Building, as far as it goes without a GPU: with ``nvcc`` where there is one."""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
     assert proposal.guesses.arrays["y"].length is None
     assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
     assert proposal.draft().remarks == (
-        "how long y is unknown: at larger sizes the kernel accesses more of it than small cases "
+        "the length of y is unknown: at larger sizes the kernel accesses more of it than small "
+        "cases "
         "predict",
     )
 

@@ -84,6 +84,7 @@ def test_includes_that_lead_elsewhere_or_nobody_knows_where_are_refused(
     with pytest.raises((UsageError, InputError)) as caught:
         checked(place, f"{SOURCE}\n{line}\n")
     assert "secret\n" not in caught.value.what
+    assert "{" not in (caught.value.hint or "")
 
 
 def test_so_are_they_in_a_file_that_is_included(place: Path) -> None:

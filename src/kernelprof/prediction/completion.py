@@ -266,7 +266,7 @@ class _Completing:
         """The length of an array by what is reached of it in each case."""
         ends = _reached_ends(array, reached_cases)
         if not ends:
-            array.length, array.why = amounts.constant_size(1), "the kernel never reads it"
+            array.length, array.why = amounts.constant_size(1), "the kernel never accesses it"
             return
         array.length = None
         length = fit_length(ends, _list_factors(self._guesses))
@@ -304,8 +304,8 @@ class _Completing:
         if not longer:
             array.length, array.why = None, ""
             raise _ShortError(
-                f"how long {array.name} is unknown: at larger sizes the kernel accesses more of "
-                "it than small cases predict"
+                f"the length of {array.name} is unknown: at larger sizes the kernel accesses more "
+                "of it than small cases predict"
             )
         _, name, array.length = min(longer, key=lambda each: each[:2])
         array.why = f"{_FITTED} small cases, and as long as {name}"

@@ -205,7 +205,7 @@ class Answers:
                 "nothing is measured here, and there is no recorded capture of this source",
                 where=str(path),
                 hint="let gate predict both, or name captures; to allow measuring, start the "
-                "server with: kernelprof mcp {sources.ALLOW}",
+                f"server with: kernelprof mcp {sources.ALLOW}",
             )
         return capture
 

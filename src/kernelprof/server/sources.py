@@ -131,5 +131,5 @@ def _refused(why: str, file: Path) -> UsageError:
         f"this source is not compiled here: {why}",
         where=str(file),
         hint="include files in the source's folder by name, or start the server with: kernelprof "
-        "mcp {ALLOW}",
+        f"mcp {ALLOW}",
     )

@@ -114,8 +114,8 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} "
-                f"of {self.budget:g} s of the budget are left for {share(of_time)} of the time",
+                f"{max(left, 0):.0f} of {self.budget:g} s of the budget are left for "
+                f"{share(of_time)} of the time",
                 hint="give it more with --budget",
             )
 
