@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from io import BufferedReader
 
 MEGABYTE: Final = 1 << 20
@@ -34,6 +34,31 @@ _POLL_S: Final = 0.05
 _DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/")
 
 
+_allowed: tuple[Path, ...] | None = None
+"""The only folders that this process reads files of users from; ``None`` for all."""
+
+
+def allow_only(folders: Iterable[Path]) -> None:
+    """From here on this process reads no file outside of these folders, whoever names it.
+
+    Links count by where they lead. Files outside are taken not to exist.
+    """
+    global _allowed  # noqa: PLW0603 (of the process, like a working directory)
+    _allowed = tuple(each.resolve() for each in folders)
+
+
+def narrowed(folders: Iterable[Path]) -> list[Path]:
+    """The folders that lie inside of the allowed ones."""
+    return [each for each in folders if _is_allowed(each)]
+
+
+def _is_allowed(path: str | os.PathLike[str]) -> bool:
+    if _allowed is None:
+        return True
+    target = Path(os.path.realpath(path))
+    return any(target.is_relative_to(each) for each in _allowed)
+
+
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether this is a folder; not where nobody may look."""
     return stat.S_ISDIR(_mode(path))
@@ -46,7 +71,7 @@ def is_plain(path: str | os.PathLike[str]) -> bool:
 
 def _mode(path: str | os.PathLike[str]) -> int:
     try:
-        return Path(path).stat().st_mode
+        return Path(path).stat().st_mode if _is_allowed(path) else 0
     except (OSError, ValueError):
         return 0
 
@@ -79,6 +104,8 @@ def read_text(path: Path, most: int, *, inside: Path | None = None, typed: bool 
 
 def refuse_special(path: Path) -> None:
     """Raise :class:`OSError` for anything but a plain file, before somebody else opens it."""
+    if not _is_allowed(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     _refuse_special(path.stat().st_mode)
 
 
@@ -152,6 +179,8 @@ def _is_given(path: Path) -> bool:
 def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> BufferedReader:
     """A plain file, open; it is looked at before that as well, since opening a pipe waits."""
     try:
+        if not _is_allowed(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         target = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not target.is_relative_to(inside.resolve()):
             raise OSError(errno.ELOOP, "it is a link out of the folder")

@@ -323,7 +323,7 @@ def test_records_that_say_less_of_their_source_do_not_match(source, record, diag
     _change(folder, source=SourceFacts(facts.path, facts.sha256))
     diagnose(refused="the launch specification differs")
     _change(folder, source=None)
-    diagnose(refused="there is no recorded capture of it")
+    diagnose(refused="no capture of it was recorded")
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,10 @@ def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(
     monkeypatch.setattr(recorded, "FOLDERS", SHIPPED)
     known = Path(__file__).parents[2] / "cuda/pairs/transpose-column-reads"
     text = (known / "before.cu").read_text("utf-8")
-    for folder, why in ((known.name, "but the source differs"), ("mine", "no recorded capture")):
+    for folder, why in (
+        (known.name, "but the source differs"),
+        ("mine", "no capture of it was recorded"),
+    ):
         changed = tmp_path / folder / "before.cu"
         changed.parent.mkdir()
         changed.write_text(text + "// changed\n", "utf-8")

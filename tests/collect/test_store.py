@@ -270,7 +270,7 @@ def test_a_damaged_capture_is_refused(tmp_path: Path, page: bytes) -> None:
     with pytest.raises(InputError, match=r"raw\.csv\.gz cannot be read"):
         read_capture(folder)
     (folder / "manifest.json").unlink()
-    with pytest.raises(InputError, match="this directory is no capture"):
+    with pytest.raises(InputError, match="this directory is not a capture"):
         read_capture(folder)
 
 

@@ -262,7 +262,7 @@ def test_what_cannot_be_asked(store: FleetStore, add: Add) -> None:
     add("2026-11-01")
     with pytest.raises(UsageError, match="no question"):
         ask(FleetStore(store.backend), "everything", QueryFilters())
-    with pytest.raises(UsageError, match="no date"):
+    with pytest.raises(UsageError, match="is not a date"):
         ask(FleetStore(store.backend), "potential", QueryFilters(since="yesterday"))
 
 

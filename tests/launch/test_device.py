@@ -180,7 +180,9 @@ def test_clusters_of_the_source_are_left_alone(bound) -> None:
     assert driver.function.set == {14: 1}
     with pytest.raises(SpecError, match="16 blocks in x, and a cluster 3"):
         bound(cluster=(3, 1, 1))
-    with pytest.raises(LaunchError, match=r"__cluster_dims__\(4, 1, 1\), and the launch clusters"):
+    with pytest.raises(
+        LaunchError, match=r"__cluster_dims__\(4, 1, 1\), but the launch asks for clusters"
+    ):
         bound(f"launch = {{ cluster = [2] }}\n{TOML}", cluster=(4, 1, 1))
 
 

@@ -18,6 +18,7 @@ from kernelprof.launch.build.compilation import (
     parse_warnings,
 )
 from kernelprof.launch.specification.reader import load_spec
+from kernelprof.prediction import nvrtc
 from kernelprof.prediction.compiler import DeviceCompiler, nvrtc_options
 from sassim.disassembler import disassemble
 from sassim.sass.elf import list_kernels, read_parameters
@@ -323,9 +324,8 @@ def test_a_library_that_fails_is_told(toolchain) -> None:
         def nvrtcCompileProgram(self, *_: object) -> tuple[object]:  # noqa: N802
             return (toolchain.nvrtc.nvrtcResult.NVRTC_ERROR_BUILTIN_OPERATION_FAILURE,)
 
-    broken = DeviceCompiler(type(toolchain)(Broken(), toolchain.release, Path("/x"), ()))
     with pytest.raises(MissingToolError, match="BUILTIN_OPERATION_FAILURE") as caught:
-        broken.cubin("int x;", [], "sm_90", Path("/"))
+        nvrtc._compile(Broken(), nvrtc.NvrtcProgram("int x;", "x.cu", {}, (), None))
     assert "kernelprof[predict]" in (caught.value.hint or "")
 
 

@@ -8,11 +8,14 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 from kernelprof.sources import read_capture
+from kernelprof.sources.ncu import report_package
+from kernelprof.sources.ncu.report_package import PackagedReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,7 +165,7 @@ def test_through_ncu_a_compressed_report(
     same(capture, read_capture(export))
 
 
-def test_a_reader_that_fails_late(monkeypatch, tmp_path: Path) -> None:
+def test_a_reader_that_fails_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A damaged report may open, and fail where its metrics are asked for."""
 
     class Broken:
@@ -172,8 +175,24 @@ def test_a_reader_that_fails_late(monkeypatch, tmp_path: Path) -> None:
     package = ModuleType("ncu_report")
     package.load_report = lambda _: Broken()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ncu_report", package)
-    monkeypatch.setattr("kernelprof.sources.ncu_report._find_tool", lambda: None)
-    path = tmp_path / "x.ncu-rep"
-    path.write_bytes(b"NVR\0")
-    with pytest.raises(InputError, match="the report cannot be opened: in method"):
-        read_capture(path)
+    answered = msgspec.msgpack.decode(report_package.answer(b"x"), type=PackagedReport)
+    assert answered.problem.startswith("the report cannot be opened: in method")
+
+
+@pytest.fixture
+def damaged(by_the_package: None, captures: Path, tmp_path: Path) -> Path:
+    """A report whose parser aborts."""
+    del by_the_package
+    path = tmp_path / "damaged.ncu-rep"
+    path.write_bytes(gzip.decompress((captures / "damaged.ncu-rep.gz").read_bytes()))
+    return path
+
+
+def test_a_report_that_aborts_its_parser_is_an_error_of_that_file(
+    damaged: Path, captures: Path
+) -> None:
+    reason = "NVIDIA's reader did not finish the report: it was ended by SIGABRT"
+    with pytest.raises(InputError, match=reason) as caught:
+        read_capture(damaged)
+    assert caught.value.where == str(damaged)
+    assert len(read_capture(captures / "fixture_basic.ncu-rep").launches) > 0

@@ -15,7 +15,7 @@ from kernelprof.errors import InputError
 from kernelprof.model.capture import SampledLine, line_shares
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.sources import read_bytes, read_capture
-from kernelprof.sources.ncu_report import code_of
+from kernelprof.sources.ncu.report_package import code_of
 from kernelprof.sources.source_page import read_instructions, read_source_lines
 
 CAPTURES = Path(__file__).parents[1] / "captures"

@@ -177,7 +177,7 @@ class GateFlags:
         typer.Option(
             "--accept-proposed",
             hidden=True,
-            help="Judge by the proposed two, and say what they change.",
+            help="Judge by the proposed policy and baseline, and list what they change.",
         ),
     ] = False
     kernels: Annotated[

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof import tools
+from kernelprof import sandbox, tools
 from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.installation import install_command
@@ -94,6 +94,13 @@ def check_machine() -> tuple[MachineCheck, ...]:
             stops="a kernel is diagnosed on a GPU or from its capture only",
             remedy=install_command("predict"),
         ),
+        MachineCheck(
+            "sandbox",
+            "Sandbox",
+            *_sandbox(),
+            stops="compilers and report readers have limits of time and memory, but can read files",
+            remedy="use Linux 5.13 or newer with Landlock (docs/security.md)",
+        ),
     )
 
 
@@ -169,6 +176,14 @@ def _nvcc() -> tuple[bool, str]:
     except MissingToolError as error:
         return False, f"not in {error.where}"
     return True, f"{tools.nvcc_version() or 'unknown version'} at {path}"
+
+
+def _sandbox() -> tuple[bool, str]:
+    version = sandbox.version()
+    if not version:
+        return False, "this system has no Landlock"
+    what = "files and network" if version >= sandbox.FIRST_WITH_TCP else "files, and not TCP"
+    return True, f"Landlock {version} confines NVRTC and the report reader: {what}"
 
 
 def _pycuda() -> tuple[bool, str]:

@@ -147,7 +147,7 @@ def _difference(source: Path, near: list[tuple[Manifest, list[str]]], damaged: l
         folder = source.absolute().parent.name
         near = [each for each, path in zip(near, paths, strict=True) if path.parent.name == folder]
     if not near:
-        return "there is no recorded capture of it"
+        return "no capture of it was recorded"
     manifest, differing = min(near, key=lambda each: len(each[1]))
     return f"{source.name} was recorded on {_day(manifest)}, but {', '.join(differing)}"
 

@@ -144,7 +144,7 @@ def read_plan(path: Path) -> FleetPlan:
     except msgspec.ValidationError as error:
         plan.refuse(*split_mistake(error))
     except ValueError as error:
-        plan.refuse(f"it is no text ({error})")
+        plan.refuse(f"it is not text ({error})")
     groups: list[tuple[Job, ...]] = []
     total = 0
     for name in ("kernel", "ladder", "program", "captures"):

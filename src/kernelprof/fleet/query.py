@@ -264,7 +264,7 @@ def _check_filters(filters: QueryFilters) -> QueryFilters:
         return replace(filters, since=date.fromisoformat(filters.since).isoformat())
     except ValueError as error:
         raise UsageError(
-            f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
+            f"--since {filters.since!r} is not a date", hint="for example --since 2026-11-21"
         ) from error
 
 

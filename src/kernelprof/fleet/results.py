@@ -147,10 +147,10 @@ class FleetStatus(JsonDocument, frozen=True, kw_only=True):
     planned: Annotated[
         NonNegative | None, about("Jobs of the plan; null where none was named.")
     ] = None
-    missing: Annotated[tuple[FleetJob, ...] | None, about("Those of it that are not stored.")] = (
-        None
-    )
+    missing: Annotated[
+        tuple[FleetJob, ...] | None, about("Jobs of this run without a capture in the store.")
+    ] = None
     recorded: Annotated[
-        NonNegative | None, about("Jobs of it of which only a recorded capture is stored.")
+        NonNegative | None, about("Jobs of this run with only a recorded capture in the store.")
     ] = None
     warnings: tuple[str, ...] = ()

@@ -148,7 +148,7 @@ class ObjectBackend(StorageBackend):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        fsspec = require_package("fsspec", "a store that is no folder")
+        fsspec = require_package("fsspec", "a store that is not a folder")
         try:
             self.filesystem, root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
-_NO_CAPTURE = "There is no capture of this rung."
+_NO_CAPTURE = "No capture of this rung was recorded."
 
 
 def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:

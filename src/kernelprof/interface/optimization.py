@@ -362,7 +362,7 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
     data = files.read_bytes(file, len(tried.original.encode()) + 1)
     if data != tried.original.encode():
         raise InputError(
-            "the source changed during the run, so kernelprof left it unchanged",
+            "somebody else changed the source during the run, so kernelprof did not write to it",
             where=tried.source,
             hint="run it again without touching the source, or take the best one by --best FILE",
         )

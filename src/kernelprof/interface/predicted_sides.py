@@ -85,10 +85,11 @@ class SourcePredictor:
         paths = sources(after)
         if len(paths) != 1:
             raise UsageError(
-                "a source is compared with one other version of it",
+                "a source is compared with exactly one other version",
                 where=os.fspath(before),
-                hint="name two: kernelprof gate before.cu after.cu --predict\n"
-                "for several keep a baseline: kernelprof baseline save A.cu B.cu --predict -o FILE",
+                hint="name two files: kernelprof gate before.cu after.cu --predict\n"
+                "for several sources, save a baseline: kernelprof baseline save A.cu B.cu "
+                "--predict -o FILE",
             )
         sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
         launches = self._launches_alike(before, paths[0])

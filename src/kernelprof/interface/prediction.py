@@ -115,6 +115,16 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 
 
+def header_folders() -> Sequence[Path]:
+    """Folders of CUDA's headers, which sources include; empty where nothing can be predicted."""
+    from kernelprof.prediction.toolchain import find_headers
+
+    try:
+        return find_headers()
+    except MissingToolError:
+        return ()
+
+
 def compile_for_prediction(
     target: PathLike, changes: LaunchOverrides, arch: str, progress: Progress | None
 ) -> CompiledSource:

@@ -73,7 +73,7 @@ class GateFinding(JsonStruct, frozen=True):
     text: str
     places: Annotated[
         tuple[SourceLocation, ...],
-        added("Lines to blame, those that were changed first; of predictions."),
+        added("Source lines responsible, changed lines first; predictions only."),
     ] = ()
 
 

@@ -115,7 +115,7 @@ class TimingFacts:
     times_ns: Annotated[tuple[float, ...], about("all launches in their order")] = ()
     flops: Annotated[float | None, about("floating-point operations that the problem needs")] = None
     min_bytes: Annotated[
-        float | None, about("bytes that have to move to and from device memory at least")
+        float | None, about("the least number of bytes that must move to and from device memory")
     ] = None
 
 

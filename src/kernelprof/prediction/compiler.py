@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.installation import install_command
 from kernelprof.launch.build.compilation import CompiledCubin, CompileError
@@ -117,12 +118,14 @@ class DeviceCompiler:
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
         code = extract_device_code(first + source, search, self.kernel, name_of=self.printable_path)
-        answer = self._compile(code, words)
+        # Large headers of the user's are left to the compiler.
+        reads = [*files.narrowed(places), *self.toolchain.headers]
+        answer = self._compile(code, words, reads)
         if answer.cubin is None and code.spared:
             code = extract_device_code(
                 first + source, search, self.kernel, spare=False, name_of=self.printable_path
             )
-            answer = self._compile(code, words)
+            answer = self._compile(code, words, reads)
         log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:
             raise CompileError(log + _describe_missing(code))
@@ -142,13 +145,15 @@ class DeviceCompiler:
                 else "choose one of these",
             )
 
-    def _compile(self, code: DeviceCode, words: Sequence[str]) -> CompilerResult:
+    def _compile(
+        self, code: DeviceCode, words: Sequence[str], reads: Sequence[Path]
+    ) -> CompilerResult:
         brought = [name for name in BROUGHT if name in code.headers]
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
         expression = self.kernel if "<" in self.kernel else None
         source = "".join(lines) + code.source
-        program = NvrtcProgram(source, _SOURCE, code.headers, words, expression)
-        return compile_program(self.toolchain.nvrtc, program)
+        program = NvrtcProgram(source, _SOURCE, dict(code.headers), tuple(words), expression)
+        return compile_program(program, reads)
 
 
 def nvrtc_options(options: Iterable[str]) -> tuple[str, ...]:

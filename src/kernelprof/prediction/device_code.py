@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.launch import syntax
 from kernelprof.launch.signature import parse_signatures
 from kernelprof.launch.source import read_source
@@ -77,7 +78,7 @@ class Search:
         quoted = (folder_of_file, self.home) if name.startswith('"') else ()
         for folder in (*quoted, *self.folders, self.home, *self.system, *self.toolkit):
             file: Path = folder / name[1:-1]
-            if file.is_file():
+            if files.is_plain(file):
                 return file
         return None
 
@@ -130,18 +131,18 @@ def extract_device_code(
     and of C++ that none of it seems to need. ``name_of`` gives the name of a header in messages.
     Raises :class:`InputError` for a header that cannot be read.
     """
-    files = _read_files(source, search)
+    read = _read_files(source, search)
     macro_bodies: dict[str, frozenset[str]] = {}
-    for each in files.values():
+    for each in read.values():
         for name, body in find_macros(each.root).items():
             macro_bodies[name] = macro_bodies.get(name, frozenset()) | body
     words = find_device_words(macro_bodies)
-    for each in files.values():
+    for each in read.values():
         each.declared = find_declarations(each.data, each.signatures, words)
-    every = [declared for each in files.values() for declared in each.declared]
+    every = [declared for each in read.values() for declared in each.declared]
     used, retained = _find_device_declarations(every, macro_bodies, kernel)
     writer = _Writer(search, used, spare, name_of)
-    texts = {path: writer.text(each, retained) for path, each in files.items()}
+    texts = {path: writer.text(each, retained) for path, each in read.items()}
     main = texts.pop(None)
     headers = {str(name_of(path)): text for path, text in texts.items() if path is not None}
     return DeviceCode(
@@ -151,7 +152,7 @@ def extract_device_code(
 
 def _read_files(source: str, search: Search) -> dict[Path | None, _SourceFile]:
     """The source, under ``None``, and the user's own files that it includes."""
-    files: dict[Path | None, _SourceFile] = {}
+    source_files: dict[Path | None, _SourceFile] = {}
     pending: deque[tuple[Path | None, str]] = deque([(None, source)])
     seen: set[Path] = set()
     size = 0
@@ -160,7 +161,9 @@ def _read_files(source: str, search: Search) -> dict[Path | None, _SourceFile]:
         text = text.removeprefix("\ufeff")
         folder = search.home if path is None else path.parent
         root = syntax.parse(text)
-        read = files[path] = _SourceFile(text.encode(), folder, root, parse_signatures(text, root))
+        read = source_files[path] = _SourceFile(
+            text.encode(), folder, root, parse_signatures(text, root)
+        )
         for node, name in _includes(read.root):
             file = search.find(name, folder)
             if file is None or not search.is_own(file):
@@ -174,7 +177,7 @@ def _read_files(source: str, search: Search) -> dict[Path | None, _SourceFile]:
                 seen.add(file)
                 pending.append((file, text))
             read.included[node.start_byte] = file
-    return files
+    return source_files
 
 
 def _includes(root: Node) -> Iterable[tuple[Node, str]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.errors import MissingToolError
+from kernelprof.errors import InputError, MissingToolError
 from kernelprof.installation import install_command
 from kernelprof.launch.build.compilation import CompileError, build_kernel, compile_failure
+from kernelprof.prediction import nvrtc
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.compiler import DeviceCompiler
 from kernelprof.prediction.toolchain import find_toolchain
@@ -81,6 +82,7 @@ def compile_kernel(
     installed, and what a build for a GPU raises for a kernel that does not compile.
     """
     tools = find_toolchain()
+    nvrtc.start()
     compiler = DeviceCompiler(tools, spec.kernel)
 
     def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
@@ -89,6 +91,9 @@ def compile_kernel(
         except CompileError as error:
             log = error.what.replace(str(source.resolve()), str(source))
             raise compile_failure(source, log, kernel=spec.kernel) from error
+        except InputError as error:
+            error.where = error.where or str(source)
+            raise
 
     built = build_kernel(spec, source, arch, cubin, compiler.printable_path(source))
     try:

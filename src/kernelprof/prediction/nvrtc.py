@@ -1,39 +1,45 @@
-"""One program for NVRTC, by NVIDIA's ``cuda-bindings``: the one place that calls the library."""
+"""One program for NVRTC, by NVIDIA's ``cuda-bindings``, in a process of its own.
+
+A source can make it take all memory, never end or abort.
+"""
 
 from __future__ import annotations
 
 import os
-import pickle
-import subprocess
-import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.errors import InputError, KernelprofError, MissingToolError
+import msgspec
+
+from kernelprof.errors import InputError, MissingToolError
 from kernelprof.installation import install_command
+from kernelprof.worker import CallLimits, Worker, WorkerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
+LIMITS: Final = CallLimits(seconds=120.0, memory_bytes=3 << 30)
+_WORKER: Final = Worker(__name__)
 
 _STAYS: Final = frozenset(("--restrict",))
 """Options that NVRTC (13.1) keeps for every later program of its process: after a kernel that is
 compiled with ``--restrict``, the loads of all others are taken for read-only ones as well."""
 
 
-class NvrtcProgram(NamedTuple):
+class NvrtcProgram(msgspec.Struct, array_like=True, frozen=True):
     """A source, and how it is compiled."""
 
     source: str
     name: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     """Texts by the name that an include has."""
-    options: Sequence[str]
+    options: tuple[str, ...]
     expression: str | None
     """A kernel of a template, which is instantiated."""
 
 
-class CompilerResult(NamedTuple):
+class CompilerResult(msgspec.Struct, array_like=True, frozen=True):
     """What NVRTC made of a program; one that does not compile has no cubin."""
 
     log: str
@@ -42,31 +48,53 @@ class CompilerResult(NamedTuple):
     """The mangled name of the expression that was asked for."""
 
 
-def compile_program(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
-    """Compile a source to a cubin; ``nvrtc`` is the module ``cuda.bindings.nvrtc``.
+def compile_program(given: NvrtcProgram, reads: Sequence[Path] = ()) -> CompilerResult:
+    """Compile a source to a cubin; beside its headers it can include what lies below ``reads``.
 
-    An option that would stay behind is taken in a process of its own. Raises :class:`InputError`
-    for an option that NVRTC does not take, :class:`MissingToolError` where it is broken.
+    Raises :class:`InputError` for an option that NVRTC does not take and a source that exceeds
+    :data:`LIMITS`, :class:`MissingToolError` where NVRTC is broken.
     """
-    if _STAYS.intersection(given.options):
-        return _compile_in_process(given)
-    return _compile(nvrtc, given)
+    alone = not _STAYS.isdisjoint(given.options)
+    try:
+        answered = _WORKER.call(msgspec.msgpack.encode(given), LIMITS, reads, alone=alone)
+    except WorkerError as error:
+        raise InputError(
+            f"NVRTC did not finish compiling: {error}",
+            hint="simplify what the compiler has to evaluate: templates, constexpr, large arrays",
+        ) from error
+    return msgspec.msgpack.decode(answered, type=CompilerResult)
+
+
+def start() -> None:
+    """Load the library in its process ahead of the first program."""
+    _WORKER.start()
+
+
+def prepare() -> None:
+    """Load the library."""
+    import_module("cuda.bindings.nvrtc").nvrtcVersion()
+
+
+def answer(given: bytes) -> bytes:
+    """Compile a program, in the worker."""
+    program = msgspec.msgpack.decode(given, type=NvrtcProgram)
+    return msgspec.msgpack.encode(_compile(import_module("cuda.bindings.nvrtc"), program))
 
 
 def _compile(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
-    source, name, headers, options, expression = given
     result, program = nvrtc.nvrtcCreateProgram(
-        source.encode(),
-        name.encode(),
-        len(headers),
-        [each.encode() for each in headers.values()],
-        [each.encode() for each in headers],
+        given.source.encode(),
+        given.name.encode(),
+        len(given.headers),
+        [each.encode() for each in given.headers.values()],
+        [each.encode() for each in given.headers],
     )
     _check(nvrtc, result)
     try:
+        expression = given.expression
         if expression is not None:
             nvrtc.nvrtcAddNameExpression(program, expression.encode())
-        words = [os.fsencode(each) for each in options]
+        words = [os.fsencode(each) for each in given.options]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
         log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         log_text = log.rstrip(b"\0").decode("utf-8", "replace")
@@ -104,37 +132,3 @@ def _read(size_of: Any, read: Any, program: Any) -> bytes:
     buffer = bytes(size)
     read(program, buffer)
     return buffer
-
-
-def _compile_in_process(program: NvrtcProgram) -> CompilerResult:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", __name__],
-        input=pickle.dumps(tuple(program)),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").split("\n")
-        raise MissingToolError(
-            f"NVRTC failed in a process of its own: {' '.join(lines[-2:]).strip()}",
-            hint=f"install it again: {install_command('predict')} --force-reinstall",
-        )
-    answer = pickle.loads(done.stdout)
-    if isinstance(answer, KernelprofError):
-        raise answer
-    return CompilerResult(*answer)
-
-
-def _serve() -> None:
-    """Compile the program that comes by standard input; the answer goes to standard output."""
-    program = pickle.load(sys.stdin.buffer)
-    answer: tuple[Any, ...] | KernelprofError
-    try:
-        answer = tuple(_compile(import_module("cuda.bindings.nvrtc"), program))
-    except KernelprofError as error:
-        answer = error
-    sys.stdout.buffer.write(pickle.dumps(answer))
-
-
-if __name__ == "__main__":
-    _serve()

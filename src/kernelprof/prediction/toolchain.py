@@ -38,7 +38,7 @@ class Toolchain:
     """Of NVRTC, such as (13, 1)."""
     nvdisasm: Path
     headers: tuple[Path, ...]
-    """Folders in the order in which they are looked in: ours, CUDA's, CCCL's."""
+    """Of :func:`find_headers`."""
 
     @property
     def compiler_version(self) -> str:
@@ -67,13 +67,10 @@ def find_toolchain() -> Toolchain:
         raise _missing("NVRTC, NVIDIA's compiler without a toolkit") from error
     if (major, minor) < _OLDEST:
         raise _missing(f"NVRTC {'.'.join(map(str, _OLDEST))} or newer", f"found {major}.{minor}")
-    pathfinder = _module("cuda.pathfinder")
-    nvdisasm = pathfinder.find_nvidia_binary_utility("nvdisasm")
+    nvdisasm = _module("cuda.pathfinder").find_nvidia_binary_utility("nvdisasm")
     if nvdisasm is None:
         raise _missing("nvdisasm, NVIDIA's disassembler")
-    return Toolchain(
-        nvrtc, (major, minor), Path(nvdisasm), (_OWN_HEADERS, *_find_header_folders(pathfinder))
-    )
+    return Toolchain(nvrtc, (major, minor), Path(nvdisasm), find_headers())
 
 
 def is_installed() -> bool:
@@ -83,12 +80,16 @@ def is_installed() -> bool:
     return all(util.find_spec(name) is not None for name in ("cuda", "elftools", "numpy"))
 
 
-def _find_header_folders(pathfinder: Any) -> tuple[Path, Path]:
-    folder = pathfinder.find_nvidia_header_directory("cudart")
+def find_headers() -> tuple[Path, ...]:
+    """Folders of headers in the order in which they are looked in: ours, CUDA's, CCCL's.
+
+    Raises :class:`MissingToolError` where one is missing.
+    """
+    folder = _module("cuda.pathfinder").find_nvidia_header_directory("cudart")
     for wheel, file in _HEADERS:
         if folder is None or not Path(folder, file).is_file():
             raise _missing(f"{file.removeprefix('cccl/')}, a header of CUDA ({wheel})")
-    return Path(folder), Path(folder, "cccl")
+    return _OWN_HEADERS, Path(folder), Path(folder, "cccl")
 
 
 def _module(name: str) -> Any:

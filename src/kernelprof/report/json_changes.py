@@ -227,7 +227,7 @@ class HistoryJson(JsonDocument, frozen=True, kw_only=True):
     moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
     notes: tuple[str, ...]
     kernels: Annotated[
-        list[KernelHistoryJson], about("Those that take most time by their newest row come first.")
+        list[KernelHistoryJson], about("Sorted by time in their newest row, longest first.")
     ]
 
 

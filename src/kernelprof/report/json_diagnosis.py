@@ -162,7 +162,7 @@ class PredictionJson(JsonStruct, frozen=True):
     code: Annotated[str, about("Hash of the machine code; equal hashes mean equal code.")]
     blocks: Annotated[NonNegative, about("Of the grid.")]
     blocks_run: Annotated[NonNegative, about("How many of these were executed.")]
-    accesses: Annotated[list[AccessJson], about("Those that move the most come first.")]
+    accesses: Annotated[list[AccessJson], about("Largest change first.")]
 
 
 class KernelJson(JsonStruct, frozen=True):
@@ -191,7 +191,7 @@ class KernelJson(JsonStruct, frozen=True):
     surveyed: Annotated[
         SurveyedKernel | None,
         added(
-            "All launches of it in a program that was surveyed: `launches`, `ids` and "
+            "Every launch of this kernel in the surveyed program: `launches`, `ids` and "
             "`duration_ns` are of those that were measured, `share` is of the whole program."
         ),
     ]
@@ -203,9 +203,7 @@ class DiagnosisJson(JsonStruct, frozen=True, kw_only=True):
     schema_version: Version = VERSION
     tool: Tool = Tool()
     captures: Annotated[list[CaptureJson], about("In the order of the command line.")]
-    kernels: Annotated[
-        list[KernelJson], about("Within a capture, those that took most time first.")
-    ]
+    kernels: Annotated[list[KernelJson], about("Within a capture, longest time first.")]
 
 
 def diagnoses_json(diagnoses: Sequence[Diagnosis]) -> DiagnosisJson:

@@ -277,7 +277,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
     titles = {each.name: each.title for each in load_ladders()}
     pairs = checkout_folder(_CORPUS)
     if pairs is not None:
-        titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu not"
+        titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu does not"
     if which not in titles:
         raise UsageError(
             f"there are no recorded kernels {which!r}", hint=f"there are: {', '.join(titles)}"

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files, sandbox
 from kernelprof.collect.recorded import FOLDER as RECORDED
 from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
@@ -37,6 +38,10 @@ class Folders:
         self.given: Final = tuple(each.expanduser().resolve() for each in given or [Path()])
         cuda = data_folder(CUDA).resolve()
         self._shipped: Final = {CUDA: cuda, _RECORDED: RECORDED.resolve()}
+
+    def confine(self, others: Sequence[Path] = ()) -> None:
+        """From here on this process reads files below these folders, packages and ``others``."""
+        files.allow_only([*self.given, *self._shipped.values(), *sandbox.python_folders(), *others])
 
     def find(self, name: str) -> Path:
         """The file or folder of a name, which is relative to one of the folders, or absolute.

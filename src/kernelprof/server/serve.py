@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof import tools
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.installation import install_command
+from kernelprof.interface import prediction
 from kernelprof.server import sources
 from kernelprof.server.answers import RESULTS, Answers, error_text
 from kernelprof.server.folders import Folders
@@ -37,8 +38,10 @@ def serve_clients(given: Sequence[Path], *, allow_run: bool) -> None:
     Raises :class:`MissingToolError` where the SDK is not installed, :class:`UsageError` for a
     folder that is not there.
     """
-    made = server(Answers(Folders(given), allow_run=allow_run), changes=allow_run)
+    folders = Folders(given)
+    made = server(Answers(folders, allow_run=allow_run), changes=allow_run)
     if not allow_run:
+        folders.confine(prediction.header_folders())
         tools.refuse_programs(f"to allow it, start the server with: kernelprof mcp {sources.ALLOW}")
     made.run("stdio")
 

@@ -278,7 +278,7 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
     if not is_capture(target.path):
         next(target.path.iterdir(), None)  # one that may not be read raises OSError
         raise NoCaptureError(
-            f"this directory is no capture (it has no {MANIFEST})",
+            f"this directory is not a capture (it has no {MANIFEST})",
             "Where it holds captures, name one of them.",
         )
     return read_stored(target.path)

@@ -77,7 +77,7 @@ def too_many(what: str, most: int) -> NoCaptureError:
     """Return the error for a capture with more than ``most`` of something."""
     return NoCaptureError(
         f"there are more than {most:,} {what}",
-        "Export a part of it: --kernel-name, --launch-skip and --launch-count choose launches.",
+        "Export only part of it: --kernel-name, --launch-skip and --launch-count choose launches.",
     )
 
 

@@ -151,7 +151,7 @@ def test_only_the_kernels_that_are_named_are_accepted() -> None:
     assert [each.name for each in made.kernels] == ["sgemm_bank_conflict_free", "sgemm_shared_tile"]
     assert made.kernels[0].metrics["shared_wavefronts"] == 56_623_104
     assert made.kernels[1].metrics["shared_wavefronts"] == 419_430_400
-    with pytest.raises(InputError, match="no kernel nobody"):
+    with pytest.raises(InputError, match="no kernel is named nobody"):
         accept(made, worse, ["nobody"], CONSENT)
 
 

@@ -74,7 +74,7 @@ def changes(old: str, new: str) -> list[tuple[str, bool]]:
         (
             "[[kernel]]\nname = 'a*'\nmax_slowdown = 0.1\n[[kernel]]\nname = 'b'",
             "[[kernel]]\nname = 'b'\n[[kernel]]\nname = 'a*'\nmax_slowdown = 0.1",
-            [("the order of the tables [[kernel]], of which the last counts", True)],
+            [("the order of the [[kernel]] tables: the last one that matches applies", True)],
         ),
         # The second table of a pattern is what counts, and must not hide behind the first.
         (

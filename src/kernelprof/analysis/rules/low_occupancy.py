@@ -138,7 +138,8 @@ RULE = rules.Rule(
         Advice("Shorten the waits of each warp: more independent loads or arithmetic per thread."),
         RESTRICT,
     ),
-    wrong_when="Low occupancy alone is no problem: with enough independent work per thread, a few "
+    wrong_when="Low occupancy alone is not a problem: with enough independent work per thread, a "
+    "few "
     "warps saturate a unit. The verdict then names that unit.",
     references=(
         "CUDA C++ Best Practices Guide, Occupancy",

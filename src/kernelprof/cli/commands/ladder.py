@@ -41,7 +41,7 @@ def list_rungs(
         Literal["text", "json"], typer.Option("--format", help="For people or for programs.")
     ] = "text",
     changes: Annotated[
-        bool, typer.Option("--changes", help="Also say what each rung changes.")
+        bool, typer.Option("--changes", help="Also print what each rung changes.")
     ] = False,
 ) -> None:
     """List the rungs, each with the file that `kernelprof diagnose` takes."""

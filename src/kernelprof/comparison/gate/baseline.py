@@ -253,7 +253,7 @@ def accept(
     missing = set(kernels) - names
     if missing or not candidate.kernels:
         raise InputError(
-            f"there is no kernel {', '.join(sorted(missing)) or 'at all'}",
+            f"no kernel is named {', '.join(sorted(missing)) or 'so'}",
             where=candidate.origin,
             hint="there are: " + "; ".join(sorted(names)[:10]),
         )

@@ -74,7 +74,9 @@ def _override_changes(old: Policy, new: Policy) -> Iterator[ProposedChange]:
         yield from _changed_keys(sides[0], sides[1], f"[[kernel]] {key[0]!r}, ")
     orders = [[key for key in table if key in before and key in after] for table in (before, after)]
     if orders[0] != orders[1]:
-        yield ProposedChange("the order of the tables [[kernel]], of which the last counts")
+        yield ProposedChange(
+            "the order of the [[kernel]] tables: the last one that matches applies"
+        )
 
 
 def _number_entries(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:

@@ -13,6 +13,7 @@ import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.launch.build.options import resolve_folders, split_options
 from kernelprof.launch.signature import (
@@ -245,7 +246,9 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             yield f"{what}: '{parameter.written}'", None
     for argument in spec.arguments:
         name, file = repr(argument.name), argument.file
-        if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
+        if file is None or spec.path is None:
+            continue
+        if not files.is_plain(spec.path.parent / file):
             what = f"argument {name} is filled from {file}, and there is no such file"
             yield what, f"it is looked for in {spec.path.parent}"
 
@@ -429,7 +432,7 @@ def pack_parameters(
             f"have {_listed(sizes)}",
             where=where,
             hint="each parameter has one [[arguments]] table, in order, with its type; an array "
-            "that is no parameter has passed = false; a structure has all members of its "
+            "that is not a parameter has passed = false; a structure has all members of its "
             "declaration, with align where that is more than the type's",
         )
     buffer = bytearray(max((each.offset + each.size for each in slots), default=0))

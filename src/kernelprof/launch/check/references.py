@@ -121,7 +121,7 @@ _ALL: Final = (
     Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
     Builtin(
         "scale",
-        "y = a * x, with the kernel's only scalar that is no size as a",
+        "y = a * x, with the kernel's only scalar that is not a size as a",
         1,
         lambda case, x: case.factor * x,
     ),

@@ -219,9 +219,10 @@ class LoadedKernel:
             return
         if fixed is not None and fixed != cluster:
             raise LaunchError(
-                f"the kernel has __cluster_dims__{fixed}, and the launch clusters of {cluster}",
+                f"the kernel has __cluster_dims__{fixed}, but the launch asks for clusters of "
+                f"{cluster}",
                 where=self.where,
-                hint="leave [launch] cluster out, or __cluster_dims__",
+                hint="remove one of the two: [launch] cluster or __cluster_dims__",
             )
         refuse_partial_clusters(launch.grid, cluster, self.where)
         if math.prod(cluster) > _PORTABLE_CLUSTER:

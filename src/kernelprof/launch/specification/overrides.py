@@ -195,7 +195,7 @@ def parse_overrides(
     for tool in tools:
         if tool not in SANITIZERS:
             raise UsageError(
-                f"--sanitize {tool!r} is no tool of compute-sanitizer",
+                f"--sanitize {tool!r} is not a compute-sanitizer tool",
                 hint=f"there are: {', '.join(SANITIZERS)}",
             )
     values: dict[str, dict[str, Any]] = {"--size": {}, "--define": {}}

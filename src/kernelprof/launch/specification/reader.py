@@ -326,7 +326,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
 
 def _no_such_array(name: str, arrays: Sequence[str]) -> tuple[str, str]:
     hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
-    hint += "; one that is no parameter of the kernel has passed = false"
+    hint += "; one that is not a parameter of the kernel has passed = false"
     return f"no array is called {name!r}", hint
 
 

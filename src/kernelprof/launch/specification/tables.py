@@ -197,7 +197,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     ] = None
     min_bytes: Annotated[
         Amount | None,
-        Meta(description="bytes that have to move between device memory and the chip at least"),
+        Meta(description="the least number of bytes that must move to and from device memory"),
     ] = None
     sizes: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],

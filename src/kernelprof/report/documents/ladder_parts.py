@@ -397,7 +397,7 @@ def _ceiling_rule(climb: Climb) -> str:
 def _peak_rule(climb: Climb) -> str:
     peak, chip, name = peak_rate(climb), climb.surroundings, climb.product.about.peak
     if peak is None:
-        return f"The {name} of this GPU is unknown, so no share of it is given."
+        return f"The {name} of this GPU is unknown, so its share of peak is not given."
     lanes = peak_lanes(chip, climb.product)
     units = "lanes" if climb.product.precision == "float32" else "multiply-adds of tensor cores"
     return (

@@ -63,7 +63,7 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
     blocks.append(Paragraph(sides))
     if optimization.diff:
         code = CodeBlock("\n".join(map(printable, optimization.diff.split("\n"))), language="diff")
-        blocks.append(Section("What is kept of it", (code,), folded=True))
+        blocks.append(Section("What is kept", (code,), folded=True))
     return Document("kernelprof optimize", tuple(blocks), origin=optimization.source)
 
 

@@ -1,0 +1,299 @@
+"""Calls a library of others in a process of its own: with limits, and confined where possible.
+
+NVRTC and NVIDIA's report reader parse files of strangers, and may abort, never end or take all
+memory. A server process loads the library once and forks for its calls: one that dies takes neither
+the caller nor the next call with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kernelprof import errors, sandbox
+from kernelprof.errors import KernelprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_START: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from kernelprof.worker import serve; serve(sys.argv[2])"
+)
+_AT_ONCE: Final = 1 << 20
+_PATIENCE_S: Final = 20.0
+"""How much later than a call's limit its server must have answered: it may have to be loaded."""
+_NEARLY: Final = 0.5
+"""From this part of the memory limit on, a process that died is taken to have met it: the
+allocation that failed is often as large as what was there."""
+_PAGE: Final = resource.getpagesize()
+
+
+class CallLimits(msgspec.Struct, array_like=True, frozen=True):
+    """What one call may take."""
+
+    seconds: float
+    memory_bytes: int
+    """Address space beyond what the loaded library has."""
+    answer_bytes: int = 256 << 20
+
+
+class WorkerError(Exception):
+    """The library ended its process, or was ended at a limit; the text says which."""
+
+
+class _Call(msgspec.Struct, array_like=True, frozen=True):
+    given: bytes
+    limits: CallLimits
+    reads: tuple[str, ...]
+    alone: bool
+
+
+class _Answer(msgspec.Struct, array_like=True, frozen=True):
+    """What a call returned, what it raised (class, message, where, hint), or how it died."""
+
+    value: bytes = b""
+    error: tuple[str, str, str | None, str | None] | None = None
+    died: str = ""
+
+
+class Worker:
+    """Calls ``answer(bytes) -> bytes`` of a module elsewhere.
+
+    The module is imported and its ``prepare()`` called once. Calls wait for each other.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+
+    def call(
+        self, given: bytes, limits: CallLimits, reads: Sequence[Path] = (), *, alone: bool = False
+    ) -> bytes:
+        """The module's answer; where possible the call can read ``reads`` and libraries alone.
+
+        ``alone`` is for a call that changes the library for later ones. Raises :class:`WorkerError`
+        where the process died or met a limit, and the :class:`KernelprofError` of the module.
+        """
+        call = _Call(given, limits, tuple(str(each.absolute()) for each in reads), alone)
+        with self._lock:
+            try:
+                answer = self._exchange(call)
+            except BaseException:
+                self.close()
+                raise
+        if answer.error is not None:
+            name, what, where, hint = answer.error
+            kind: type[KernelprofError] = getattr(errors, name)
+            raise kind(what, where=where, hint=hint)
+        if answer.died:
+            raise WorkerError(answer.died)
+        return answer.value
+
+    def start(self) -> None:
+        """Start the server process ahead of the first call."""
+        with self._lock:
+            self._started()
+
+    def close(self) -> None:
+        """End the server process, and a call that it is in."""
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _exchange(self, call: _Call) -> _Answer:
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # A call that fails in a used process is tried again in a fresh one.
+        deadline = time.monotonic() + 2 * call.limits.seconds + _PATIENCE_S
+        try:
+            _write_frame(process.stdin.fileno(), msgspec.msgpack.encode(call))
+            frame = _read_frame(process.stdout.fileno(), deadline)
+        except (OSError, EOFError) as error:
+            raise WorkerError("its process ended before it answered") from error
+        return msgspec.msgpack.decode(frame, type=_Answer)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        process = self._process
+        if process is not None and self._owner == os.getpid() and process.poll() is None:
+            return process
+        paths = [each for each in sys.path if Path(each).resolve() in sandbox.python_folders()]
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, json.dumps(paths), self._module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        self._owner = os.getpid()
+        atexit.register(self.close)
+        return self._process
+
+
+def serve(name: str) -> None:
+    """Answer calls from standard input, in forked processes, until it is closed."""
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):  # what a library prints is no answer
+        os.dup2(nothing, number)
+    module = import_module(name)
+    prepared: KernelprofError | None = None
+    try:
+        module.prepare()
+    except KernelprofError as error:
+        prepared = error
+    child: _Child | None = None
+    while True:
+        try:
+            call = msgspec.msgpack.decode(_read_frame(requests), type=_Call)
+        except EOFError:
+            return
+        if prepared is not None:
+            _write_frame(answers, _encode_error(prepared))
+            continue
+        if child is not None and (call.alone or child.serves != (call.limits, call.reads)):
+            child.end()
+            child = None
+        answer = None if child is None else child.answer(call)
+        if answer is None or child is None:
+            child = _Child(module, call)
+            answer = child.answer(call)
+        _write_frame(answers, answer or msgspec.msgpack.encode(_Answer(died=child.died)))
+        if call.alone or child.died:
+            child.end()
+            child = None
+
+
+class _Child:
+    """A process that answers calls with the same limits until one of them ends it."""
+
+    def __init__(self, module: Any, call: _Call) -> None:
+        self.serves = (call.limits, call.reads)
+        self.died = ""
+        (calls, self._calls), (self._answers, answers) = os.pipe(), os.pipe()
+        self._process: int | None = os.fork()
+        if self._process == 0:
+            try:
+                os.close(self._calls)
+                os.close(self._answers)
+                _limit(call.limits)
+                sandbox.confine(map(Path, call.reads))
+                while True:
+                    _write_frame(answers, _answer(module, _read_frame(calls)))
+            finally:
+                os._exit(1)
+        os.close(calls)
+        os.close(answers)
+
+    def answer(self, call: _Call) -> bytes | None:
+        """The answer, ``None`` where the process died, for the reason in ``died``."""
+        limits = call.limits
+        try:
+            _write_frame(self._calls, call.given)
+            return _read_frame(
+                self._answers, time.monotonic() + limits.seconds, limits.answer_bytes
+            )
+        except TimeoutError:
+            self.died = f"it took longer than {limits.seconds:g} s"
+        except OverflowError:
+            self.died = f"its answer is larger than {limits.answer_bytes >> 20} MiB"
+        except (EOFError, OSError):
+            pass
+        ended = self.end()
+        self.died = self.died or ended
+        return None
+
+    def end(self) -> str:
+        """End the process; returns how it had ended."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        os.close(self._calls)
+        os.close(self._answers)
+        if self.died:
+            os.kill(process, signal.SIGKILL)
+        # Without calls it ends by itself, if it did not by a signal before.
+        _, status, usage = os.wait4(process, 0)
+        code = os.waitstatus_to_exitcode(status)
+        memory_bytes = self.serves[0].memory_bytes
+        if usage.ru_maxrss << 10 > _NEARLY * memory_bytes:
+            return f"it needed more than {memory_bytes >> 20} MiB of memory"
+        if code < 0:
+            return f"it was ended by {signal.Signals(-code).name}"
+        return f"it ended with exit code {code}"
+
+
+def _limit(limits: CallLimits) -> None:
+    if sys.platform == "linux":
+        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * _PAGE
+        most = mapped + limits.memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _answer(module: Any, given: bytes) -> bytes:
+    try:
+        return msgspec.msgpack.encode(_Answer(module.answer(given)))
+    except KernelprofError as error:
+        return _encode_error(error)
+    except MemoryError:
+        return msgspec.msgpack.encode(_Answer(died="it ran out of memory"))
+
+
+def _encode_error(error: KernelprofError) -> bytes:
+    raised = (type(error).__name__, error.what, error.where, error.hint)
+    return msgspec.msgpack.encode(_Answer(error=raised))
+
+
+def _write_frame(file: int, data: bytes) -> None:
+    left = memoryview(len(data).to_bytes(8, "little") + data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def _read_frame(file: int, deadline: float | None = None, most: int = 1 << 31) -> bytes:
+    """Raises :class:`EOFError`, :class:`TimeoutError`, :class:`OverflowError` for over ``most``."""
+    size = int.from_bytes(_read(file, 8, deadline), "little")
+    if size > most:
+        raise OverflowError
+    return _read(file, size, deadline)
+
+
+def _read(file: int, size: int, deadline: float | None) -> bytes:
+    parts: list[bytes] = []
+    left = size
+    while left:
+        wait = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        if not select.select([file], [], [], wait)[0]:
+            raise TimeoutError
+        data = os.read(file, min(left, _AT_ONCE))
+        if not data:
+            raise EOFError
+        parts.append(data)
+        left -= len(data)
+    return b"".join(parts)
