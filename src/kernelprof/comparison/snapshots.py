@@ -138,6 +138,7 @@ def _join_kernel(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
         median_ns=_median(events or profiled, first.median_ns),
         spread=observed,
         passed=False if False in passed else None if None in passed else True,
+        contradiction=next((run.contradiction for run in runs if run.contradiction), None),
         others=others,
     )
 
@@ -243,12 +244,20 @@ def _snapshot_kernel(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnap
         median_ns=_median(profiled),
         metrics=metrics,
         spread=observed,
+        contradiction=_find_contradiction(facts, rows) if profiled else None,
         others=tuple(
             OtherVerdict(each.verdict, len(each.rows))
             for each in entries
             if each.verdict.answer != first.verdict.answer
         ),
     )
+
+
+def _find_contradiction(facts: Facts, rows: Sequence[int]) -> str | None:
+    for doubt in facts.doubts:
+        if "duration" in (doubt.metric, *doubt.metrics) and doubt.rows[rows].any():
+            return f"the times contradict other metrics ({doubt.names}): {doubt.reason}"
+    return None
 
 
 def _with_manifest(

@@ -213,6 +213,8 @@ def _find_implausible_time(side: KernelSnapshot) -> str | None:
     for each in (*side.events_ns, *side.profiled_ns):
         if not SHORTEST_NS <= each <= LONGEST_NS:
             return f"{each:.3g} ns is too short for a launch"
+    if side.contradiction is not None:
+        return side.contradiction
     if not (side.events_ns and side.profiled_ns):
         return None
     events, profiled = (float(np.median(times)) for times in (side.events_ns, side.profiled_ns))

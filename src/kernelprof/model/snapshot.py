@@ -107,6 +107,8 @@ class KernelSnapshot:
     inputs: Inputs | None = None
     noise: Noise | None = None
     others: tuple[OtherVerdict, ...] = ()
+    contradiction: str | None = None
+    """Why its times cannot be those of its launches, by its other metrics."""
     predicted: Predicted | None = None
     """What was counted by line, where it was predicted and not measured."""
 

@@ -19,7 +19,7 @@ from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import Metric, load_metrics
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
-from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, Doubt
+from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, SMALLEST, Doubt
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
@@ -217,6 +217,12 @@ class Facts:
                 reported = fill if reported is None else reported | fill
         if values is None:
             return self._missing
+        with np.errstate(invalid="ignore"):
+            tiny = (values > 0) & (values < SMALLEST)
+        if tiny.any():
+            reason = "no counter has a value that small"
+            self._impossible_values.append(Doubt(metric.name, reason, tiny))
+            values = np.where(tiny, np.nan, values)
         least = np.fmin.reduce(values, initial=np.inf)
         most = np.fmax.reduce(values, initial=-np.inf)
         for bound in BOUNDS:

@@ -12,6 +12,7 @@ public reports of other GPUs. A comment has the range that was seen there; limit
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain, starmap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED
 from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
 
@@ -42,6 +43,10 @@ class Bound:
     high: float
     reason: str
 
+
+SMALLEST: Final = 1e-15
+"""Smaller values are broken, or zero: one event in a launch of 1,000 s, in a cycle of one of 1,000
+SMs at 3 GHz, is 3e-16 or 3e-14 %."""
 
 BOUNDS: Final = (
     Bound(None, 0.0, float("inf"), "a count, time or share cannot be negative"),
@@ -138,6 +143,76 @@ _BUSY_SM: Final = "a pipe is busier than the busiest part of the SM"
 _TOO_MUCH_ARITHMETIC: Final = "the arithmetic exceeds the issued instructions"
 _TOO_MANY_SECTORS: Final = "more than 32 sectors per request"
 
+_PIPES: Final = (
+    "alu_pipe", "fma_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "lsu_pipe", "adu_pipe",
+    "tensor_pipe", "uniform_pipe", "constant_cache",
+)  # fmt: skip
+_SLOWEST_DRAM: Final = 2e10
+"""Bytes per second: less than half of what any GPU of compute capability 7.0 or newer has."""
+_CYCLES_A_WARP: Final = {
+    "alu_pipe": 2.0, "fma_pipe": 1.0, "fma_heavy_pipe": 2.0, "xu_pipe": 4.0, "lsu_pipe": 4.0,
+}  # fmt: skip
+_SM_RATES: Final = {
+    # Four schedulers issue an instruction each; 3.94 seen.
+    "instructions": 4.0,
+    # The load/store unit takes an instruction; 0.76 seen.
+    **dict.fromkeys(
+        (
+            "global_load_requests", "global_store_requests", "global_atomic_requests",
+            "global_reduction_requests",
+        ),
+        1.0,
+    ),
+    # L1 delivers 128 bytes; 4.45 seen, since stores and loads that miss count elsewhere as well.
+    **dict.fromkeys(
+        (
+            "global_load_sectors", "global_store_sectors", "global_sectors", "global_sectors_ideal",
+            "local_load_sectors", "local_store_sectors", "local_sectors",
+        ),
+        4.0,
+    ),
+    # A wavefront is what shared memory does in a cycle; 1.02 seen.
+    **dict.fromkeys(
+        (
+            "shared_wavefronts", "shared_wavefronts_ideal", "shared_wavefronts_measured",
+            "shared_load_wavefronts", "shared_store_wavefronts", "shared_bank_conflicts",
+        ),
+        1.0,
+    ),
+    # L2 exchanges 64 bytes with an SM; 1.59 seen, 0.07 by atomics.
+    **dict.fromkeys(
+        (
+            "l2_sectors_from_l1", "l2_atomic_sectors", "l2_reduction_sectors", "tma_load_sectors",
+            "tma_store_sectors", "tma_reduction_sectors",
+        ),
+        2.0,
+    ),
+    # 8 TB/s over 148 SMs at 1.9 GHz are 28 bytes (B200); 20.6 seen.
+    **dict.fromkeys(("dram_bytes_read", "dram_bytes_written"), 30.0),
+}  # fmt: skip
+"""The most of each counter that an SM can add in a cycle, on average over all SMs. What was seen is
+of 652 captures of 11 GPUs."""
+_RATE_MARGIN: Final = 1.3
+_FEW: Final = 10_000.0
+"""Counts up to this are no evidence: passes of a short launch differ."""
+_CLOCK_HZ: Final = (2e8, 3.6e9)
+"""Clocks that an SM can have; 0.58 to 2.38 GHz seen."""
+
+
+def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
+    most = _RATE_MARGIN * rate
+    yield Relation(
+        (metric, "sm_count", "sm_cycles_elapsed"),
+        lambda values, sms, cycles: np.greater(values, most * sms * cycles + _FEW),
+        "more than the SMs can do in these cycles",
+    )
+    yield Relation(
+        (metric, "sm_count", "duration"),
+        lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * _CLOCK_HZ[1] + _FEW),
+        "more than the SMs can do in this time",
+    )
+
+
 RELATIONS: Final = (
     # --- values that then count as missing, whichever of them is wrong ---
     _zero_although(
@@ -229,6 +304,7 @@ RELATIONS: Final = (
         lambda cycles, duration, clock: _differ(cycles, duration * clock * 1e-9, 0.1, 100.0),
         "the cycles do not match the duration and the clock",
     ),
+    _zero_although("l2_sectors_from_l1", "l2_to_sm", 1.0, "L2 serves SMs without sectors"),
     # 1 to 1.32 of each other; small ones are rounded to 0.
     Relation(
         ("waves_per_sm", "grid_size", "sm_count", *_LIMITS),
@@ -249,7 +325,7 @@ RELATIONS: Final = (
     Relation(
         ("dram_bandwidth", "dram_bytes_read", "dram_bytes_written", "duration"),
         lambda rate, read, written, duration: _differ(
-            rate, (read + written) / (duration * 1e-9), 0.4, 1e9
+            rate, (read + written) / (duration * 1e-9), 0.25, 1e9
         ),
         "the bytes do not match the bandwidth and the duration",
     ),
@@ -295,12 +371,19 @@ RELATIONS: Final = (
         lambda wavefronts, static, dynamic: (wavefronts > 0) & (static == 0) & (dynamic == 0),
         "shared-memory accesses without shared memory",
     ),
+    # 0.69 points beyond the busiest of them at most.
+    Relation(
+        ("memory_throughput", "l1_throughput", "l2_throughput", "dram_throughput"),
+        lambda memory, *parts: np.greater(memory, 1.05 * np.maximum.reduce(parts) + 3.0),
+        "the memory system is busier than its busiest part",
+    ),
+    # 1.3 points apart at most.
     Relation(
         ("shared_wavefronts_share", "shared_wavefronts_measured", "sm_count", "sm_cycles_elapsed"),
-        lambda share, wavefronts, sms, cycles: (
-            (share == 0) & (100.0 * wavefronts / (sms * cycles) > 0.1)
+        lambda share, wavefronts, sms, cycles: _differ(
+            share, 100.0 * wavefronts / (sms * cycles), 0.2, 2.0
         ),
-        "wavefronts at zero utilization",
+        "the wavefronts do not match the utilization",
     ),
     _zero_although(
         "l1_wavefronts", "shared_wavefronts_share", 1.0,
@@ -316,9 +399,47 @@ RELATIONS: Final = (
     ),
     _exceeds("global_load_sectors", 34.0, "global_load_requests", 0.0, _TOO_MANY_SECTORS),
     _exceeds("global_store_sectors", 34.0, "global_store_requests", 0.0, _TOO_MANY_SECTORS),
-    _exceeds(
-        "global_load_requests", 1.1, "instructions", 1.0, "more requests than instructions"
+    *(
+        _exceeds(f"global_{kind}_requests", 1.1, "instructions", 1.0,
+                 "more requests than instructions")
+        for kind in ("load", "store")
     ),
+    # 0.975 sectors a request at least.
+    *(
+        _exceeds(f"global_{kind}_requests", 1.1, f"global_{kind}_sectors", 1000.0,
+                 "more requests than sectors")
+        for kind in ("load", "store")
+    ),
+    # A pipe is busy for one to four cycles an instruction: 1.78, 1.1, 1.83, 3.95, 3.91 seen.
+    *(
+        _exceeds(pipe, 1.15 * cycles, "issue_slots", 1.0,
+                 "the pipe is busier than the issued instructions allow")
+        for pipe, cycles in _CYCLES_A_WARP.items()
+    ),
+    _zero_although(
+        "global_atomic_requests", "l2_atomic_sectors", 1000.0, "atomic sectors without a request"
+    ),
+    _zero_although("tma_load_sectors", "tma_loads", 100.0, "TMA loads without sectors"),
+    _zero_although("tma_loads", "tma_load_sectors", 1000.0, "TMA sectors without a load"),
+    _zero_although(
+        "tensor_pipe", "tensor_pipe_active", 2.0,
+        "zero over the launch although the tensor cores are busy while active",
+    ),
+    _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma that is not there"),
+    # 8 points beyond the busiest of them at most.
+    Relation(
+        ("sm_throughput", "issue_slots", "instruction_throughput", *_PIPES),
+        lambda sm, *parts: np.greater(sm, 1.1 * np.maximum.reduce(parts) + 12.0),
+        "the SM is busier than its busiest part",
+    ),
+    Relation(
+        ("dram_throughput", "dram_bytes_read", "dram_bytes_written", "duration"),
+        lambda percent, read, written, ns: np.greater(
+            percent, 1.0 + 100.0 * (read + written) / (ns * 1e-9) / _SLOWEST_DRAM
+        ),
+        "DRAM is busier than its bytes can make it",
+    ),
+    _zero_although("tensor_pipe", "wgmma_pipe", 0.1, "wgmma on idle tensor cores"),
     _outside(
         "threads_per_instruction", 0.999, 32.5, "1 to 32 threads execute an instruction"
     ),
@@ -350,6 +471,21 @@ RELATIONS: Final = (
     _zero_although("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
     _zero_although(
         "achieved_occupancy", "active_warps", 0.5, "zero occupancy although warps are active"
+    ),
+    *chain.from_iterable(starmap(_more_than_cycles_allow, _SM_RATES.items())),
+    Relation(
+        ("sm_cycles_elapsed", "duration"),
+        lambda cycles, ns: np.less(cycles, _CLOCK_HZ[0] * ns * 1e-9 - _FEW)
+        | (cycles > _CLOCK_HZ[1] * ns * 1e-9 + _FEW),
+        "no SM has the clock that the cycles and the duration give",
+    ),
+    # At most 3.94 an active cycle.
+    Relation(
+        ("instructions", "sm_count", "sm_cycles_active"),
+        lambda issued, sms, active: np.greater(
+            issued, 1.1 * COMMON.schedulers * sms * active + _FEW
+        ),
+        "more instructions than the active cycles issue",
     ),
     _outside("sm_count", 1.0, 1024.0, "no GPU has that many SMs"),
     _outside("grid_size", 1.0, float("inf"), "a grid has at least one block"),
