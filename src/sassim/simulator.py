@@ -200,28 +200,34 @@ class Simulation:
         return launch, arrays
 
 
-def run_sanitized(launch: KernelLaunch) -> None:
+def run_sanitized(launch: KernelLaunch) -> frozenset[int]:
     """Run all blocks under memcheck, initcheck, racecheck, synccheck and the watchdog.
 
+    Returns the addresses of the basic blocks that ran.
     Raises a :class:`FaultError` for the first fault that is found.
     """
     cells = ShadowMemory(launch)
     races = Racecheck(cells)
     copies = AsyncCopyCheck(cells, races)
     checks = (cells, Initcheck(), copies, races, Synccheck(), Watchdog())
-    run_blocks(launch, ObserverGroup(checks))
+    return run_blocks(launch, ObserverGroup(checks))
 
 
 def run_blocks(
     launch: KernelLaunch, observer: Observer, backward_slice: BackwardSlice | None = None
-) -> None:
+) -> frozenset[int]:
     """Run every block of the grid, as many side by side as memory allows.
 
-    With ``backward_slice`` only what it holds is executed.
+    With ``backward_slice`` only what it holds is executed. Returns the addresses of the basic
+    blocks that ran.
     """
+    ran: set[int] = set()
     warps = -(-math.prod(launch.block) // LANES)
     for numbers in launch.batches(max(1, _LANES_AT_ONCE // (warps * LANES))):
-        Interpreter(launch, numbers, observer, backward_slice).run()
+        interpreter = Interpreter(launch, numbers, observer, backward_slice)
+        interpreter.run()
+        ran |= interpreter.ran
+    return frozenset(ran)
 
 
 def _encode(argument: np.generic | float, slot: ParameterSlot) -> bytes:

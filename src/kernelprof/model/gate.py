@@ -39,6 +39,7 @@ class Code(StrEnum):
     COUNTER_WORSE = "counter-worse"
     COUNTER_BETTER = "counter-better"
     COUNTER_MISSING = "counter-missing"
+    NOT_COVERED = "not-covered"
     OVER_BUDGET = "over-budget"
     BUDGET_UNKNOWN = "budget-unknown"
     NEW_BOTTLENECK = "new-bottleneck"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelprof.model.json_types import Number  # noqa: TC001 (a record's types are read)
+from kernelprof.model.waiting import SourceLocation  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,25 @@ class Mistake(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class PathCoverage:
+    """What of a kernel's control flow the counts and the check of its result do not cover.
+
+    Lines are of files as accesses name them. A comparison looks at those that changed.
+    """
+
+    never_run: tuple[SourceLocation, ...] = ()
+    """Lines that other data or other blocks may run, and no sampled block did."""
+    unchecked: tuple[SourceLocation, ...] = ()
+    """Lines that do at the measured size what they did not do where the result was checked."""
+    untimed: tuple[SourceLocation, ...] = ()
+    """Lines that sleep or read a clock: counts do not show how long that takes."""
+    sampled: bool = True
+    """Whether each outcome of conditions on block, thread and size is in the sample."""
+    written_bytes: Amount | None = None
+    """Bytes that threads write to global memory; ``None`` where some are written in bulk."""
+
+
+@dataclass(frozen=True, slots=True)
 class Predicted:
     """What was counted for one architecture, by line.
 
@@ -109,6 +129,7 @@ class Predicted:
     lines: tuple[LineWork, ...] = ()
     mistake: Mistake | None = None
     """Why nothing was counted."""
+    coverage: PathCoverage | None = None
 
 
 @dataclass(frozen=True, slots=True)

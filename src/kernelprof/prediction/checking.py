@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 def check_results(
     spec: LaunchSpec, bound: BoundLaunch, folder: Path, source: Path, arch: str
-) -> tuple[CheckedOutput, ...]:
+) -> tuple[tuple[CheckedOutput, ...], frozenset[int]]:
     """Run the whole grid, and compare each output with the reference.
 
-    Another version of the kernel, as a reference, is compiled for ``arch``.
+    Another version of the kernel, as a reference, is compiled for ``arch``. Returns also the
+    addresses of the basic blocks that ran.
 
     Raises :class:`kernelprof.launch.run.trial.LaunchError` for a wrong result and for what
     ``compute-sanitizer`` would find, and what the machine raises for what it cannot carry out.
     """
     where = str(source)
     if spec.reference == NO_REFERENCE:
-        run_sanitized_check(spec, bound, source)
-        return ()
+        return (), run_sanitized_check(spec, bound, source)
     if is_version(spec.reference):
         wanted: Mapping[str, Any] = run_version(spec, folder, arch)
     else:
@@ -49,10 +49,11 @@ def check_results(
             name: bound.array(name) for name in arrays if arrays[name].argument.fill is not None
         }
         wanted = reference_results(spec, bound.resolved, inputs, folder, where)
-    run_sanitized_check(spec, bound, source)
+    blocks = run_sanitized_check(spec, bound, source)
     comparisons = compare_outputs(spec, wanted, bound.array)
     refuse_wrong(comparisons, bound.resolved, where, spec.reference)
-    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in comparisons)
+    outputs = tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in comparisons)
+    return outputs, blocks
 
 
 def run_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
@@ -67,8 +68,8 @@ def run_version(spec: LaunchSpec, folder: Path, arch: str) -> dict[str, Any]:
     return {each.name: decode(bound.array(each.name), each.element) for each in spec.outputs}
 
 
-def run_sanitized_check(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> None:
-    """Run every block of the grid, and refuse what no kernel may do."""
+def run_sanitized_check(spec: LaunchSpec, bound: BoundLaunch, source: Path) -> frozenset[int]:
+    """Run every block of the grid, and refuse what no kernel may do; returns what ran of it."""
     track_uninitialized_outputs(bound)
     with translate_faults(bound, source, spec.kernel):
-        run_sanitized(bound.launch)
+        return run_sanitized(bound.launch)

@@ -78,6 +78,7 @@ def summarize_prediction(prediction: Prediction) -> PredictionFacts:
             blocks_run=prediction.blocks_run,
             accesses=prediction.by_line.accesses,
             lines=prediction.by_line.lines,
+            coverage=prediction.coverage,
         ),
         intervals=list_intervals(prediction.capture),
         correctness=None

@@ -12,6 +12,7 @@ from kernelprof.model.numbers import quantity
 from kernelprof.model.specification import is_version
 from kernelprof.prediction.binding import NotRunnableError, bind_arguments, count_bytes
 from kernelprof.prediction.checking import check_results
+from kernelprof.prediction.coverage import CheckedPaths, checked_paths, find_coverage
 from kernelprof.prediction.fault_messages import translate_faults
 from kernelprof.prediction.lines import SourcePaths, group_by_line
 from kernelprof.prediction.metrics import build_capture
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.run.trial import CheckedOutput
     from kernelprof.model.capture import Capture
+    from kernelprof.model.prediction import PathCoverage
     from kernelprof.prediction.lines import ByLine
     from kernelprof.prediction.machine_code import CompiledSource
     from sassim.counters.launch_counters import LaunchCounters
@@ -49,6 +51,7 @@ class Prediction:
     """One launch, with predicted and compiler's values."""
     by_line: ByLine
     checked: tuple[CheckedOutput, ...]
+    coverage: PathCoverage
     blocks: int
     blocks_run: int
 
@@ -72,24 +75,26 @@ def predict_kernel(
             checking.result()  # what is wrong with it comes first
             raise
         progress(f"{compiled.source.name}: checking its result")
-        checked = checking.result()
+        checked, paths = checking.result()
         return Prediction(
             compiled=compiled,
             capture=capture,
             by_line=group_by_line(counters, compiled.source),
             checked=checked,
+            coverage=find_coverage(counters, paths, compiled.source),
             blocks=sum(every for _, every in counters.sample.counts),
             blocks_run=len(counters.sample.blocks),
         )
 
 
-def _check_result(compiled: CompiledSource) -> tuple[CheckedOutput, ...]:
+def _check_result(compiled: CompiledSource) -> tuple[tuple[CheckedOutput, ...], CheckedPaths]:
     source, spec, folder = compiled.source, compiled.spec, compiled.folder
     with _explain_errors(compiled):
         small = bind_arguments(
             compiled.code, compiled.built, spec.resolve(spec.check_sizes), folder, str(source)
         )
-        return check_results(spec, small, folder, source, compiled.arch)
+        outputs, blocks = check_results(spec, small, folder, source, compiled.arch)
+        return outputs, checked_paths(small, blocks) if outputs else CheckedPaths()
 
 
 def _count_launch(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from sassim.counters.counters import BlockCounters
-from sassim.counters.sampling import Sample, sample_blocks
+from sassim.counters.sampling import Sample, add_strata, sample_blocks
 from sassim.faults import UninitializedReadError
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.slices import SliceError
 from sassim.loops.backward_slice import slice_program
+from sassim.loops.guards import SOME_FALSE, SOME_TRUE, evaluate_guards, plan_guards
 from sassim.loops.skipping import LoopInterpreter
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.launch import KernelLaunch
     from sassim.interpreter.slices import BackwardSlice
+    from sassim.loops.guards import GuardPlan, GuardValues
     from sassim.sass.listing import Instruction, SourceLine
 
 _FIRST_LANES: Final = 4_096
@@ -37,6 +39,7 @@ _EXACT_ENOUGH: Final = 0.005
 _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
 """Seconds within which all blocks of a grid are run rather than a sample."""
+_MOST_FOR_STRATA_S: Final = 4.0
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
@@ -77,12 +80,22 @@ class AccessTotals:
 
 
 @dataclass(frozen=True)
+class LaunchGuards:
+    """The guards of a launch, and whether each of their outcomes is in the sample."""
+
+    plan: GuardPlan
+    values: GuardValues
+    sampled: bool = True
+
+
+@dataclass(frozen=True)
 class LaunchCounters:
     """The counts of a launch, from a sample of its blocks."""
 
     launch: KernelLaunch
     sample: Sample
     block_counters: BlockCounters
+    guards: LaunchGuards
 
     def by_access(self) -> tuple[AccessTotals, ...]:
         """Return totals of the grid for each instruction that accesses memory, in code order."""
@@ -186,6 +199,10 @@ def count_launch(
                 return counters
 
 
+class _TooLongError(Exception):
+    """Blocks with rare outcomes take too long."""
+
+
 class _Runner:
     """Runs blocks of a launch, each time from the beginning."""
 
@@ -197,23 +214,29 @@ class _Runner:
         self._slice = wanted
         self._stores: frozenset[int] = frozenset()
         self._tries = 0
+        plan = plan_guards(launch.program)
+        self._with_strata = True
+        self._guards = LaunchGuards(plan, evaluate_guards(launch, plan))
 
     def run(self, most: int) -> tuple[LaunchCounters, float]:
         """Run so many blocks at most; and about how long that took.
 
-        Where the slice lacks a store whose value is read, they are run again with it.
+        Where the slice lacks a store whose value is read, they are run again with it. Blocks with
+        rare outcomes that take too long are left out.
         """
-        chosen = sample_blocks(self._launch.grid, most, self._launch.cluster)
+        chosen, guards = self._choose_blocks(most)
         took = 0.0
         while True:
             block_counters = BlockCounters()
             self._launch.memory.begin_anew()
             interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
             try:
-                interpreter.run(self._meanwhile)
-                return LaunchCounters(
-                    self._launch, chosen, block_counters
-                ), took + interpreter.seconds
+                interpreter.run(self._end_at_limit(interpreter, limited=chosen.strata > 0))
+                counters = LaunchCounters(self._launch, chosen, block_counters, guards)
+                return counters, took + interpreter.seconds
+            except _TooLongError:
+                self._with_strata = False
+                chosen, guards = self._choose_blocks(most)
             except SliceError as error:
                 self._extend_slice(error.stores)
             except UninitializedReadError as error:
@@ -222,6 +245,35 @@ class _Runner:
                 self._extend_slice(frozenset())
             took += interpreter.seconds
 
+    def _end_at_limit(
+        self, interpreter: LoopInterpreter, *, limited: bool
+    ) -> Callable[[], None] | None:
+        if not limited:
+            return self._meanwhile
+        meanwhile = self._meanwhile
+
+        def look() -> None:
+            if interpreter.seconds > _MOST_FOR_STRATA_S:
+                raise _TooLongError
+            if meanwhile is not None:
+                meanwhile()
+
+        return look
+
+    def _choose_blocks(self, most: int) -> tuple[Sample, LaunchGuards]:
+        """A sample that has each outcome of each guard, and the ends of what loops count to."""
+        sample = sample_blocks(self._launch.grid, most, self._launch.cluster)
+        guards = self._guards
+        if sample.complete:
+            return sample, guards
+        groups = list(_missing_outcomes(sample, guards.values))
+        if sample.together > 1:
+            return sample, replace(guards, sampled=not groups)
+        whole = not groups
+        if self._with_strata:
+            sample, whole = add_strata(sample, groups)
+        return sample, replace(guards, sampled=whole and guards.values.complete)
+
     def _extend_slice(self, stores: frozenset[int]) -> None:
         """Take note of stores whose values are read; without them of all that may be."""
         program = self._launch.program
@@ -229,6 +281,19 @@ class _Runner:
         self._tries += 1
         cautious = not stores or self._tries > _MOST_TRIES
         self._slice = slice_program(program, cautious=cautious, stores=self._stores)
+
+
+def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Array, Array]]:
+    """Groups of blocks with an outcome that no block of the sample has."""
+    for codes in values.outcomes.values():
+        there = np.unique(codes[sample.blocks])
+        if len(there) <= SOME_FALSE | SOME_TRUE:
+            for code in np.setdiff1d(np.unique(codes), there):
+                yield codes == code, np.arange(len(codes))
+    for low, high in values.numbers.values():
+        below, above = (end[sample.blocks] for end in (low, high))
+        yield low < below.min(), low
+        yield high > above.max(), high
 
 
 def _is_settled(counters: LaunchCounters) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sassim.interpreter.lanes import Array
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SURE: Final = 3.0
 """Standard errors of the interval around a total: more than 99 % of totals, were they normal."""
 
+_MOST_STRATA: Final = 24
 _LEAST: Final = 3
 """Blocks of a region that do not suffice to estimate a variance."""
 
@@ -68,6 +69,8 @@ class Sample:
     """For each part how many blocks are run, and how many there are."""
     together: int = 1
     """Blocks of a cluster: all of them are run, one after the other, or none."""
+    strata: int = 0
+    """How many of the last regions are groups of :func:`add_strata`."""
 
     @property
     def complete(self) -> bool:
@@ -88,12 +91,15 @@ class Sample:
     def margin(self, values: Array) -> float:
         """How far the sum may be off to either side."""
         variance = 0.0
-        for region, every in self._by_region(values):
+        regions = list(self._by_region(values))
+        alike = np.concatenate([each for each, _ in regions[: len(regions) - self.strata]])
+        for number, (region, every) in enumerate(regions):
             some = len(region)
             if some * self.together == every:
                 continue
             if some < _LEAST:
-                variance += (every * float(self._means_of_units(values).std())) ** 2
+                few = region if number >= len(regions) - self.strata else alike
+                variance += (every * float(few.std())) ** 2
                 continue
             single = float((np.diff(region) ** 2).mean()) / 2
             variance += every**2 * (1 - some * self.together / every) * single / some
@@ -136,6 +142,49 @@ def sample_blocks(grid: Dim3, most: int, cluster: Dim3 | None = None) -> Sample:
     return Sample(grid, np.concatenate(blocks), counts)
 
 
+def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[Sample, bool]:
+    """Sample groups of blocks that a sample has none of as regions of their own.
+
+    A group is whether each block of the grid belongs to it, and a number of each by which it is
+    sampled: the least, the largest and one between. Returns also whether there was room for all.
+    """
+    whole = True
+    every = np.array([count for _, count in sample.counts])
+    numbers = np.arange(math.prod(sample.grid))
+    free = np.ones(len(numbers), np.bool_)
+    blocks = [sample.blocks]
+    counts: list[tuple[int, int]] = []
+    regions = _regions_of(numbers, sample.grid) if len(every) > 1 else np.zeros(1, np.int64)
+    # The smallest first: an outcome of two conditions lies inside of those of each.
+    for group, order in sorted(groups, key=lambda each: int(each[0].sum())):
+        members = np.flatnonzero(group & free)
+        if not len(members):
+            continue
+        if len(counts) >= _MOST_STRATA:
+            whole = False
+            break
+        free[members] = False
+        inside = members[np.argsort(order[members], kind="stable")]
+        picked = np.unique(inside[[0, len(inside) // 2, -1]])
+        blocks.append(picked)
+        counts.append((len(picked), len(members)))
+        every -= np.bincount(np.broadcast_to(regions, len(numbers))[members], minlength=len(every))
+    left = ((some, int(count)) for (some, _), count in zip(sample.counts, every, strict=True))
+    chosen = Sample(sample.grid, np.concatenate(blocks), (*left, *counts), strata=len(counts))
+    return chosen, whole
+
+
+def _regions_of(numbers: Array, grid: Dim3) -> Array:
+    """The region of each block, by its number among :func:`grid_regions`."""
+    region: Array = np.zeros(len(numbers), np.int64)
+    for place, extent in zip(_coordinates_of_blocks(numbers, grid), grid, strict=True):
+        axis = np.where(place == 0, 0, np.where(place < extent - 1, 1, min(extent - 1, 2)))
+        # Without blocks inside there are two regions along an axis, with one block there is one.
+        sizes = min(extent, 3)
+        region = region * sizes + np.minimum(axis, sizes - 1)
+    return region
+
+
 def _sample_clusters(grid: Dim3, most: int, cluster: Dim3) -> Sample:
     size = math.prod(cluster)
     clusters = (grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2])
@@ -157,7 +206,7 @@ def _coordinates_of_blocks(numbers: Array, grid: Dim3) -> tuple[Array, Array, Ar
 
 
 def _golden_offsets(some: int) -> Array:
-    """Where in its stretch each block is taken: a golden-ratio sequence, the same every time."""
+    """Where in its stretch each block is picked: a golden-ratio sequence, the same every time."""
     golden = (math.sqrt(5) - 1) / 2
     return (0.5 + golden * np.arange(some)) % 1.0
 

@@ -96,6 +96,11 @@ class Interpreter:
         """About how long it took so far: worked out, so that it is the same everywhere."""
         observer.on_start(self.blocks)
 
+    @property
+    def ran(self) -> frozenset[int]:
+        """The addresses of the basic blocks that ran."""
+        return frozenset(self._prepared_blocks)
+
     def run(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Run to the end of all threads; ``meanwhile`` is called now and then."""
         blocks = self.blocks

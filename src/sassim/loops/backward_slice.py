@@ -166,7 +166,7 @@ def _solve_liveness(
     ``stores`` and ``addresses`` are those of :func:`_find_slice`.
     """
     blocks = program.blocks
-    after = _successors(program)
+    after = successors(program)
     before: dict[int, list[int]] = defaultdict(list)
     for start, follow in after.items():
         for each in follow:
@@ -234,12 +234,13 @@ def _mark_live(now: Live, name: str, condition: Condition | None) -> None:
     now[name] = condition if previous == condition else None
 
 
-def _successors(program: Program) -> dict[int, list[int]]:
+def successors(program: Program) -> dict[int, list[int]]:
+    """Return by basic block those that may run next."""
     ends = [(block, block.end) for block in program.blocks.values() if block.end is not None]
     behind_calls = [block.follows for block, end in ends if end.opcode in _CALLS]
     together = {b.follows: _branch_target(program, b) for b, end in ends if end.has("COLLECTIVE")}
     anywhere = _function_starts(program)
-    successors = {}
+    follow = {}
     for start, block in program.blocks.items():
         end = block.end
         goals: list[int | None] = []
@@ -256,8 +257,8 @@ def _successors(program: Program) -> dict[int, list[int]]:
             elif end.opcode in _INDIRECT:
                 base = program.base(block.function)
                 goals += [base + at for at in block.function.labels.values()]
-        successors[start] = [each for each in dict.fromkeys(goals) if each in program.blocks]
-    return successors
+        follow[start] = [each for each in dict.fromkeys(goals) if each in program.blocks]
+    return follow
 
 
 _INDIRECT: Final = opcodes_with_flow("indirect", "indirect-uniform")

@@ -32,6 +32,7 @@ from kernelprof.comparison.words import counter_text, verdict_text
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, CounterFinding, GateFinding, Outcome
 from kernelprof.model.numbers import number
+from kernelprof.model.prediction import PathCoverage
 from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
@@ -191,6 +192,9 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
+_OPEN: Final = 0.05
+"""By how much more the upper end of an interval may be than what the first version counts."""
+
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
 
@@ -224,6 +228,7 @@ def findings(
         finding = CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
         at = [each.location for each in worse_lines(metric, old, new) if each.location.line]
         yield _with_places(finding, at, old, new)
+    yield from _not_covered(before, after, old, new)
     for name in kernel.lacking:
         text = f"only one side has {name}: predict both with the same version of kernelprof"
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
@@ -231,6 +236,67 @@ def findings(
     if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
         text = verdict_text(before.verdict, after.verdict)
         yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
+
+
+def _not_covered(
+    before: KernelSnapshot, after: KernelSnapshot, old: Predicted, new: Predicted
+) -> Iterator[GateFinding]:
+    # What equal counts do not show, because of lines that the change made or made reachable
+    was, now = old.coverage or PathCoverage(), new.coverage
+    if now is None or old.code == new.code:
+        return
+    for earlier, later, text in (
+        (
+            was.never_run,
+            now.never_run,
+            "not run in the sample, but other data or blocks may run it",
+        ),
+        (
+            was.unchecked,
+            now.unchecked,
+            "the result is checked at sizes where this does something else",
+        ),
+        (was.untimed, now.untimed, "counts do not show how long this takes"),
+    ):
+        if lines := _new_places(earlier, later, old, new):
+            yield _with_places(_uncovered(text), lines[:MOST_PLACES], old, new)
+    if not now.sampled and (was.sampled or old.coverage is None):
+        text = "blocks with rare conditions were not run: too many, or they take too long"
+        yield _with_places(_uncovered(text), [], old, new)
+    if was.written_bytes and now.written_bytes and now.written_bytes.high < was.written_bytes.low:
+        sides = (number(each.value) for each in (was.written_bytes, now.written_bytes))
+        text = f"fewer bytes are written at the measured size: {' to '.join(sides)}"
+        yield _with_places(_uncovered(text), [], old, new)
+    for name in WORK_COUNTERS:
+        ends = [
+            each.spread.get(name, (each.metrics.get(name, 0.0),) * 2) for each in (before, after)
+        ]
+        if ends[1][1] > (1 + _OPEN) * max(ends[0][1], before.metrics.get(name, 0.0)) > 0:
+            text = f"the sample leaves open how many {name} there are: up to {number(ends[1][1])}"
+            yield _with_places(_uncovered(text), [], old, new)
+            return
+
+
+def _uncovered(text: str) -> GateFinding:
+    return GateFinding(Code.NOT_COVERED, Outcome.INCONCLUSIVE, text)
+
+
+def _new_places(
+    earlier: Sequence[SourceLocation],
+    later: Sequence[SourceLocation],
+    old: Predicted,
+    new: Predicted,
+) -> list[SourceLocation]:
+    # Places that the first version does not have at the same, unchanged line
+    there = set(earlier)
+    old_of = align_lines(old.text, new.text).old_of
+
+    def is_old(each: SourceLocation) -> bool:
+        if each.file != new.file:
+            return each in there
+        return SourceLocation(old.file, old_of.get(each.line, 0)) in there
+
+    return [each for each in later if not is_old(each)]
 
 
 def wrong_result(before: KernelSnapshot | None, after: KernelSnapshot) -> GateFinding:

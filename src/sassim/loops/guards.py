@@ -1,0 +1,500 @@
+"""Guards: comparisons that depend on a thread's place and the launch alone, for all blocks.
+
+They are computed without running the kernel: an instruction can be evaluated where each register
+that it reads has one definition, which can be evaluated as well, and none comes from memory, from
+other threads or around a loop. So the blocks of a grid that take another path are known before
+some of them are sampled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from sassim.errors import SassimError
+from sassim.interpreter.context import ExecutionContext, Observer
+from sassim.interpreter.def_use import find_def_use
+from sassim.interpreter.lanes import LANES
+from sassim.interpreter.operand_access import read_u32
+from sassim.interpreter.operations import operations
+from sassim.interpreter.state import ResidentBlocks
+from sassim.loops.backward_slice import successors
+from sassim.opcodes import (
+    MEMORY,
+    find_opcode,
+    flagged_opcodes,
+    opcodes_of_category,
+    opcodes_with_flow,
+)
+from sassim.sass.operands import TRUE, Predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from sassim.interpreter.def_use import DefUse
+    from sassim.interpreter.lanes import Array
+    from sassim.interpreter.launch import KernelLaunch
+    from sassim.interpreter.operand_access import Read
+    from sassim.interpreter.operations import Step
+    from sassim.sass.listing import Instruction
+    from sassim.sass.program import Program
+
+_LANES_AT_ONCE: Final = 1 << 20
+_MOST_WORK: Final = 4_000_000_000
+"""Instructions of threads that are evaluated: several seconds, where no operand is uniform."""
+_BY_THREAD: Final = opcodes_of_category(
+    "integer", "fp32", "fp64", "fp16", "bits", "special", "conversion", "move", "constant"
+)
+_UNIFORM: Final = opcodes_of_category("uniform")
+_BY_WARP: Final = flagged_opcodes("by-warp")
+_CALLS: Final = opcodes_with_flow("call", "return", "indirect", "indirect-uniform")
+_COMPARISONS: Final = flagged_opcodes("compares")
+_CHOICES: Final = flagged_opcodes("chooses")
+"""What takes one of two numbers, without a predicate."""
+_PATHS: Final = opcodes_with_flow("jump", "exit", "state", "reconverge")
+_PLACES: Final = flagged_opcodes("places")
+_FORKS: Final = opcodes_with_flow("jump", "indirect", "indirect-uniform", "return")
+_COMBINES: Final = flagged_opcodes("combines")
+"""What makes one predicate of others."""
+_UNINITIALIZED, _NONE = -1, -2
+_ENTRY: Final = frozenset((_UNINITIALIZED,))
+"""The definition of what was not written yet."""
+
+SOME_FALSE: Final = 1
+SOME_TRUE: Final = 2
+
+Definitions = dict[str, frozenset[int]]
+"""Addresses of the instructions that a register's value can come from, by the register's name."""
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """An instruction that is evaluated, with the definitions of what it reads."""
+
+    address: int
+    instruction: Instruction
+    reads: Mapping[str, int]
+    written: frozenset[str]
+
+
+@dataclass(frozen=True)
+class GuardPlan:
+    """What is evaluated of a program, and which of it is a guard."""
+
+    evaluations: tuple[_Evaluation, ...]
+    """In an order in which each comes after what it reads."""
+    predicates: frozenset[int]
+    """Addresses of those that write a predicate."""
+    numbers: Mapping[int, tuple[_Evaluation, Read]]
+    """By address: comparisons of which one side is known, and how to read that."""
+    branches: Mapping[int, tuple[int, bool]]
+    """By address of an instruction at the end of a basic block: the definition of its guard, and
+    whether that is negated."""
+    selections: frozenset[int]
+    """Guards that select values, and not only where to go on."""
+    alike: frozenset[int]
+    """Addresses of ends of basic blocks that decide alike in all threads of a launch."""
+
+
+@dataclass
+class GuardValues:
+    """The values of guards in all blocks of a grid."""
+
+    outcomes: dict[int, Array] = field(default_factory=dict)
+    """By address: :data:`SOME_FALSE` and :data:`SOME_TRUE` of each block's threads."""
+    numbers: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+    """By address: the least and the largest of each block."""
+    complete: bool = True
+    """Whether they are of all blocks."""
+
+
+def plan_guards(program: Program) -> GuardPlan:
+    """Find what can be evaluated of a program."""
+    return _Planner(program).plan()
+
+
+def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
+    """Evaluate the guards of a plan in all blocks, or as many as the work allows."""
+    every = math.prod(launch.grid)
+    lanes = -(-math.prod(launch.block) // LANES) * LANES
+    values = GuardValues()
+    if not plan.predicates and not plan.numbers:
+        return values
+    most = _MOST_WORK // (lanes * max(len(plan.evaluations), 1))
+    if most < every:
+        return GuardValues(complete=False)
+    outcomes: dict[int, list[Array]] = defaultdict(list)
+    numbers: dict[int, list[tuple[Array, Array]]] = defaultdict(list)
+    step = max(_LANES_AT_ONCE // lanes, 1)
+    for first in range(0, every, step):
+        evaluator = _Evaluator(launch, np.arange(first, min(first + step, every)))
+        with np.errstate(all="ignore"):
+            evaluator.run(plan)
+        for address, codes in evaluator.outcomes.items():
+            outcomes[address].append(codes)
+        for address, ends in evaluator.numbers.items():
+            numbers[address].append(ends)
+    parts = -(-every // step)
+    values.outcomes = {at: np.concatenate(e) for at, e in outcomes.items() if len(e) == parts}
+    values.numbers = {
+        at: (np.concatenate([low for low, _ in e]), np.concatenate([high for _, high in e]))
+        for at, e in numbers.items()
+        if len(e) == parts
+    }
+    return values
+
+
+def reachable_blocks(
+    program: Program,
+    plan: GuardPlan,
+    values: GuardValues,
+    *,
+    ran: Collection[int] = (),
+    closed: frozenset[int] = frozenset(),
+) -> frozenset[int]:
+    """Return the basic blocks that some thread may run, after guards that decide alike for all.
+
+    Those that are only reached by way of ``closed`` ones are left out, and where ``ran`` are those
+    of a sample, what ends of blocks that decide alike did not lead to there.
+    """
+    follow = successors(program)
+    seen: set[int] = set()
+    waiting = [0]
+    while waiting:
+        start = waiting.pop()
+        if start in seen or start in closed:
+            continue
+        seen.add(start)
+        after = _possible(program, start, follow[start], plan, values)
+        end = program.blocks[start].end
+        if end is not None and start in ran:
+            address = program.base(program.blocks[start].function) + end.address
+            if address in plan.alike:
+                after = [each for each in after if each in ran]
+        waiting += after
+    return frozenset(seen)
+
+
+def _possible(
+    program: Program, start: int, follow: list[int], plan: GuardPlan, values: GuardValues
+) -> Iterable[int]:
+    block = program.blocks[start]
+    end = block.end
+    if end is None or len(end.operands) > 1:
+        return follow
+    address = program.base(block.function) + end.address
+    definition, negated = plan.branches.get(address, (_NONE, False))
+    codes = values.outcomes.get(definition)
+    if codes is None or not values.complete:
+        return follow
+    seen = int(np.bitwise_or.reduce(codes))
+    yes, no = (SOME_FALSE, SOME_TRUE) if negated else (SOME_TRUE, SOME_FALSE)
+    left = follow if seen & yes else [each for each in follow if each == block.follows]
+    return left if seen & no else [each for each in left if each != block.follows]
+
+
+def _reaching_definitions(program: Program) -> dict[int, Definitions]:
+    """By basic block that can be reached: the definitions of each register at its beginning."""
+    follow = successors(program)
+    at_begin: dict[int, Definitions] = {0: {}}
+    waiting = [0]
+    while waiting:
+        start = waiting.pop()
+        block = program.blocks[start]
+        base, now = program.base(block.function), dict(at_begin[start])
+        for i in block.instructions:
+            _transfer(i, base + i.address, find_def_use(i), now)
+        waiting += [each for each in follow[start] if _merge(each, now, at_begin)]
+    return at_begin
+
+
+_ALL_REGISTERS: Final = frozenset(
+    f"{prefix}{n}"
+    for prefix, most in (("R", 256), ("UR", 256), ("P", 8), ("UP", 8))
+    for n in range(most)
+)
+
+
+def _merge(block: int, now: Definitions, at_begin: dict[int, Definitions]) -> bool:
+    """Whether a way into a basic block changes what is known at its beginning."""
+    if block not in at_begin:
+        at_begin[block] = dict(now)
+        return True
+    there, changed = at_begin[block], False
+    for name in there.keys() | now.keys():
+        before = there.get(name, _ENTRY)
+        after = before | now.get(name, _ENTRY)
+        if after != before:
+            there[name] = after
+            changed = True
+    return changed
+
+
+def _transfer(i: Instruction, address: int, effects: DefUse, now: Definitions) -> None:
+    here = frozenset((address,))
+    now.update(dict.fromkeys(_ALL_REGISTERS if i.opcode in _CALLS else effects.written, here))
+
+
+def _definitions(effects: DefUse, now: Definitions) -> Definitions:
+    names = effects.read | effects.addressing | (effects.written if effects.partial else set())
+    return {name: now.get(name, _ENTRY) for name in names}
+
+
+def _only(definitions: frozenset[int]) -> int:
+    """The one definition, :data:`_NONE` where there are several."""
+    return next(iter(definitions)) if len(definitions) == 1 else _NONE
+
+
+class _Planner:
+    """Looks at each instruction once, in the order of addresses."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._evaluable: dict[int, _Evaluation] = {}
+        self._numbers: dict[int, tuple[_Evaluation, Read]] = {}
+        self._branches: dict[int, tuple[int, bool]] = {}
+        self._selections: set[int] = set()
+        self._reads: dict[int, tuple[Instruction, Definitions]] = {}
+        """Of every instruction."""
+
+    def plan(self) -> GuardPlan:
+        """Return what can be evaluated."""
+        for start, reaching in sorted(_reaching_definitions(self._program).items()):
+            block = self._program.blocks[start]
+            base, now = self._program.base(block.function), dict(reaching)
+            for i in block.instructions:
+                effects, address = find_def_use(i), base + i.address
+                reads = _definitions(effects, now)
+                self._reads[address] = i, reads
+                self._note_uses(address, i, reads, ends=i is block.end)
+                if _is_by_thread(i):
+                    self._evaluate(
+                        address, i, effects, {name: _only(at) for name, at in reads.items()}
+                    )
+                _transfer(i, address, effects, now)
+        predicates = frozenset(
+            address
+            for address, each in self._evaluable.items()
+            if any("P" in name for name in each.written) or each.instruction.opcode in _CHOICES
+        )
+        return GuardPlan(
+            self._required(predicates),
+            predicates,
+            self._numbers,
+            self._branches,
+            frozenset(self._selections & predicates),
+            self._alike(),
+        )
+
+    def _note_uses(self, address: int, i: Instruction, reads: Definitions, *, ends: bool) -> None:
+        """Take note of what a guard decides: where to go on, or which value is taken."""
+        if ends and i.guard is not None:
+            definition = _only(reads.get(_name(i.guard), _ENTRY))
+            if definition in self._evaluable:
+                self._branches[address] = definition, i.guard.negated
+        elif i.opcode in _CHOICES:
+            self._selections.add(address)
+        elif not ends and i.opcode not in _COMBINES:
+            self._selections |= {at for name, each in reads.items() if "P" in name for at in each}
+
+    def _alike(self) -> frozenset[int]:
+        """Ends of basic blocks that decide alike in all threads of a launch.
+
+        What they read comes from parameters alone, also around loops, and which of several
+        definitions holds was decided alike as well, as far as branches between them show.
+        """
+        own = {at for at, (i, _) in self._reads.items() if _differs_by_itself(i)}
+        ends = {
+            self._program.base(block.function) + block.end.address
+            for block in self._program.blocks.values()
+            if block.end is not None
+        }
+        differ: set[int] = set(own)
+        while True:
+            forks = sorted(at for at in differ & ends if self._reads[at][0].opcode in _FORKS)
+            more = {
+                at
+                for at, (_, reads) in self._reads.items()
+                if at not in differ and any(
+                    each & differ or (len(each) > 1 and _between(forks, each, at))
+                    for each in reads.values()
+                )
+            }  # fmt: skip
+            if not more:
+                return frozenset(ends & self._reads.keys() - differ)
+            differ |= more
+
+    def _evaluate(
+        self, address: int, i: Instruction, effects: DefUse, reads: dict[str, int]
+    ) -> None:
+        unknown = {name for name, at in reads.items() if at not in self._evaluable}
+        if effects.partial:
+            unknown -= {name for name in effects.written if reads[name] == _UNINITIALIZED}
+        if unknown and i.opcode in _COMPARISONS and i.guard is None and not i.has("EX"):
+            # It is combined with another condition: by itself it is a guard as well.
+            alone = _without_combination(i)
+            own = find_def_use(alone)
+            left = {name for name in own.read if reads.get(name, _NONE) not in self._evaluable}
+            if left:
+                self._note_known_side(address, i, reads, left)
+                return
+            i, effects, unknown = alone, own, set()
+            reads = {name: reads[name] for name in own.read}
+        if not unknown:
+            self._evaluable[address] = _Evaluation(address, i, reads, effects.written)
+
+    def _note_known_side(
+        self, address: int, i: Instruction, reads: dict[str, int], unknown: set[str]
+    ) -> None:
+        for operand in i.operands[2:4]:
+            moved = replace(i, operands=(*i.operands[:2], operand, operand, *i.operands[4:]))
+            names = find_def_use(_without_combination(moved)).read
+            has_value = all(reads.get(each) in self._evaluable for each in names)
+            if names and has_value and not names & unknown:
+                side = _Evaluation(address, i, {each: reads[each] for each in names}, frozenset())
+                self._numbers[address] = side, read_u32(i, operand)
+
+    def _required(self, predicates: Iterable[int]) -> tuple[_Evaluation, ...]:
+        """What guards depend on, in order."""
+        wanted: set[int] = set()
+        waiting = list(predicates)
+        waiting += [at for each, _ in self._numbers.values() for at in each.reads.values()]
+        while waiting:
+            address = waiting.pop()
+            if address in wanted or address == _UNINITIALIZED:
+                continue
+            wanted.add(address)
+            waiting += self._evaluable[address].reads.values()
+        return tuple(each for address, each in self._evaluable.items() if address in wanted)
+
+
+def _differs_by_itself(i: Instruction) -> bool:
+    """Whether its result can differ between threads that read the same values."""
+    return i.opcode in _PLACES or not (_is_by_thread(i) or i.opcode in _PATHS)
+
+
+def _between(forks: list[int], definitions: frozenset[int], use: int) -> bool:
+    """Whether a fork lies between definitions and what reads them, by address."""
+    low, high = min(*definitions, use), max(*definitions, use)
+    return any(low < fork < high for fork in forks)
+
+
+def _without_combination(i: Instruction) -> Instruction:
+    always = Predicate(TRUE)
+    operands = (
+        *i.operands[:4],
+        *(always if isinstance(each, Predicate) else each for each in i.operands[4:]),
+    )
+    return replace(i, operands=operands)
+
+
+def _is_by_thread(i: Instruction) -> bool:
+    """Whether its result depends on the thread's own operands, and on nothing that changes."""
+    if i.opcode in _BY_WARP or (
+        i.opcode in MEMORY and find_opcode(i.opcode).category != "constant"
+    ):
+        return False
+    return i.opcode in _BY_THREAD or i.opcode in _UNIFORM
+
+
+class _Evaluator:
+    """Evaluates a plan for some blocks."""
+
+    def __init__(self, launch: KernelLaunch, numbers: Array) -> None:
+        self._blocks = ResidentBlocks(launch, numbers)
+        lanes = np.ones((self._blocks.warps, LANES), np.bool_)
+        self._context = ExecutionContext(self._blocks, Observer(), lanes)
+        self._values: dict[tuple[int, str], Array] = {}
+        self.outcomes: dict[int, Array] = {}
+        self.numbers: dict[int, tuple[Array, Array]] = {}
+
+    def run(self, plan: GuardPlan) -> None:
+        """Evaluate all that can be; what the interpreter does not know is left out."""
+        failed: set[int] = set()
+        table = operations()
+        for each in plan.evaluations:
+            step = table.get(each.instruction.opcode)
+            if step is None or failed.intersection(each.reads.values()):
+                failed.add(each.address)
+                continue
+            try:
+                self._evaluate(each, step(each.instruction))
+            except (SassimError, KeyError):
+                failed.add(each.address)
+                continue
+            if each.instruction.opcode in _CHOICES:
+                self.outcomes[each.address] = self._by_block(self._is_first(each))
+            elif each.address in plan.predicates:
+                name = next(name for name in sorted(each.written) if "P" in name)
+                first = each.instruction.operands[0]
+                if isinstance(first, Predicate) and first.index != TRUE:
+                    name = _name(first)
+                self.outcomes[each.address] = self._by_block(self._values[each.address, name])
+        for address, (side, read) in plan.numbers.items():
+            if not failed.intersection(side.reads.values()):
+                self._load(side)
+                self.numbers[address] = self._ends(read(self._context), side.instruction)
+
+    def _evaluate(self, each: _Evaluation, step: Step) -> None:
+        self._load(each)
+        step(self._context)
+        for name in each.written:
+            file, index = self._file(name)
+            self._values[each.address, name] = file[index]
+
+    def _is_first(self, each: _Evaluation) -> Array:
+        """Whether the first of two numbers was taken."""
+        i = each.instruction
+        (name,) = (name for name in each.written if "P" not in name)
+        self._load(each)
+        first: Array = read_u32(i, i.operands[1])(self._context) == self._values[each.address, name]
+        return first
+
+    def _load(self, each: _Evaluation) -> None:
+        for name, at in each.reads.items():
+            file, index = self._file(name)
+            if at == _UNINITIALIZED:
+                file.pop(index, None)
+            else:
+                file[index] = self._values[at, name]
+
+    def _file(self, name: str) -> tuple[dict[int, Array], int]:
+        prefix = name.rstrip("0123456789")
+        c = self._context
+        return {"R": c.r, "P": c.p, "UR": c.u, "UP": c.q}[prefix], int(name[len(prefix) :])
+
+    def _by_block(self, values: Array) -> Array:
+        yes = self._of_blocks(values)
+        no = self._of_blocks(~values)
+        codes = SOME_TRUE * yes.any(axis=1) + SOME_FALSE * no.any(axis=1)
+        return np.broadcast_to(codes, len(self._blocks.numbers)).astype(np.uint8)
+
+    def _of_blocks(self, values: Array) -> Array:
+        """One row a block, of its threads alone; one row in all where all are alike."""
+        blocks = self._blocks
+        if values.shape[1] == LANES:
+            shape = (blocks.warps, LANES)
+            values = np.broadcast_to(values, shape) & blocks.alive
+        elif values.shape[0] == 1:
+            return values
+        return values.reshape(len(blocks.numbers), -1)
+
+    def _ends(self, values: Array, i: Instruction) -> tuple[Array, Array]:
+        signed = values.view(np.uint32 if i.has("U32") else np.int32).astype(np.int64)
+        blocks = self._blocks
+        if signed.shape[1] == LANES:
+            whole = np.broadcast_to(signed, (blocks.warps, LANES))
+            outside = ~blocks.alive
+            high, low = (np.where(outside, each, whole) for each in (-(1 << 40), 1 << 40))
+        else:
+            high = low = np.broadcast_to(signed, (blocks.warps, 1))
+        count = len(blocks.numbers)
+        return low.reshape(count, -1).min(axis=1), high.reshape(count, -1).max(axis=1)
+
+
+def _name(predicate: Predicate) -> str:
+    return f"{'U' * predicate.uniform}P{predicate.index}"
