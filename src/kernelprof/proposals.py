@@ -52,7 +52,7 @@ def changed_keys(original: LaunchSpec, proposed: LaunchSpec) -> tuple[str, ...]:
     before, after = (dict(_leaves(_fixed(each.document()))) for each in (original, proposed))
     keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if not keys and _resolve_at_both_sizes(original) != _resolve_at_both_sizes(proposed):
-        keys.append("what the arguments are, by a define")
+        keys.append("the arguments, through a changed define")
     return tuple(keys)
 
 
@@ -159,7 +159,7 @@ def read_original(source: Path) -> Original:
             raise UsageError(
                 f"a file of the kernel cannot be copied: {error.strerror}",
                 where=str(each),
-                hint=f"all of them may have {files.size_in_words(MOST_BYTES)}",
+                hint=f"together they may have at most {files.size_in_words(MOST_BYTES)}",
             ) from error
         room -= len(data)
         contents[each.relative_to(base).as_posix()] = data
@@ -209,7 +209,7 @@ _REQUEST: Final = """\
 {brief}
 Task: make this kernel faster. Change the file {name} in the current folder, and nothing else; its
 path is also in ${source}. Its result has to stay right: it is compared with the original's
-reference. Of its launch specification these keys may change: {keys}. A proposal that changes
+reference. Only these keys of its launch specification may change: {keys}. A proposal that changes
 another one is refused.
 {tried}
 {name}:

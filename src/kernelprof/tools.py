@@ -44,6 +44,13 @@ _BROWSERS: Final = (
 )
 _ANSWER_LIMIT_S = 60
 
+_GIT_SETTINGS: Final = (
+    "core.fsmonitor=false", "core.hooksPath=/dev/null", "log.showSignature=false",
+    "core.alternateRefsCommand=", "protocol.allow=never",
+)  # fmt: skip
+_GIT_FILTERS: Final = r"^(filter|diff)\..*\.(clean|smudge|process|command|textconv)$"
+"""Programs that attributes of files choose."""
+
 _refused: str | None = None
 """What to do where this process starts neither ``ncu`` nor ``nvcc`` nor a user's program."""
 
@@ -72,6 +79,20 @@ def search_path() -> str:
 def which(program: str) -> str | None:
     """The path of a program that is on the search path, else ``None``."""
     return shutil.which(program, path=search_path())
+
+
+def git_command(folder: Path) -> list[str] | None:
+    """The words that begin a ``git`` command in a folder; ``None`` where git is not installed.
+
+    Programs that the repository's own configuration names, which may be a stranger's, are not run.
+    """
+    git = which("git")
+    if git is None:
+        return None
+    named = ask(git, "-C", str(folder), "config", "--name-only", "--get-regexp", _GIT_FILTERS)
+    off = [f"{name}=" for name in (named.stdout.split("\n") if named else ()) if name]
+    settings = [word for each in (*_GIT_SETTINGS, *off) for word in ("-c", each)]
+    return [git, "-C", str(folder), "--no-pager", *settings]
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str] | None:

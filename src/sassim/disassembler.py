@@ -61,7 +61,7 @@ def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] | No
 
 def _disassembler_error(nvdisasm: Path, why: str) -> DisassemblerError:
     return DisassemblerError(
-        f"nvdisasm cannot take the compiled kernel apart: {why}",
+        f"nvdisasm cannot disassemble the compiled kernel: {why}",
         where=str(nvdisasm),
         hint="install a newer nvdisasm: pip install --upgrade nvidia-cuda-nvdisasm",
     )

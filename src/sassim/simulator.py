@@ -94,7 +94,9 @@ def find_nvdisasm() -> Path:
     except metadata.PackageNotFoundError:
         files = []
     installed = [Path(str(each.locate())) for each in files if each.stem == "nvdisasm"]
-    on_path = shutil.which("nvdisasm")
+    # Not in the current folder: a relative entry of the path is wherever we are.
+    folders = [each for each in os.get_exec_path() if Path(each).is_absolute()]
+    on_path = shutil.which("nvdisasm", path=os.pathsep.join(folders))
     candidates = [each for each in installed if os.access(each, os.X_OK)]
     if not candidates and on_path is None:
         raise DisassemblerError(
@@ -237,7 +239,7 @@ def _encode(argument: np.generic | float, slot: ParameterSlot) -> bytes:
     kind = _NUMBERS.get(type(argument), {}).get(slot.size)
     if kind is None:
         raise ArgumentError(
-            f"{argument!r} cannot be a parameter of {slot.size} bytes: give a number of NumPy"
+            f"{argument!r} cannot be a parameter of {slot.size} bytes: give a NumPy scalar"
         )
     return np.array(argument, kind).tobytes()
 

@@ -36,7 +36,7 @@ def test_a_result_that_nothing_checks_is_told(kernelprof, work: Path) -> None:
     kernelprof(
         "diagnose scale.cu --predict",
         code={0, 3},
-        err='Result not checked: it has reference = "none"',
+        err='Result not checked: the specification has reference = "none"',
     )
     err = kernelprof("diagnose matvec.cu --predict", code={0, 3}).err
     assert "not checked" not in err

@@ -169,7 +169,7 @@ def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) ->
     [
         ("echo ==ERROR== no such view; exit 3", "with exit code 3: ==ERROR== no such view."),
         ("exit 4", "ncu ended with exit code 4."),
-        ("sleep 60", "ncu was not done with it after 0.2 s."),
+        ("sleep 60", "ncu had not printed them after 0.2 s."),
     ],
 )
 def test_an_export_that_fails_says_why(ncu, monkeypatch, script, said) -> None:

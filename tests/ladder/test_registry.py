@@ -88,11 +88,11 @@ def test_two_rungs(folder: Path) -> None:
         (HEAD + FIRST.replace('"A"', "1"), "rung[0].title", "Expected `str`, got `int`"),
         (HEAD + SECOND, "rung[0].after", "no rung above is '01_a.cu'"),
         (HEAD + FIRST + FIRST, "rung[1].file", "does not come after '01_a.cu'"),
-        (HEAD + FIRST + 'before = "?"\n', "rung[0].after", "come together"),
+        (HEAD + FIRST + 'before = "?"\n', "rung[0].after", "must be given together"),
         (
             HEAD + FIRST + SECOND.replace('before = "It was slow."\n', ""),
             "rung[1].before",
-            "come together",
+            "must be given together",
         ),
         (HEAD + FIRST + 'expected = "Slow!"\n', "rung[0].expected", "matching regex"),
         (HEAD + FIRST + "variants = 1\n", "rung[0].variants", "Expected `array`, got `int`"),

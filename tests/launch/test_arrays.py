@@ -135,7 +135,7 @@ def test_values_from_a_function(tmp_path) -> None:
         filled("few")
     with pytest.raises(InputError, match="not real numbers"):
         filled("names")
-    with pytest.raises(BadFunctionError, match="parameter 'K', which no argument or size"):
+    with pytest.raises(BadFunctionError, match="parameter 'K', and no argument or size"):
         filled("asks")
     with pytest.raises(BadFunctionError, match="ZeroDivisionError"):
         filled("fails")

@@ -124,7 +124,7 @@ def test_what_is_whole_numbers_to_a_map_has_no_nan(read, type_name) -> None:
 
 def test_an_array_of_six_dimensions_needs_a_view(read) -> None:
     toml = TOML.replace('shape = ["M", "K"]', "shape = [2, 2, 2, 2, 2, 64]")
-    with pytest.raises(SpecError, match="A has 6 dimensions, and a tensor map 5 at most"):
+    with pytest.raises(SpecError, match="A has 6 dimensions; a tensor map has at most 5"):
         read(toml)
 
 

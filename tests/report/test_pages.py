@@ -268,7 +268,7 @@ def test_a_preset_with_samples() -> None:
         "\n"
         "samples by source line\n"
         "group:smsp__pcsamp_warp_stall_reasons\n"
-        "Where in the source warps spend their time and what they wait for, with the\n"
+        "Where warps spend their time in the source and what they wait for, with the\n"
         "section SourceCounters: the lines that verdicts blame.\n"
     )
 

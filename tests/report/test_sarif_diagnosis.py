@@ -79,7 +79,7 @@ def test_a_bottleneck_stands_at_the_definition_of_its_kernel() -> None:
     assert place["logicalLocations"] == [function]
     assert found["message"]["text"] == (
         "sgemm_shared_tile: Limited by shared-memory-throughput. Evidence: L1 data-stage "
-        "utilization 86 % (threshold 70 %); 96 % of L1 wavefronts are shared memory (threshold "
+        "utilization 86 % (threshold 70 %); 96 % of L1 wavefronts are for shared memory (threshold "
         "50 %); 0 % of shared-memory wavefronts are caused by bank conflicts. Gain: about 2.5x "
         "(1.50x to 4.2x)."
     )

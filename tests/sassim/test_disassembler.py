@@ -35,7 +35,7 @@ def test_it_leaves_no_file(compile_cu, toolchain, tmp_path, monkeypatch) -> None
 
 
 def test_what_is_no_cubin_is_told(toolchain) -> None:
-    with pytest.raises(DisassemblerError, match="cannot take the compiled kernel apart") as caught:
+    with pytest.raises(DisassemblerError, match="cannot disassemble the compiled kernel") as caught:
         disassemble(b"no cubin", toolchain.nvdisasm)
     assert caught.value.where == str(toolchain.nvdisasm)
     assert "nvidia-cuda-nvdisasm" in (caught.value.hint or "")

@@ -170,7 +170,8 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
     share = sectors / (sectors + others)
     if others and share >= NOTABLE_SHARE:
         text = (
-            f"{rounded_quantity(100 * share, '%')} of memory sectors are local memory: register "
+            f"{rounded_quantity(100 * share, '%')} of memory sectors are for local memory: "
+            "register "
             "spills or run-time-indexed arrays."
         )
         yield MetricFinding(

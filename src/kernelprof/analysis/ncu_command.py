@@ -200,7 +200,8 @@ class NextStep:
         if gone.last is None:
             return f"Nsight Compute does not profile {gpu}; nvprof does"
         return (
-            f"Nsight Compute {gone.last} is the last that profiles {gpu}: {gone.since} and later "
+            f"Nsight Compute {gone.last} is the last version that profiles {gpu}: {gone.since} "
+            "and later "
             "do not"
         )
 

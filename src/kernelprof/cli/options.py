@@ -34,7 +34,7 @@ PngOption = Annotated[
     typer.Option(
         "--png",
         metavar="FILE",
-        help="Also write the top of the report as a picture, with a Chromium that is installed.",
+        help="Also write the top of the report as a picture, with an installed Chromium.",
     ),
 ]
 KernelOption = Annotated[
@@ -113,7 +113,7 @@ class MeasurementFlags:
     ] = 120.0
     build: Annotated[
         str | None,
-        typer.Option("--build", metavar="COMMAND", help='Build the program before: "make app".'),
+        typer.Option("--build", metavar="COMMAND", help='Build the program first: "make app".'),
     ] = None
     flags: Annotated[
         str | None,
@@ -151,7 +151,8 @@ class GateFlags:
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="TOML; without it the table tool.kernelprof.gate of a pyproject.toml here.",
+            help="TOML; without it, the table tool.kernelprof.gate of pyproject.toml in this "
+            "folder.",
         ),
     ] = None
     proposed_baseline: Annotated[
@@ -160,7 +161,8 @@ class GateFlags:
             "--proposed-baseline",
             metavar="FILE",
             hidden=True,
-            help="The baseline of the change: diffed against BASELINE; not used to judge.",
+            help="The baseline that the change proposes: diffed against BASELINE; not used to "
+            "judge.",
         ),
     ] = None
     proposed_policy: Annotated[
@@ -169,7 +171,7 @@ class GateFlags:
             "--proposed-policy",
             metavar="FILE",
             hidden=True,
-            help="The same for the policy. A difference is exit code 3.",
+            help="The same for the policy. A difference gives exit code 3.",
         ),
     ] = None
     accept_proposed: Annotated[

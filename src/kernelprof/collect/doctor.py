@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,7 +134,7 @@ def _captures() -> tuple[bool, str]:
 def _gpu(seen: environment.LocalMachine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
-        there = shutil.which("nvidia-smi", path=tools.search_path()) is not None
+        there = tools.which("nvidia-smi") is not None
         return False, "nvidia-smi reports none" if there else "nvidia-smi is not on the search path"
     names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
     many = f"{count} x " if count > 1 else ""

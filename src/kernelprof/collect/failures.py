@@ -171,7 +171,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
         )
     if match := _FAULT.search(text):
         return ProgramError(
-            f"a kernel failed while it was profiled: {match[1].strip() or 'error of the driver'}",
+            f"a kernel failed while it was profiled: {match[1].strip() or 'driver error'}",
             where=ended.program,
             hint="run the program alone, and under 'compute-sanitizer' to find the access at fault"
             + ended.last_lines(),
@@ -197,7 +197,7 @@ def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
             "ncu failed at a kernel",
             where=ended.where,
             hint="run it with fewer metrics (--preset speed-of-light) or launches (--launch-count "
-            "1), and see whether the program ends well without ncu" + ended.last_lines(),
+            "1), and see whether the program exits cleanly without ncu" + ended.last_lines(),
         )
     return ProgramError(
         f"the program failed with exit code {code} before a kernel was profiled",

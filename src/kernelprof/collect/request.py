@@ -175,7 +175,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         raise UsageError(
             "--flags is for a .cu file, which nvcc compiles",
             where=shlex.join(request.flags),
-            hint="leave it out: a program is built by itself, or by --build",
+            hint="leave it out: build the program yourself, or with --build",
         )
     return None
 

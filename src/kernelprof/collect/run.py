@@ -107,7 +107,7 @@ def export_lines(
         if not sampled:
             _, code = _print_page(ncu, report, page, interrupts, "sass")
     except processes.TimeLimitError as error:
-        raise NoLinesError(f"ncu was not done with it after {_LIMIT_S:g} s") from error
+        raise NoLinesError(f"ncu had not printed them after {_LIMIT_S:g} s") from error
     except MissingToolError as error:
         raise NoLinesError(error.what) from error
     except OSError as error:
@@ -267,7 +267,7 @@ class Session:
         ended = self._ended(outcome, log_lines, shown, report, filtered=kernels is not None)
         error = explain_failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
-            error = ProfilerError("it reached the time limit before a launch had all passes")
+            error = ProfilerError("it reached the time limit before a launch completed all passes")
         if error is not None:
             report.unlink(missing_ok=True)
             raise error
@@ -553,7 +553,7 @@ def _collect_all(
         except NoLaunchError:
             if session.runs:
                 raise
-            shown.note("the program launches other kernels each time: the first are measured")
+            shown.note("the program launches different kernels each time: the first are measured")
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)
 
@@ -573,7 +573,7 @@ def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> N
         raise InputError(
             f"the build failed with exit code {ended.code}",
             where=shlex.join(command),
-            hint=f"run it by itself, and correct what it says{last_lines(ended.printed)}",
+            hint=f"run it by itself, and fix what it reports{last_lines(ended.printed)}",
         )
 
 

@@ -176,7 +176,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
                 raise InputError(
                     f"these runs are pooled, but {kernel.name} was built or launched differently",
                     where=each.origin,
-                    hint=f"name runs of the code that {first.origin} is of",
+                    hint=f"name runs of the same code as {first.origin}",
                 )
     return join_runs(runs)
 

@@ -132,9 +132,9 @@ def find_noise_floor(
         single_launch_floor(float(np.median(old)), float(np.median(new))),
     )
     if few < FEWEST_SAMPLES:
-        least, why = apart, "what single launches as long as these differ by"
+        least, why = apart, "how much single launches this long differ"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
-        least, why = smaller, f"what {few} launches as long as these differ by"
+        least, why = smaller, f"how much {few} launches this long differ"
     calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
     scattered = min(wild, MOST_UNLIKE * max(calm, least))
     if few < FEWEST_SAMPLES:

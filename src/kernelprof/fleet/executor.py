@@ -89,7 +89,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
             raise UsageError(
                 f"the plan needs a GPU {part!r}, and there is none",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
-                hint="correct gpus in the plan, or run it where there is one",
+                hint="fix `gpus` in the plan, or run it on a machine with one",
             )
         chosen += matches
     return tuple(each for each in devices if not wanted or each in chosen)
@@ -207,7 +207,7 @@ class Executor(ABC):
         error = ErrorFacts(
             f"{made.deaths} workers died while running it",
             exit_code=int(ExitCode.ENVIRONMENT),
-            hint="it may need more memory than this machine has; retries in the plan says how "
+            hint="it may need more memory than this machine has; `retries` in the plan sets how "
             "often to try",
         )
         self._done.append(replace(made, error=error))

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shlex
-import shutil
 import socket
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from kernelprof import files
 from kernelprof.errors import ErrorFacts, InputError, KernelprofError, MissingToolError
 from kernelprof.fleet.executor import VISIBLE_DEVICES
 from kernelprof.fleet.records import MeasurementFile, Provenance, record
+from kernelprof.tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,10 +81,10 @@ def _code_of_program(job: Job) -> tuple[str, str, Any]:
     # A program is its executable and the files among its arguments; what it loads is not known
     home = Path(job.folder)
     first = job.command[0]
-    executable = home / first if "/" in first else Path(shutil.which(first) or first)
+    executable = home / first if "/" in first else Path(which(first) or first)
     if not executable.is_file():
         raise InputError(
-            "there is no such program", where=str(executable), hint="correct command in the plan"
+            "there is no such program", where=str(executable), hint="fix `command` in the plan"
         )
     arguments = [home / word for word in job.command[1:] if (home / word).is_file()]
     return (

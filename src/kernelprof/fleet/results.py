@@ -60,7 +60,7 @@ class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
     devices: Annotated[tuple[str, ...], about("A name for each GPU.")]
     workers: NonNegative
     planned: Annotated[NonNegative, about("Jobs, each on each kind of GPU.")]
-    jobs: Annotated[tuple[FleetJob, ...], about("Those that ended, in that order.")]
+    jobs: Annotated[tuple[FleetJob, ...], about("Jobs that ended, in order of completion.")]
     warnings: tuple[str, ...] = ()
     stopped: Annotated[str | None, about("Why nothing more could be stored.")] = None
 
@@ -145,12 +145,12 @@ class FleetStatus(JsonDocument, frozen=True, kw_only=True):
     runs: Annotated[tuple[StoredRun, ...], about("The newest first.")]
     answers: tuple[FleetAnswer, ...] = ()
     planned: Annotated[
-        NonNegative | None, about("Jobs of the plan; null where none was named.")
+        NonNegative | None, about("Jobs of the plan; null if no plan was named.")
     ] = None
     missing: Annotated[
-        tuple[FleetJob, ...] | None, about("Jobs of this run without a capture in the store.")
+        tuple[FleetJob, ...] | None, about("Jobs of the plan without a capture in the store.")
     ] = None
     recorded: Annotated[
-        NonNegative | None, about("Jobs of this run with only a recorded capture in the store.")
+        NonNegative | None, about("Jobs of the plan with only a recorded capture in the store.")
     ] = None
     warnings: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from kernelprof.fleet.results import Done, FleetJob, FleetRun
 from kernelprof.fleet.store import StoreError
 from kernelprof.model.json_types import JsonDocument
 from kernelprof.model.numbers import count
-from kernelprof.tools import ask, which
+from kernelprof.tools import ask, git_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -240,13 +240,13 @@ def _store_run(store: FleetStore, finished: FleetRun) -> None:
 
 def _commit(folder: Path) -> str | None:
     # The commit that is checked out where the plan is; with `+` where files were changed
-    git = which("git")
+    git = git_command(folder)
     if git is None:
         return None
-    head = ask(git, "-C", str(folder), "rev-parse", "--verify", "HEAD")
+    head = ask(*git, "rev-parse", "--verify", "HEAD")
     if head is None or head.returncode != 0:
         return None
-    changed = ask(git, "-C", str(folder), "diff-index", "--quiet", "HEAD")
+    changed = ask(*git, "diff-index", "--quiet", "HEAD")
     mark = "+" if changed is not None and changed.returncode == 1 else ""
     return f"{head.stdout.strip()}{mark}"
 

@@ -19,7 +19,7 @@ from kernelprof.errors import UsageError
 from kernelprof.interface.changes import load_side
 from kernelprof.model.diagnosis import Status
 from kernelprof.results import Capture, as_result
-from kernelprof.tools import ask
+from kernelprof.tools import ask, git_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -143,7 +143,7 @@ def accept(
 
     new = _candidate(file, candidate, progress)
     if not reason.strip():
-        raise UsageError("--reason is empty", hint="give a reason that explains it in a year")
+        raise UsageError("--reason is empty", hint="give a reason that still makes sense in a year")
     consent = Acceptance("", _now(), by or _who(), reason.strip())
     with _changing(file, write) as (old, keep):
         own, others = _apart(old, new, file, candidate)
@@ -193,7 +193,8 @@ def _now() -> str:
 
 def _who() -> str:
     """The committer's name as git has it, else the user's; a container may know none."""
-    answer = ask("git", "config", "user.name")
+    git = git_command(Path())
+    answer = ask(*git, "config", "user.name") if git else None
     if answer and answer.stdout.strip():
         return answer.stdout.strip()
     try:

@@ -62,7 +62,7 @@ _MOST_DIFF: Final = 400
 
 _ONLY_CHECKED: Final = (
     "results were compared with the reference at the sizes of the check alone; at the measured "
-    "sizes that of the original is off by more than the tolerance, was recorded, or is too much "
+    "sizes the original's result is off by more than the tolerance, was recorded, or is too much "
     "for this machine"
 )
 _NO_TIME: Final = (
@@ -364,7 +364,7 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
         raise InputError(
             "somebody else changed the source during the run, so kernelprof did not write to it",
             where=tried.source,
-            hint="run it again without touching the source, or take the best one by --best FILE",
+            hint="run it again without touching the source, or take the best one with --best FILE",
         )
     if tried.accepted:
         write(tried.text, file)

@@ -165,7 +165,7 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     if entry.after is not None and entry.after not in {rung.file for rung in above}:
         return "after", f"no rung above is {entry.after!r}"
     if (entry.after is None) != (entry.before is None):
-        return "before" if entry.after else "after", "'after' and 'before' come together"
+        return "before" if entry.after else "after", "'after' and 'before' must be given together"
     return "", ""
 
 
@@ -224,7 +224,8 @@ def _find(ladder: Ladder, name: str, wanted: str) -> Rung:
     raise UsageError(
         f"the ladder {ladder.name} has no rung {wanted!r}",
         hint=f"give a number from {ladder.rungs[0].number} to {ladder.rungs[-1].number}, or a file "
-        f"that '{listed}' shows; a rung of another ladder has its name before it, as in bf16/1",
+        f"that '{listed}' shows; prefix a rung of another ladder with that ladder's name, as in "
+        "bf16/1",
     )
 
 

@@ -174,7 +174,7 @@ def to_json(climb: Climb) -> str:
 def _check_climb(climb: Climb) -> Climb:
     for name, size in climb.sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise RecordError(f"'sizes.{name}' is not a whole number from 1 on: {size!r:.80}")
+            raise RecordError(f"'sizes.{name}' is not a positive whole number: {size!r:.80}")
     if climb.ceiling is not None:
         check_timing(climb.ceiling.timing, "ceiling.timing")
     for at, rung in enumerate(climb.rungs):
@@ -190,7 +190,7 @@ def _check_interleaved(timing: InterleavedTiming, position: str) -> None:
     check_timing(timing.timing, f"{position}.timing")
     check_timing(timing.ceiling, f"{position}.ceiling")
     if timing.size < 1:
-        raise RecordError(f"'{position}.size' is not a whole number from 1 on: {timing.size!r}")
+        raise RecordError(f"'{position}.size' is not a positive whole number: {timing.size!r}")
     if not timing.rounds:
         raise RecordError(f"'{position}.rounds' is empty")
     for each in (time for medians in timing.rounds for time in medians):

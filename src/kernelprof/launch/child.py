@@ -258,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
-    parser.add_argument("--expect", help="refuse a source with another digest than this")
+    parser.add_argument("--expect", help="refuse a source whose digest differs from this")
     parser.add_argument("--no-poison", action="store_true", help="leave outputs as they are")
     parser.add_argument("--answer", action="store_true", help="time it when standard input asks")
     parser.add_argument("--only-check", action="store_true", help="compare with the reference only")

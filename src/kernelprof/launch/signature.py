@@ -163,8 +163,8 @@ def choose(declared: Sequence[KernelSignature], name: str | None, where: str) ->
         raise InputError(
             "the file has no __global__ function",
             where=where,
-            hint="one whose __global__ comes out of a macro, or with #if between its parameters, "
-            "cannot be found",
+            hint="a kernel whose __global__ comes from a macro, or that has #if between its "
+            "parameters, cannot be found",
         )
     names = ", ".join(kernel.name for kernel in declared)
     if name is None:

@@ -48,7 +48,7 @@ class SpecBlock:
     def where(self, line: int) -> str:
         """Return the location of a line of the TOML text, from 1."""
         if self.inferred:
-            return f"{self.path} (its launch, as it was inferred)"
+            return f"{self.path} (its launch, as inferred)"
         return f"{self.path}:{self.first_line + line - 1}"
 
 
@@ -112,7 +112,7 @@ def cut_block(source: str, path: Path) -> SpecBlock | None:
         )
     if len(openings) > 1:
         raise InputError(
-            f"a second specification; the first one is in line {start + 1}",
+            f"a second specification; the first one is on line {start + 1}",
             where=f"{path}:{openings[1] + 1}",
             hint="keep one of them; sizes and defines can be changed on the command line",
         )

@@ -130,7 +130,7 @@ class MetricChange(JsonStruct, frozen=True):
     explains: Annotated[
         Share | None,
         about(
-            "Part of the time's change by which the unit's own busy time changed; "
+            "Change in the unit's own busy time as a share of the time's change; "
             "null for other metrics."
         ),
     ]

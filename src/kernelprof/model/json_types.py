@@ -41,7 +41,7 @@ Number = int | float
 """Files hold whole numbers without a point, and are read as they are written."""
 Nanoseconds = Annotated[float, Meta(extra_json_schema={"minimum": 0})]
 Share = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": 1})]
-Factor = Annotated[float, about("A factor of run time: 2 is half the time.", minimum=1)]
+Factor = Annotated[float, about("A speedup factor: 2 means half the time.", minimum=1)]
 Bottleneck = Annotated[str, Meta(title=BOTTLENECK)]
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""

@@ -76,8 +76,8 @@ class SourceFacts:
     includes: Annotated[
         dict[str, str] | None,
         about(
-            "files that it includes in quotes, with their hashes; one that only a "
-            "macro names has none"
+            "files that it includes in quotes, with their hashes; a file named only through a "
+            "macro has none"
         ),
     ] = None
     resources: Annotated[

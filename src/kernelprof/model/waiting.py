@@ -40,7 +40,7 @@ class BlamedLine(JsonStruct, frozen=True):
     sectors: Annotated[
         float | None, about("Of 32 bytes, for each time that a warp carries out the access.")
     ] = None
-    wavefronts: Annotated[float | None, about("The same of shared memory.")] = None
+    wavefronts: Annotated[float | None, about("The same for shared memory.")] = None
     ideal: Annotated[float | None, about("The fewest of either that the access could need.")] = None
 
 
@@ -48,6 +48,6 @@ class StallSummary(JsonStruct, frozen=True):
     """What the warps of a kernel wait for."""
 
     samples: Annotated[NonNegative, about("Samples of warps, over all launches.")]
-    waiting: Annotated[NonNegative, about("Those of warps that waited.")]
+    waiting: Annotated[NonNegative, about("Samples of warps that waited.")]
     unknown: Annotated[Share, about("Share of the waiting without a known reason.")]
     lines: Annotated[tuple[BlamedLine, ...], about("Those with most of the waiting, at most five.")]

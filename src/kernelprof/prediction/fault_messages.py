@@ -62,7 +62,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     UninitializedReadError: (
         "the kernel read uninitialized memory",
-        'an output that is read as well needs values: fill = "zeros" or "random" under its '
+        'an output that is also read needs values: fill = "zeros" or "random" under its '
         "[[arguments]]; shared memory has none at the start",
     ),
     RaceError: (
@@ -262,7 +262,7 @@ def _describe_global_address(fault: AccessError, address: int, bound: BoundLaunc
         return f"address {address:#x} is a null pointer{offset}"
     near = _nearest(address, bound.launch.memory.buffers)
     if near is None:
-        return f"address {address:#x} is in none of the kernel's arrays: it has none"
+        return f"address {address:#x} is in no array: the kernel has none"
     if _distance_to(address, near) > max(_FAR, near.size):
         near = _nearest(address, bound.buffers.values()) or near
         return (
@@ -305,7 +305,7 @@ def _describe_access(
         return f"{what} is {_format_distance(-at, element)} before the first of {whole}"
     past = _format_distance(at + fault.size - size, element)
     if at < size:
-        return f"{what} is the last of {whole}, and {past} of the access are behind it"
+        return f"{what} is the last of {whole}, and {past} of the access extend past it"
     return f"{what} is {past} past the last of {whole}"
 
 

@@ -240,7 +240,8 @@ class AttemptJson(JsonStruct, frozen=True):
     seconds: Annotated[float, about("From the request to the decision.")]
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
-        float | None, about("Time after over before, of the round; null where none was measured.")
+        float | None,
+        about("Time after over time before, in the round; null where none was measured."),
     ]
     verdict: SideVerdictJson | None
     diff: Annotated[str, about("Against the source that the command was given.")]

@@ -115,7 +115,7 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     gain_if_halved: Annotated[
         Factor | None,
-        about("At a unit's limit: the gain with half of its work, at most next_limit."),
+        about("At a unit's limit: the gain if its work is halved, at most next_limit."),
     ]
     candidates: Annotated[tuple[Candidate, ...], about("`also`, each with its gain.")]
     notes: tuple[str, ...]
@@ -124,7 +124,9 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     gain_interval: Annotated[
         tuple[Factor, Factor] | None,
-        added("[low, high]: four of five gains measured with the corpus lie between such factors."),
+        added(
+            "[low, high]: four of five gains measured on the corpus lie within such an interval."
+        ),
     ]
     findings: Annotated[
         list[FindingJson],

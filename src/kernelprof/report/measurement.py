@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         TimingFacts,
     )
 
-_UNCHECKED: Final = f'Result not checked: it has reference = "{NO_REFERENCE}"'
+_UNCHECKED: Final = f'Result not checked: the specification has reference = "{NO_REFERENCE}"'
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 
 

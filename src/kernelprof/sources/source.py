@@ -228,7 +228,7 @@ class Input:
                     raise NoCaptureError(
                         f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
                         f"{files.size_in_words(_UNPACKED)}, as no export does",
-                        "Unpack it yourself if it is one.",
+                        "If it is an export, unpack it yourself.",
                     )
                 if chunk:
                     yield chunk

@@ -228,7 +228,7 @@ class PrivateMemory:
         else:
             own = self.used - self.reserved
             behind = first + size - self.used
-            what = f"is {behind} bytes behind the {own} of {self.space} memory"
+            what = f"is {behind} bytes past the {own} bytes of {self.space} memory"
         return OutOfBoundsError(what, np.argwhere(wrong), every, space=self.space, size=size)
 
     def load(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:

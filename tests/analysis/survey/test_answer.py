@@ -88,7 +88,8 @@ def test_training_steps_of_an_encoder_wait_for_python() -> None:
     assert found.answer.limit is Limit.LAUNCHES
     assert "GPU busy 40 % of the time" in found.answer.sentence
     assert any(
-        line.startswith("60 % of the launches are of the optimizer") for line in found.answer.advice
+        line.startswith("60 % of the launches come from the optimizer")
+        for line in found.answer.advice
     )
 
 

@@ -223,7 +223,7 @@ def test_a_climb_in_turns_with_cublas_has_a_part_of_it_at_each_size() -> None:
     assert coalesced["gain"] == "8.0x"
     assert (
         "**M = N = K = 1000:** 8 ms (8 to 8 ms), 0.25 TFLOP/s; cuBLAS 1.6 ms (0.8 to 2.4 ms), "
-        "1.25 TFLOP/s; 20.0 % (10.0 to 30.0) of it in 3 rounds"
+        "1.25 TFLOP/s; 20.0 % (10.0 to 30.0) of cuBLAS in 3 rounds"
     ) in text
 
 

@@ -172,8 +172,8 @@ WIDER_STORES: Final = Advice(
     measured="A store now writes {x} bytes per thread.",
 )
 INTEGER_DIVISION: Final = Advice(
-    "Replace integer division, modulo and bit counts (__popc) by shifts, masks or multiplications: "
-    "they use the XU pipe.",
+    "Replace integer division, modulo and bit counts (__popc) by shifts, masks or "
+    "multiplications: the former use the XU pipe.",
     when=BUSY_XU,
     number=lambda launch: launch["xu_pipe"],
     measured="The pipe is {x} % busy.",
@@ -191,7 +191,7 @@ KEEP_WHAT_IS_READ: Final = Advice(
     measured="Each byte is now loaded {x} times.",
 )
 RESTRICT: Final = Advice(
-    "Declare pointers const __restrict__, or copy reused values into registers. Without it the "
+    "Declare pointers const __restrict__, or copy reused values into registers. Otherwise the "
     "compiler must reload after each store.",
     when=RELOADS,
     number=lambda launch: launch["l1_hit_rate"],

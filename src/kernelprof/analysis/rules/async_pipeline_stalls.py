@@ -15,7 +15,7 @@ FULL = rules.Threshold(
     PRACTICAL_CEILING["pipe"],
     "share of peak",
     "tests/captures/bf16 (H200): 98.1 % while SMs are active in the fastest GEMM; rungs at 58 to "
-    "72 % gained 1.2x and more from better copies and barriers, those at 88 % gained 1.06x",
+    "72 % gained 1.2x or more from better copies and barriers, those at 88 % gained 1.06x",
 )
 
 
@@ -152,9 +152,10 @@ RULE = rules.Rule(
     detects="The tensor cores idle while no other unit is full: warps wait for tiles, at barriers, "
     "for serialized matrix instructions, or to store results. The rule covers kernels that use "
     "wgmma or asynchronous copies (cp.async, TMA).",
-    matters="These kernels hide latency by asynchronous work, not by many warps: one block per SM "
-    "is normal. A cycle without a matrix instruction in flight is lost, and no utilization shows "
-    "why.",
+    matters="These kernels hide latency with asynchronous work, not with many warps: one block "
+    "per SM "
+    "is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
+    "metric shows why.",
     example="With one stage, a kernel copies a tile, waits, multiplies, waits and copies the next. "
     "Four stages and a producer warp keep copies and matrix instructions in flight all the time.",
     fixes=(
@@ -212,7 +213,8 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="With several blocks per SM, one computes while another waits: stalls then mean "
-    "little, but idle tensor cores still do. A matrix product too small for the GPU is small-grid. "
+    "little, but idle tensor cores still matter. A matrix product too small for the GPU gets the "
+    "verdict small-grid. "
     "L2 or DRAM near their limit have their own verdicts.",
     references=(
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",

@@ -111,9 +111,9 @@ RULE = rules.Rule(
         "waiting for atomics.",
         metric="stall_lg_throttle",
     ),
-    detects="Atomics on few addresses serialize: warps wait for them although no part of the "
+    detects="Atomics on a few addresses serialize: warps wait for them although no part of the "
     "memory system is busy.",
-    matters="L2 performs the atomics on one address one after the other. A million threads that "
+    matters="L2 performs atomics on the same address one at a time. A million threads that "
     "increment one counter need a million serialized updates, whatever the bandwidth.",
     example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp by "
     "shuffles, then within the block through shared memory, and add once per block.",

@@ -47,8 +47,8 @@ RULE = rules.Rule(
     example="A tiled GEMM has a barrier in its innermost loop. One before and one after the tile "
     "are enough: 1.11x faster on an H200.",
     fixes=(
-        Advice("Remove barriers that no data dependence needs."),
-        Advice("Use __syncwarp or smaller groups if only one warp shares the data."),
+        Advice("Remove barriers that no data dependence requires."),
+        Advice("Use __syncwarp or smaller groups if only threads of one warp share the data."),
         when(
             "warps also wait for global memory 10 % of the time",
             lambda launch: launch.stall("long_scoreboard") >= 0.1,

@@ -11,7 +11,8 @@ BUSY = rules.Threshold(
     groups.BUSY_CONSTANTS,
     "share of cycles",
     "capture tests/captures/validation/raw.csv.gz: 67 % in table_constant, which is 184x faster "
-    "with the table in shared memory; up to 53 % in kernels whose warps do not queue for it",
+    "with the table in shared memory; up to 53 % in kernels whose warps do not queue for this "
+    "cache",
 )
 
 QUEUE = rules.Threshold(
@@ -80,7 +81,7 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="Constants that all threads read at one address are as fast as registers, however "
-    "many there are.",
+    "many constants there are.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
         "Nsight Compute, Memory Tables: IDC, indexed constant cache",

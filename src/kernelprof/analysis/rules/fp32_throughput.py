@@ -102,7 +102,7 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="Integer multiply-add (IMAD) uses half of this pipe. If that half is busier than "
-    "the whole, integer arithmetic is the bottleneck.",
+    "the pipe as a whole, integer arithmetic is the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

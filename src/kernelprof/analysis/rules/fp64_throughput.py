@@ -20,8 +20,8 @@ RULE = rules.Rule(
         at_limit="The FP64 pipe is about as busy as it gets",
     ),
     detects="FP64 instructions fill their pipe, while memory and issue slots have headroom.",
-    matters="Data-centre GPUs run FP64 at half the FP32 rate, other GPUs at 1/32 or 1/64. There a "
-    "few double constants decide the run time.",
+    matters="Data-centre GPUs run FP64 at half the FP32 rate, other GPUs at 1/32 or 1/64. There, "
+    "a few double constants dominate the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
         Advice("Use float if the accuracy allows, and double only for accumulation."),

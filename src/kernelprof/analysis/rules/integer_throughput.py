@@ -46,7 +46,7 @@ RULE = rules.Rule(
     ),
     detects="Integer and logic instructions fill the ALU pipe, or integer multiplications fill "
     "their half of the FMA pipe.",
-    matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue. "
+    matters="The ALU does 64 operations per cycle per SM, half of what the schedulers issue. "
     "Hashes, bit tricks and index arithmetic fill it first.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
@@ -63,7 +63,7 @@ RULE = rules.Rule(
         ),
         Advice(
             "Reduce multiplications: use 32-bit instead of 64-bit arithmetic, and shifts and "
-            "additions for constant factors. Division by a constant multiplies too.",
+            "additions for constant factors. Division by a constant also needs multiplications.",
             when=_MULTIPLIES,
         ),
         Advice("Precompute tables or indices."),

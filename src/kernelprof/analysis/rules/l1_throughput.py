@@ -63,9 +63,9 @@ RULE = rules.Rule(
         metric="l1_throughput",
         at_limit="L1 is as busy as it gets",
     ),
-    detects="Coalesced global loads that mostly hit in L1 are so many that they fill the SM's "
+    detects="Coalesced global loads that mostly hit in L1 are so numerous that they fill the SM's "
     "load/store path.",
-    matters="L1 returns at most 128 bytes per cycle and SM. A kernel with two loads per FMA spends "
+    matters="L1 returns at most 128 bytes per cycle per SM. A kernel with two loads per FMA spends "
     "its time loading.",
     example="A GEMM whose threads each read a row of A and a column of B from global memory loads "
     "every value N times. L1 serves all of these loads.",
@@ -82,7 +82,7 @@ RULE = rules.Rule(
     ),
     wrong_when="Scattered addresses fill L1 as well: the verdict is then "
     "uncoalesced-global-access. Shared memory uses the same path: the verdict is then "
-    "shared-memory-throughput, by the larger share of wavefronts.",
+    "shared-memory-throughput, if it has the larger share of wavefronts.",
     references=(
         "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
         "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",

@@ -48,7 +48,7 @@ RULE = rules.Rule(
         metric="l2_throughput",
         at_limit="L2 moves data as fast as it can",
     ),
-    detects="Traffic between the SMs and L2, or inside L2, fills it while DRAM has headroom.",
+    detects="Traffic between the SMs and L2, or inside L2, saturates it while DRAM has headroom.",
     matters="All SMs share L2. Data that every SM reads again crosses L2 each time, although DRAM "
     "delivers it once.",
     example="Every block streams a table of 20 MB with L1 bypassed. Tiling reuses the data from L1 "
@@ -64,11 +64,11 @@ RULE = rules.Rule(
             when=BULK_LOADS,
         ),
         Advice(
-            "Load tiles that blocks share once per cluster (TMA multicast).",
+            "Load tiles common to several blocks once per cluster (TMA multicast).",
             when=BULK_LOADS & NO_CLUSTERS,
         ),
         Advice(
-            "Let L1 cache the data that a block shares: do not load constant data by __ldcg, "
+            "Let L1 cache the data that a block shares: do not load constant data with __ldcg, "
             "volatile or atomics.",
             when=Condition(
                 "loads bypass L1",

@@ -41,7 +41,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 ">",
                 NOTABLE_LOCAL,
                 formula="local sectors / (local + global sectors)",
-                phrase="{x} of memory sectors are local memory",
+                phrase="{x} of memory sectors are for local memory",
             ),
             rules.percent(
                 "stall_long_scoreboard",
@@ -75,9 +75,10 @@ RULE = rules.Rule(
         numbered="Register spills or run-time-indexed arrays cause {x} of the memory traffic.",
         metric="local_sectors",
     ),
-    detects="Loads and stores of local memory take the time: register spills, and arrays indexed "
+    detects="Loads and stores of local memory dominate the time: register spills, and arrays "
+    "indexed "
     "with values known only at run time.",
-    matters="Local memory resides in DRAM behind L1 and L2. A value that should be a register "
+    matters="Local memory resides in DRAM behind L1 and L2. A value that should be in a register "
     "costs a memory access per thread, and 32 sectors per warp if indices differ.",
     example="float a[64] with a[i % 64] and a run-time i resides in local memory. In a fully "
     "unrolled loop every index is a constant, and the array stays in registers.",

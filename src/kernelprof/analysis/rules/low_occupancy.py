@@ -11,8 +11,8 @@ LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     groups.LOW_OCCUPANCY,
     "share of warp slots",
-    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; from 75 % "
-    "(bank_conflict) more warps did not help. Register-tiled GEMMs run well at 25 %, so the rule "
+    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; from 75 % up "
+    "(bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, so the rule "
     "also requires that warps wait and no unit is near its limit",
 )
 
@@ -43,8 +43,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             rules.measured(
                 context,
                 "eligible_warps",
-                "eligible warps per scheduler and cycle",
-                phrase="{n} eligible warps per scheduler and cycle",
+                "eligible warps per scheduler per cycle",
+                phrase="{n} eligible warps per scheduler per cycle",
             ),
             rules.percent(
                 "stall_long_scoreboard",
@@ -111,12 +111,13 @@ RULE = rules.Rule(
                 and bool(launch.block_limits)
                 and min(launch.block_limits.values()) <= 2
             ),
-            "Use smaller blocks: few large ones leave warp slots empty.",
+            "Use smaller blocks: a few large ones leave warp slots empty.",
             number=lambda launch: launch["block_size"],
             measured="Blocks have {x} threads.",
         ),
         Advice(
-            "Reduce the resource that limits occupancy: registers, shared memory or block size.",
+            "Use less of the resource that limits occupancy: registers, shared memory or block "
+            "size.",
             unless=Condition(
                 "the resource is known, or occupancy is full",
                 lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
@@ -129,7 +130,7 @@ RULE = rules.Rule(
                 launch["achieved_occupancy"] < 0.6 * launch["theoretical_occupancy"]
                 and launch["waves_per_sm"] >= 4
             ),
-            "Give each block more work: blocks end sooner than new ones start.",
+            "Give each block more work: blocks end faster than new ones start.",
             number=lambda launch: (
                 100 * launch["achieved_occupancy"] / launch["theoretical_occupancy"]
             ),

@@ -47,9 +47,9 @@ RULE = rules.Rule(
     order=110,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="Warps wait for data from memory, although its bandwidth is not used up.",
+        plain="Warps wait for data from memory, although its bandwidth is not saturated.",
         numbered="Warps spend {x} of their time waiting for data from memory, although its "
-        "bandwidth is not used up.",
+        "bandwidth is not saturated.",
         metric="stall_long_scoreboard",
     ),
     detects="Warps wait for data from L2 or DRAM while neither is near its limit: too few bytes "

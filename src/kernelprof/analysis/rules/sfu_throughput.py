@@ -14,9 +14,11 @@ RULE = rules.Rule(
     order=210,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Special functions such as sine, exponential and root limit the kernel: their pipe "
+        plain="Special functions such as sine, exponential and square root limit the kernel: "
+        "their pipe "
         "(XU) is the busiest unit.",
-        numbered="Special functions such as sine, exponential and root limit the kernel: their "
+        numbered="Special functions such as sine, exponential and square root limit the kernel: "
+        "their "
         "pipe (XU) is {x} busy.",
         metric="xu_pipe",
         at_limit="The pipe for special functions (XU) is as busy as it gets",

@@ -60,8 +60,8 @@ RULE = rules.Rule(
     ),
     detects="Several threads of a warp access different words of one shared-memory bank. An access "
     "then takes several wavefronts, and the shared-memory pipe is the limit.",
-    matters="Shared memory serves 32 banks of 4 bytes per cycle. A 32-way conflict occupies the "
-    "data stage that L1 and shared memory share for 32 cycles.",
+    matters="Shared memory serves 32 banks of 4 bytes per cycle. For 32 cycles, a 32-way "
+    "conflict occupies the data stage that L1 and shared memory share.",
     example="tile[threadIdx.x][k] with rows of 32 floats maps a whole warp to one bank. Rows of 33 "
     "floats spread it over all 32.",
     fixes=(

@@ -36,7 +36,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 ">",
                 0.5,
                 formula="shared-memory / all L1 wavefronts",
-                phrase="{x} of L1 wavefronts are shared memory",
+                phrase="{x} of L1 wavefronts are for shared memory",
             ),
             rules.percent(
                 "shared_wavefronts",

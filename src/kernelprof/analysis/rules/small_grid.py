@@ -78,7 +78,8 @@ RULE = rules.Rule(
     ),
     detects="The launch has fewer blocks than the GPU holds at once (well below one wave), or "
     "takes only a few microseconds, mostly launch overhead.",
-    matters="SMs without a block idle, and an SM with one block has few warps to switch between. "
+    matters="SMs without a block sit idle, and an SM with one block has few warps to switch "
+    "between. "
     "In launches of a few microseconds, the overhead exceeds the work.",
     example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks and "
     "adding the partial sums uses all of it.",
@@ -89,7 +90,7 @@ RULE = rules.Rule(
             "Launch more blocks, with less work per thread.",
         ),
         when(
-            "there are fewer blocks than SMs, of 256 threads or more",
+            "there are fewer blocks than SMs, and blocks have 256 threads or more",
             lambda launch: launch["block_size"] >= 256 and launch["grid_size"] < launch["sm_count"],
             "Launch smaller blocks, and more of them.",
             number=lambda launch: launch["grid_size"],

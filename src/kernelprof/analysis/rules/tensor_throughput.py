@@ -158,7 +158,8 @@ RULE = rules.Rule(
     ),
     caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
     wrong_when="The power limit lowers the clock of such kernels, so the time can change without "
-    "any counter. If an asynchronous pipeline leaves the tensor cores idle a quarter of the time, "
+    "any counter changing. If an asynchronous pipeline leaves the tensor cores idle a quarter of "
+    "the time, "
     "the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",

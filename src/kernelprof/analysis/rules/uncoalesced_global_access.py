@@ -13,7 +13,7 @@ NOTABLE_EXCESS = rules.Threshold(
     groups.NOTABLE_WASTE,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 18 % (spill, low_occ: misaligned rows) "
-    "changed the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to 13x",
+    "changed the time by less than its spread, 67 % or more (gemm_bad, strided_read) by 5x to 13x",
 )
 
 
@@ -98,7 +98,7 @@ def _transposes(launch: LaunchValues) -> bool:
     return _STORES.holds(launch) or (_LOADS.holds(launch) and cached)
 
 
-_TRANSPOSES = Condition("the kernel is a transposition", _transposes)
+_TRANSPOSES = Condition("the kernel is a transpose", _transposes)
 
 
 RULE = rules.Rule(
@@ -124,7 +124,7 @@ RULE = rules.Rule(
             "Transpose through a tile in shared memory: another thread order only moves the "
             "scattered accesses from loads to stores, or back.",
             when=_TRANSPOSES,
-            situation="If the kernel is a transposition: as many loads as stores, only one of them "
+            situation="If the kernel is a transpose: as many loads as stores, only one of them "
             "scattered",
         ),
         Advice(

@@ -46,7 +46,7 @@ RULE = rules.Rule(
     ),
     detects="The launch has enough blocks for every SM, but some SMs work long after the average "
     "SM has finished.",
-    matters="A kernel ends with its last block. Until then, SMs without work idle.",
+    matters="A kernel ends with its last block. Until then, SMs without work sit idle.",
     example="One block per matrix row, with most non-zeros in a few rows: the SMs of those rows "
     "work while the others idle.",
     fixes=(

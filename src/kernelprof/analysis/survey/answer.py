@@ -31,7 +31,9 @@ SHORT_NS: Final = 10_000
 AFTER_WAITING: Final = 0.5
 """From this part of the idle time on it is what follows after waiting that counts. Our choice."""
 
-_OF_TIME: Final = "part of the time from a tenth of the launches on to the end of the last"
+_OF_TIME: Final = (
+    "share of the time from when a tenth of the launches were made to the end of the last"
+)
 _START_UP: Final = "time from the GPU's first activity until a tenth of the launches were made"
 
 _WORDS: Final = {
@@ -196,7 +198,8 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     )
     if stepping / launches >= _NOTABLE:
         lines.append(
-            f"{share(stepping / launches)} of the launches are of the optimizer: `fused=True`, or "
+            f"{share(stepping / launches)} of the launches come from the optimizer: "
+            "`fused=True`, or "
             "`foreach=True`, reduces their number."
         )
     if pytorch:
@@ -217,7 +220,7 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
         "later.",
     ),
     (Limit.SYNCHRONIZATION, False): (
-        "Wait less often: keep the next launches queued before a result is looked at.",
+        "Wait less often: keep the next launches queued before looking at a result.",
         "Order work by streams and events on the GPU instead of by waiting on the host.",
     ),
     (Limit.COPIES, True): (
@@ -233,7 +236,8 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
         "Allocate once and use it again, or from a pool: `cudaMallocAsync`.",
     ),
     (Limit.LOADING, None): (
-        "Code is loaded once a process, here in {loading}: a longer run has a smaller part of it. "
+        "Code is loaded once per process, here in {loading}: it takes a smaller share of a "
+        "longer run. "
         "Compile for this GPU's architecture, so that the driver need not.",
     ),
     (Limit.HOST, True): (

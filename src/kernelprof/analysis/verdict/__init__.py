@@ -269,7 +269,8 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) ->
         return f"The metrics of the {basis} contradict each other; candidates: {names}."
     if len(slugs) == 1:
         return (
-            f"The metrics of the {basis} point to {names}, without the ones that would confirm it."
+            f"The metrics of the {basis} point to {names}, but metrics that would confirm it are "
+            "missing."
         )
     return f"The metrics of the {basis} fit {names}."
 

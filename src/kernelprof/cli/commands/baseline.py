@@ -41,7 +41,8 @@ def save(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="As `compare` takes it; several are runs of one. Or .cu files with --predict.",
+            help="A capture, as for `compare`; several are runs of the same code. Or .cu files "
+            "with --predict.",
         ),
     ],
     *,
@@ -153,7 +154,7 @@ def calibrate(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="Two captures or more of the same code as the baseline's, as `compare` takes it.",
+            help="Two or more captures of the baseline's code, each as for `compare`.",
         ),
     ],
 ) -> None:

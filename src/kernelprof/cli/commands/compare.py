@@ -19,7 +19,8 @@ def compare(
         str,
         typer.Argument(
             metavar="BEFORE",
-            help="A directory of `profile`, .csv, .ncu-rep, a baseline or a diagnosis as .json; or "
+            help="A directory written by `profile`, .csv, .ncu-rep, a baseline or a diagnosis as "
+            ".json; or "
             "a .cu file, if both are.",
         ),
     ],

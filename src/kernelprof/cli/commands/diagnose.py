@@ -29,7 +29,8 @@ def diagnose(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Captures: a directory of `profile`, .csv (raw or details page), the text page "
+            help="Captures: a directory written by `profile`, .csv (raw or details page), the "
+            "text page "
             "of ncu, .ncu-rep (all also .gz), a folder of these, or - for stdin. Or one .cu file.",
         ),
     ] = None,
@@ -198,7 +199,7 @@ def _warn_about_unused(ctx: typer.Context) -> None:
     if given:
         has = "has" if len(given) == 1 else "have"
         output.warn(
-            f"{', '.join(given)} {has} no effect here: captures are measured already. A program "
+            f"{', '.join(given)} {has} no effect here: captures are already measured. A program "
             "after --, or a .cu file, is measured"
         )
 

@@ -32,7 +32,8 @@ def doctor(
         list[Requirement] | None,
         typer.Option(
             "--require",
-            help="Exit with code 4 unless this is there. `profile` stands for all that profiling a "
+            help="Exit with code 4 unless this is available. `profile` stands for all that "
+            "profiling a "
             "program needs, `sources` for all that a .cu file needs.",
         ),
     ] = None,

@@ -50,7 +50,8 @@ def run(
             "--workers",
             metavar="N",
             min=1,
-            help="Builds and diagnoses that run at once beside the GPUs; default: one per core.",
+            help="Builds and diagnoses that run concurrently, alongside the GPUs; default: one "
+            "per core.",
         ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure again what is stored.")] = False,
@@ -156,8 +157,8 @@ def query(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only what was measured from this day on, such as 2026-11-21 (UTC); of "
-            "regressions, those against what was measured before it.",
+            help="Only what was measured from this day on, such as 2026-11-21 (UTC); for "
+            "regressions, those relative to what was measured before it.",
         ),
     ] = None,
     limit: Annotated[

@@ -21,7 +21,8 @@ def gate(
     baseline: Annotated[
         str,
         typer.Argument(
-            metavar="BASELINE", help="A file of `baseline save`, or anything that `compare` takes."
+            metavar="BASELINE",
+            help="A file written by `baseline save`, or anything that `compare` takes.",
         ),
     ],
     candidate: Annotated[
@@ -58,7 +59,7 @@ def gate(
 
     if calibrate:
         raise UsageError(
-            "gate judges; a command of its own calibrates a baseline",
+            "gate judges; a separate command calibrates a baseline",
             hint=shlex.join(["kernelprof", "baseline", "calibrate", baseline, *candidate]),
         )
     to.check()

@@ -40,7 +40,8 @@ def history(
             "--limit",
             metavar="N",
             min=0,
-            help="The newest N rows of each kernel, with --git of the newest N commits; 0 for all.",
+            help="The newest N rows of each kernel; with --git, from the newest N commits; 0 for "
+            "all.",
         ),
     ] = 200,
     to: Annotated[

@@ -22,7 +22,7 @@ def init(
         typer.Option("--kernel", metavar="NAME", help="Which kernel, if the file has several."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a specification that is there.")
+        bool, typer.Option("--force", help="Replace an existing specification.")
     ] = False,
     against: options.AgainstOption = None,
 ) -> None:
@@ -43,7 +43,7 @@ def init(
         raise InputError(
             "the file is read-only",
             where=str(source),
-            hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
+            hint=f"make it writable (chmod u+w), or put a {source.stem}.toml beside it",
         )
     output.write_file(made.text, source)
     output.print_remarks(*made.remarks)

@@ -68,7 +68,7 @@ def run(
     ] = None,
     rung: Annotated[
         list[str] | None,
-        typer.Option("--rung", metavar="RUNG", help="Only this rung, as the argument."),
+        typer.Option("--rung", metavar="RUNG", help="Only this rung, named as in the argument."),
     ] = None,
     file: FileOption = None,
     results: Annotated[

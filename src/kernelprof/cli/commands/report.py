@@ -21,7 +21,8 @@ def report(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A directory of `profile`, .csv (raw or details page), the text page of ncu, "
+            help="A directory written by `profile`, .csv (raw or details page), the text page of "
+            "ncu, "
             ".ncu-rep (all also .gz), a folder of these, or -.",
         ),
     ],

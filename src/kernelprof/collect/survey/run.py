@@ -92,7 +92,7 @@ def build(cupti: Cupti) -> Path:
     for target in places:
         if target.is_file():
             return target
-    reason = "there is no compiler of C (cc, gcc, clang, g++)"
+    reason = "there is no C compiler (cc, gcc, clang, g++)"
     for target, includes in zip(places, cupti.includes, strict=True):
         for compiler in _COMPILERS:
             path = which(compiler[0])

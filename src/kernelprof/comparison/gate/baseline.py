@@ -148,7 +148,7 @@ def _check_kernel(kernel: KernelSnapshot) -> None:
     if any(abs(each) > sys.float_info.max for each in numbers):
         raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
     if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
-        raise RecordError(f"{kernel.name!r} is not a kernel to hold anything against")
+        raise RecordError(f"{kernel.name!r} cannot serve as a baseline kernel")
 
 
 def _round_value(value: float) -> float:
@@ -272,7 +272,7 @@ def accept(
         raise InputError(
             f"the candidate was not measured as the baseline was: {apart}",
             where=candidate.origin,
-            hint="accept all of its kernels, which takes its machine along, or measure it alike",
+            hint="accept all of its kernels, and its machine with them, or measure it the same way",
         )
     fresh = [
         replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
@@ -341,7 +341,7 @@ def calibrate_noise(
             f"{len(repeats)} more capture is too few to calibrate with"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
-            hint=f"name at least {FEWEST_CAPTURES - 1}, each a run of its own of the same code",
+            hint=f"name at least {FEWEST_CAPTURES - 1}, each a separate run of the same code",
         )
     for each in repeats:
         if apart := machine_changes(baseline.machine, each.machine)[1]:
@@ -370,7 +370,7 @@ def _find_repeats(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[K
                 raise InputError(
                     f"{kernel.name} was built from another source or in another way",
                     where=repeat.origin,
-                    hint="calibrate with captures of the code that the baseline is of",
+                    hint="calibrate with captures of the baseline's code",
                 )
             repeated.append(other)
     return repeated

@@ -145,7 +145,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
         outcome = Outcome.PASS if harmless else policy.launched_more
         yield GateFinding(Code.LAUNCHED_MORE, outcome, text)
     if before.events_ns and after.inputs is not None and not after.events_ns:
-        text = "the baseline was timed by CUDA events, and the candidate is not any more"
+        text = "the baseline was timed by CUDA events, but the candidate no longer is"
         yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     yield from _time_findings(kernel.time, limits)
     yield from _counter_findings(kernel, limits)
@@ -233,7 +233,7 @@ def _verdict_findings(
     if not (left or old.bottleneck != new.bottleneck or worse):
         return
     if old.answer == new.answer:
-        text += f", more of it: fixing it would bring {factor(new.gain or 1.0)}"
+        text += f", and more so: fixing it would bring {factor(new.gain or 1.0)}"
         text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
         text += ", though neither time nor exact counters got worse: two limits are nearly equal"
@@ -374,7 +374,7 @@ def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[Gat
     profiled = all(side.profiled_ns for side in (*old, *now))
     before, after, added = (_sum_times(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
-        text = f"{subject} for an unknown time: not all kernels have a time"
+        text = f"{subject} an unknown time: not all kernels have a time"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
     vanished = [each.before for each in kernels if each.before and each.after is None]

@@ -20,7 +20,7 @@ from kernelprof.model.names import first_few
 from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
 from kernelprof.sources.ncu.folder import DEPTH, may_be_capture
-from kernelprof.tools import which
+from kernelprof.tools import git_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -326,15 +326,14 @@ def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]
 
 
 def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool = False) -> bytes:
-    git = which("git")
+    git = git_command(folder)
     if git is None:
         raise MissingToolError(
             "git is not here", hint="install git, or name a folder of captures or baselines"
         )
     try:
         done = subprocess.run(
-            [git, "--no-pager", *arguments],
-            cwd=folder,
+            [*git, *arguments],
             input=given,
             capture_output=True,
             check=False,

@@ -357,8 +357,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     hint = "correct the source, or the flags and defines under [compile]"
     if kernel is None:
         hint = (
-            "one that needs other options or libraries is built by yourself, and then "
-            "profiled: kernelprof diagnose -- ./app args..."
+            "if it needs other options or libraries, build it yourself, and then profile it: "
+            "kernelprof diagnose -- ./app args..."
         )
     elif unknown:
         hint = "this nvcc is older than the GPU: install a newer CUDA toolkit"
@@ -368,7 +368,7 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     elif needs := required_architecture(output):
         hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
-        hint = f"it may be declared in {missing[1]}, which was not found: where that lies, say "
+        hint = f"it may be declared in {missing[1]}, which was not found: give its folder with "
         hint += 'flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"

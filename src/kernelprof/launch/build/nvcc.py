@@ -65,8 +65,8 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "no folder for temporary files has a path that may be given to nvcc, which hands it to a "
-        "shell: that reads some characters as more than text",
+        "no folder for temporary files has a path that may be given to nvcc, which passes it to "
+        "a shell: some characters have a special meaning there",
         where=str(given),
         hint="name another in $TMPDIR, of letters, digits and / . _ + - only",
     )

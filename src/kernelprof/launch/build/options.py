@@ -131,7 +131,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
         )
     return (
         f"the flag {flag!r} is not allowed in a specification",
-        "those that optimise, define, include and warn may be used "
+        "flags for optimization, defines, includes and warnings may be used "
         "(docs/launch-specification.md); others choose what nvcc runs, reads or writes",
     )
 

@@ -49,7 +49,7 @@ class Case:
         if array.ndim == 2:
             return array
         if rows not in self.sizes or columns not in self.sizes:
-            raise ValueError(f"a flat array, and no sizes {rows} and {columns}")
+            raise ValueError(f"an array is flat, and there are no sizes {rows} and {columns}")
         return array.reshape(self.sizes[rows], self.sizes[columns])
 
     def scaled(self, product: Array) -> Any:
@@ -206,7 +206,7 @@ def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
         raise BadFunctionError(
             f"the parameters of the function cannot be determined: {error}",
             where=name,
-            hint="wrap it into a Python function whose parameters are called as the arguments",
+            hint="wrap it in a Python function whose parameters are named like the arguments",
         ) from error
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         wanted = dict(values)
@@ -214,7 +214,8 @@ def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
         unknown = [p.name for p in parameters if p.name not in values and p.default is p.empty]
         if unknown:
             raise BadFunctionError(
-                f"the function has a parameter {unknown[0]!r}, which no argument or size is called",
+                f"the function has a parameter {unknown[0]!r}, and no argument or size has that "
+                "name",
                 where=name,
                 hint=f"known are {', '.join(values)}",
             )

@@ -114,7 +114,7 @@ class LengthInference:
             why = f"{_ENTRIES} entries between two offsets"
         array = self.guesses.arrays[name]
         array.fill, array.limit = "offsets", entries
-        array.why_fill = f"a loop runs from one of them to the next; {why}"
+        array.why_fill = f"a loop runs from one offset to the next; {why}"
         return {atom: entries + amounts.constant_size(1)}
 
     def _indices(self, name: str, array: GuessedArray) -> None:
@@ -147,7 +147,7 @@ class LengthInference:
         """An upper bound of indices, and the evidence for it."""
         guesses, atom = self.guesses, f"loaded__{name}"
         if self.launch is not None and (bound := self.launch.random_bound(name)) is not None:
-            return bound, ", as the host draws them"
+            return bound, ", in the range the host draws from"
         for other, accesses in targets:
             whole, highest = guesses.arrays[other].length, self._resolve(accesses)
             if whole is None or highest is None:
@@ -162,7 +162,7 @@ class LengthInference:
             ]
             highest = self._resolve(replace(accesses, extents=plain))
             if highest is not None and highest.names:
-                return highest, ", which the kernel reaches as far itself"
+                return highest, ", which the kernel also accesses directly up to there"
         in_lengths = {n for each in guesses.lengths for n in each.names}
         spare = [each for each, size in guesses.sizes.items() if size and each not in in_lengths]
         if spare:

@@ -256,7 +256,7 @@ class BoundKernel:
             raise driver_error(error, kernel.where) from error
         except MemoryError as error:
             raise LaunchError(
-                f"this machine has not enough memory for the kernel's arrays: {error}",
+                f"this machine does not have enough memory for the kernel's arrays: {error}",
                 where=kernel.where,
                 hint="give smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
@@ -293,8 +293,8 @@ class BoundKernel:
                 times += got
                 if delay_ns >= _LONGEST_DELAY_NS and not got:
                     raise LaunchError(
-                        "this machine is too busy to time the kernel: its launches come later "
-                        "than the GPU is ready for them",
+                        "this machine is too busy to time the kernel: the GPU is ready before "
+                        "its launches arrive",
                         where=self.kernel.where,
                         hint="stop other work here and try again",
                         exit_code=ExitCode.ENVIRONMENT,

@@ -87,7 +87,7 @@ _MEANINGS: Sequence[_Meaning] = (
     ),
     _Meaning(
         "out of memory",
-        "the GPU has not enough memory for the kernel's arrays",
+        "the GPU does not have enough memory for the kernel's arrays",
         "give smaller [sizes], or stop other work on the GPU",
         ExitCode.ENVIRONMENT,
     ),

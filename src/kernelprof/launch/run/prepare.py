@@ -187,7 +187,8 @@ def _trial(
         raise LaunchError(
             f"compiling, checking and timing the kernel took longer than {limit:g} s",
             where=name,
-            hint="give it smaller sizes or fewer launches; [launch] time_limit_s is for each",
+            hint="give it smaller sizes or fewer launches; [launch] time_limit_s applies to each "
+            "launch",
         ) from error
     trial = read_trial(file)
     if trial is None:

@@ -39,7 +39,7 @@ def refuse_shared_memory(static: int, dynamic: int, most: int, gpu: str, where: 
     if static + dynamic > most:
         raise LaunchError(
             f"a block needs {static + dynamic} bytes of shared memory ({static} static, {dynamic} "
-            f"dynamic), and {gpu} has {most} for one",
+            f"dynamic), and {gpu} allows {most} per block",
             where=where,
             hint="make the tile smaller, or keep fewer buffers",
         )

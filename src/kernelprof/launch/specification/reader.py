@@ -296,9 +296,10 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
     ):
         what = "limit is for random whole numbers and for offsets"
-        yield ("limit",), what, 'fill = "random" or "offsets", and a type of whole numbers'
+        yield ("limit",), what, 'fill = "random" or "offsets", and an integer type'
     if fill == "offsets" and argument.limit is None:
-        yield ("fill",), "offsets have no limit", 'limit = "NNZ" says what the last one is'
+        hint = 'limit = "NNZ" says what the last one is'
+        yield ("fill",), "no limit is given for the offsets", hint
     for key in given:
         if argument.value is not None and key in _OF_ARRAYS:
             yield (key,), f"a scalar has no {key!r}", None
@@ -319,7 +320,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
             yield at, what, 'value = "width", values = [0, 1] or of = "x", a pointer to that array'
         elif (each.of is None) != (each.type is not None):
             what = "has no 'type'" if each.of is None else "is a pointer, and has no 'type'"
-            yield at, f"member {each.name!r} {what}", "that of an array is in its own table"
+            yield at, f"member {each.name!r} {what}", "an array's type is in its own table"
         elif each.of is not None and each.of not in arrays:
             yield (*at, "of"), *_no_such_array(each.of, arrays)
 

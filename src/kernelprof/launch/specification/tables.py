@@ -79,7 +79,8 @@ class Argument(StrictTable, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = None
     output: bool = False
     passed: Annotated[
-        bool, Meta(description="false: no parameter; only tensor maps and structures point at it")
+        bool,
+        Meta(description="false: not a parameter; only tensor maps and structures point at it"),
     ] = True
     value: Amount | None = None
     tensor_map: TensorMap | None = None
@@ -209,8 +210,8 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     arguments: Annotated[
         tuple[Argument, ...],
         Meta(
-            description="one for each of the kernel's parameters, in their order; those that are "
-            "not passed can be anywhere"
+            description="one for each of the kernel's parameters, in their order; arrays that "
+            "are not passed can be anywhere"
         ),
     ] = ()
 

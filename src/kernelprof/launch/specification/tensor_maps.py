@@ -103,7 +103,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
         where = self.box[0].where
         if len(dims) > 5:
             raise SpecError(
-                f"{self.of} has {len(dims)} dimensions, and a tensor map 5 at most",
+                f"{self.of} has {len(dims)} dimensions; a tensor map has at most 5",
                 where=where,
                 hint="give the dimensions that the map has: dims = [...], strides = [...]",
             )

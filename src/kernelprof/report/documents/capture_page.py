@@ -329,7 +329,7 @@ def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
 LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
 
-_IN_A_MODEL: Final = "By a model of one SM, within a factor of 1.5 nearly always; not measured."
+_IN_A_MODEL: Final = "By a model of one SM, nearly always within a factor of 1.5; not measured."
 _TIMED: Final = (
     "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler: "
     "time of the launch that has the counters."

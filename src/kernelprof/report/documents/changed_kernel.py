@@ -111,11 +111,12 @@ MOST_DOTS: Final = 100
 """Launches of a side that are drawn; of more, every so many."""
 
 _DOTS: Final = (
-    "Each dot is a launch, in their order from top to bottom; the line across them is the median, "
+    "Each dot is a launch, in order from top to bottom; the line across them is the median, "
     "with its 95 % interval as a band"
 )
 _CAUSES: Final = (
-    "By what the warps spent their time on: each is in one state at any time, so the parts add up "
+    "Split by what the warps spent their time on: each warp is in one state at any time, so the "
+    "parts add up "
     "to the change. Parts that moved the other way are subtracted from the others in proportion."
 )
 
@@ -231,9 +232,10 @@ _NAME_WIDTH: Final = 400
 _NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
 _UNKNOWN: Final = "One capture has no source information, so only the launch is compared."
 _NO_TEXT: Final = "The sources differ; one capture does not contain its text."
-_REPEAT: Final = "These repeat to the last digit for the same code, so any difference is one."
+_REPEAT: Final = "These repeat to the last digit for the same code, so any difference is real."
 _METRICS: Final = (
-    "Percentages are of the unit's peak or of their whole; other bars are of the larger side."
+    "Percentages are of the unit's peak or of their whole; other bars are relative to the larger "
+    "side."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 

@@ -78,7 +78,8 @@ _COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
-    "Each mark is the median time after over that before, with its 95 % interval. Left of the "
+    "Each mark is the median time after divided by that before, with its 95 % interval. Left of "
+    "the "
     "dashed line is faster."
 )
 _CHARTED: Final = {

@@ -76,7 +76,7 @@ def _interleaved_facts(rung: Climbed) -> Iterator[Fact]:
         text = (
             f"{_time(timing.timing, rung_ns)}, {TERA.cell(timing.timing)} {TERA.name}; cuBLAS "
             f"{_time(timing.ceiling, ceiling_ns)}, {TERA.cell(timing.ceiling)} {TERA.name}; "
-            f"{part_cell(timing)} of it in {count(len(timing.rounds), 'round')}"
+            f"{part_cell(timing)} of cuBLAS in {count(len(timing.rounds), 'round')}"
         )
         yield Fact(f"M = N = K = {timing.size}", (text,))
 
@@ -278,13 +278,13 @@ def _rungs(climb: Climb) -> Section:
 
 
 _ALONE: Final = (
-    "The verdict is that on the preset `full`. Expected gain is the estimate from the counters "
-    "of the rung alone; next rung gained is what each rung that "
-    "changes this one in one thing did. A rung can gain more where it changes more than what "
+    "The verdict is based on the preset `full`. Expected gain is the estimate from the counters "
+    "of the rung alone; next rung gained is the gain of each rung that changes one thing in this "
+    "one. A rung can gain more where it changes more than what "
     "limited the one before, and a variant may lose."
 )
 _INTERLEAVED: Final = (
-    'The verdict is that on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
+    'The verdict is based on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
     "in alternating rounds; median of the rounds, lowest and highest in brackets. Gain is over the "
     "rung that this one changes, at {size}, as is next rung gained; expected gain is the estimate "
     "from the counters of the rung alone."
@@ -341,14 +341,15 @@ def _bytes(climb: Climb) -> Section | None:
     text = "In brackets: multiples of the fewest bytes. "
     if "asked" in levels:
         text += (
-            "Asked by threads is what the instructions of all threads name together; a value that "
+            "Asked by threads is what the instructions of all threads request in total; a value "
+            "that "
             "a whole warp reads counts 32 times. Through L1 and through L2 are"
         )
     else:
         text += "Through L2 are"
     text += (
-        " the 32-byte sectors that move there, device memory is what is read and written: less "
-        "than is needed where a part of C still stands in L2 at the end."
+        " the 32-byte sectors that move there; device memory is what is read and written: less "
+        "than is needed where a part of C is still in L2 at the end."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")

@@ -257,10 +257,10 @@ def roofline_section(
         return None
     ceilings = tuple(_ceilings(climb, cards))
     rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
-    label = "Operations a second of each rung over its operations for each byte of device memory"
+    label = "Operations per second of each rung over its operations per byte of device memory"
     text = (
-        "Each rung stands, by its number, at its useful operations a second, by times outside the "
-        "profiler, and at its operations for each byte of device memory. The line joins the "
+        "Each rung is shown by its number at its useful operations per second, timed outside the "
+        "profiler, and its operations per byte of device memory. The line joins the "
         "rungs of the main path."
     )
     if ceilings:
@@ -367,7 +367,7 @@ def _interleaving_rule(climb: Climb) -> str:
     return (
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
         f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
-        "at most, fewer of a long kernel. Rounds begin with the rung and with cuBLAS "
+        "at most, fewer for a long kernel. Rounds begin with the rung and with cuBLAS "
         "alternately, after an untimed launch. Figures of cuBLAS beside a rung come from the "
         "same rounds. Profiles and figures "
         "of one size are at "

@@ -110,7 +110,8 @@ def _sources(optimization: Optimization) -> str:
         return "The best source is in its place."
     if optimization.ended is Ended.INTERRUPTED:
         return (
-            "The source is unchanged: --apply then replaces nothing, --best FILE has the best one."
+            "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "
+            "has the best one."
         )
     return "The source is unchanged: --apply replaces it."
 

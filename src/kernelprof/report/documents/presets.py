@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
 _WHY_SAMPLES = (
-    "Where in the source warps spend their time and what they wait for, with the section "
+    "Where warps spend their time in the source and what they wait for, with the section "
     "SourceCounters: the lines that verdicts blame."
 )
 

@@ -315,8 +315,8 @@ _REQUEST: Final = (
     "shared memory, and in brackets the ideal where that is less."
 )
 _MOVED: Final = (
-    "`Moved` are the bytes of all accesses at a line, in brackets those that they need where that "
-    "is less."
+    "`Moved` are the bytes of all accesses at a line, in brackets the bytes needed where that is "
+    "less."
 )
 _NO_LINES: Final = (
     "Compiled without line information, so no instruction has a line: compile with -lineinfo."

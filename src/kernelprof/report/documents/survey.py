@@ -88,7 +88,7 @@ def describe_survey(survey: Survey) -> str:
     if survey.gpus and survey.gpus[0].start_up > survey.gpus[0].span:
         gpu = survey.gpus[0]
         text += (
-            f" The time is that from a tenth of the launches on, {quantity(gpu.span, 'ns')}; "
+            f" The time is counted only after a tenth of the launches: {quantity(gpu.span, 'ns')}; "
             f"{quantity(gpu.start_up, 'ns')} of start-up came before."
         )
     if survey.coverage is not None:

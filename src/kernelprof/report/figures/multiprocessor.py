@@ -38,9 +38,9 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "wait": "A warp waits out the fixed latency of its own last instruction. Independent "
     "instructions in between, from unrolling for example, or more warps hide this.",
     "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
-    "block. Less work between barriers that differs, or smaller blocks, shorten this.",
-    "not_selected": "A warp could issue, but the scheduler took another one: there are warps "
-    "enough, and more would not help.",
+    "block. More evenly divided work between barriers, or smaller blocks, shorten this.",
+    "not_selected": "A warp could issue, but the scheduler took another one: there are enough "
+    "warps, and more would not help.",
     "selected": "A warp issues its instruction. This is work, not waiting.",
     "no_instruction": "A warp waits for its next instruction to be fetched, often because the code "
     "does not fit into the instruction cache, or jumps across it.",

@@ -144,15 +144,16 @@ _OF_ALU: Final = (
     "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, of 64 lanes."
 )
 _OF_FMA: Final = (
-    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so at "
-    "most: a product of 64 bits takes the pipe twice. Compilers write moves, shifts and additions "
+    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so "
+    "an upper bound: a 64-bit product takes the pipe twice. Compilers write moves, shifts and "
+    "additions "
     "as multiply-adds, too."
 )
 _OTHER_MEMORY: Final = "shared, local, shuffles"
 _OTHER_LSU: Final = "shuffles, special registers"
 _OF_LSU: Final = (
     "Computed from the use of the load/store pipe, less the loads and stores that are counted "
-    "alone. Reads of some special registers, such as threadIdx, are among them."
+    "separately. Reads of some special registers, such as threadIdx, are among them."
 )
 _PIPES: Final = (
     (
@@ -165,7 +166,7 @@ _PIPES: Final = (
     (
         "barriers, constants",
         "adu_pipe",
-        "Barriers, those in shared memory (mbarrier) as well, loads of constants and reads of "
+        "Barriers, including those in shared memory (mbarrier), loads of constants and reads of "
         "some special registers: computed from the use of the ADU pipe.",
     ),
     (

@@ -467,7 +467,7 @@ def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes a thread"
     text = f"{what}: {moved.text} a request"
     if access.space == LOCAL:
-        text += ", none of which registers would need"
+        text += ", none of which would be needed with registers"
     elif moved.ideal is not None:
         text += f", {number(moved.ideal)} with adjacent addresses"
     if access.needless:

@@ -93,8 +93,8 @@ class Scan:
             )
         if self.last_cell_lost:
             sentences.append(
-                "The last line has no line end, so that its last value may be cut off: it was left "
-                "out."
+                "The last line has no line end, so that its last value may be cut off: that "
+                "value was left out."
             )
         return sentences
 
