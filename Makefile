@@ -10,13 +10,14 @@ EXAMPLE := examples/matvec.cu
 # Python keeps what it compiled: else every run of the tests starts by compiling all of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
+.PHONY: demo test test-all attack fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
 	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
 	@echo "make test    run the tests, in two and a half minutes on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
+	@echo "make attack  hidden regressions, forged values, hostile sources and repositories, then make fuzz"
 	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
@@ -50,6 +51,11 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+attack: $(VENV)/.dev
+	ATTACK=1 $(BIN)/python -m pytest -n 2 -q tests/comparison/gate/test_hidden.py tests/fuzz \
+	  tests/test_worker.py tests/test_limits.py tests/test_tools.py tests/server tests/prediction/test_confined.py
+	$(BIN)/python -m tests.fuzz
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz

@@ -89,8 +89,8 @@ def git_command(folder: Path) -> list[str] | None:
     git = which("git")
     if git is None:
         return None
-    named = ask(git, "-C", str(folder), "config", "--name-only", "--get-regexp", _GIT_FILTERS)
-    off = [f"{name}=" for name in (named.stdout.split("\n") if named else ()) if name]
+    filters = ask(git, "-C", str(folder), "config", "--name-only", "--get-regexp", _GIT_FILTERS)
+    off = [f"{name}=" for name in (filters.stdout.split("\n") if filters else ()) if name]
     settings = [word for each in (*_GIT_SETTINGS, *off) for word in ("-c", each)]
     return [git, "-C", str(folder), "--no-pager", *settings]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sassim.counters.launch_counters import count_launch
 from sassim.disassembler import disassemble
-from sassim.errors import ArgumentError, CubinError, DisassemblerError
+from sassim.errors import ArgumentError, CubinError, DisassemblerError, SassimError
 from sassim.faults import FaultError
 from sassim.interpreter.context import ObserverGroup
 from sassim.interpreter.interpreter import Interpreter
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     Extent = int | tuple[int, ...]
 
+_MOST_BLOCKS: Final = 1 << 22
+"""Of a grid of which every block is run: hours, and memory for their numbers."""
 _LANES_AT_ONCE: Final = 1 << 16
 """Threads that run side by side; more take more memory and no less time."""
 _SECONDS: Final = 6.0
@@ -223,6 +225,12 @@ def run_blocks(
     With ``backward_slice`` only what it holds is executed. Returns the addresses of the basic
     blocks that ran.
     """
+    every = math.prod(launch.grid)
+    if every > _MOST_BLOCKS:
+        raise SassimError(
+            f"the grid has {every:,} blocks, and at most {_MOST_BLOCKS:,} can be run here",
+            hint="run fewer blocks: the grid at the check sizes counts",
+        )
     ran: set[int] = set()
     warps = -(-math.prod(launch.block) // LANES)
     for numbers in launch.batches(max(1, _LANES_AT_ONCE // (warps * LANES))):

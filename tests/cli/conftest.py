@@ -168,6 +168,6 @@ def bare(monkeypatch, no_ncu) -> None:
     del no_ncu
     monkeypatch.setattr(environment, "query_machine", environment.LocalMachine)
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
-    monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import inspect
 import re
@@ -184,6 +185,9 @@ def _failed(error: Exception, debug: bool) -> int:
     if isinstance(error, MemoryError):
         print_error("there is not enough memory", hint="give a part of the input, or more memory")
         return int(ExitCode.ENVIRONMENT)
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        print_error("a path is longer than the system allows", hint="give a shorter one")
+        return int(ExitCode.BAD_INPUT)
     print_error(
         f"internal error: {type(error).__name__}: {error}",
         hint="run it again with --debug and report the traceback",

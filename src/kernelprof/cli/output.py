@@ -295,13 +295,18 @@ def output_fields(kind: str, formats: str, *names: str, **chosen: Any) -> option
     return options.Expand(Output, "output_format", *names, **chosen)
 
 
+_WIDEST: Final = 400
+"""Columns; a wider terminal, or a wrong $COLUMNS, takes no more."""
+
+
 def screen(
     file: Path | None = None, *, no_color: bool = False, tokens: int | None = None
 ) -> Screen:
     """What a text is written for: a file, or stdout with color on a terminal that wants it."""
     from kernelprof.report.writers import DEFAULT_TOKENS, Screen
 
-    width, most = shutil.get_terminal_size((80, 24)).columns, tokens or DEFAULT_TOKENS
+    width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+    most = tokens or DEFAULT_TOKENS
     if file is not None:
         return Screen(width, color=False, encoding="utf-8", tokens=most)
     refused = no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"

@@ -553,7 +553,10 @@ def _collect_all(
         except NoLaunchError:
             if session.runs:
                 raise
-            shown.note("the program launches different kernels each time: the first are measured")
+            shown.note(
+                "the program launches different kernels in each run: those of the first "
+                "run are measured"
+            )
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)
 

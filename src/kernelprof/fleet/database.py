@@ -309,7 +309,7 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
     try:
         answer = connection.execute(statements[0])
         return [each[0] for each in answer.description], answer.fetchall()
-    except duckdb.Error as error:
+    except (duckdb.Error, ImportError) as error:  # a type that needs another package of Python
         raise _storage_error(error) from error
 
 

@@ -220,6 +220,7 @@ class FleetStore:
     @staticmethod
     def at(where: str) -> FleetStore:
         """The store in a folder or under a URL such as ``s3://bucket/fleet``."""
+        where = where.removeprefix("file://")
         return FleetStore(ObjectBackend(where) if "://" in where else FolderBackend(where))
 
     def names(self) -> list[str]:

@@ -267,7 +267,8 @@ def diagnose_instead(
     origin = f"{diagnosis.capture.origin} ({error.lacking} here)"
     measure = shlex.join(["kernelprof", "diagnose", str(request.source)])
     remark = (
-        f"predicted: this machine has {error.lacking}; to measure, run on one that has: {measure}"
+        f"predicted: this machine has {error.lacking}; to measure it, run this on a machine with "
+        f"a GPU: {measure}"
     )
     capture = replace(
         diagnosis.capture, origin=origin, remarks=(*diagnosis.capture.remarks, remark)

@@ -84,7 +84,7 @@ class TimeChange(JsonStruct, frozen=True):
     noise_floor_from: str = ""
     samples: Samples = Samples()
     reason: Annotated[
-        str, about("Why nothing is concluded, or what decided other than the median.")
+        str, about("Why nothing is concluded; or, where the median did not decide, what did.")
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],

@@ -150,7 +150,9 @@ class AccessJson(JsonStruct, frozen=True):
     space: Annotated[str, about("global, shared, local or constant.")]
     kind: Annotated[str, about("load, store, copy, atomic, reduction and the like.")]
     bytes_a_thread: NonNegative
-    instructions: Annotated[NonNegative, about("Machine instructions at the line that do this.")]
+    instructions: Annotated[
+        NonNegative, about("Machine instructions at this line that make these accesses.")
+    ]
     requests: AmountJson
     sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]

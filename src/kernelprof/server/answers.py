@@ -24,6 +24,7 @@ from kernelprof.report.writers.brief import BYTES_OF_A_TOKEN, LEAST, write
 from kernelprof.resources import checkout_folder
 from kernelprof.results import Capture, Diagnosis, as_result, select_kernels
 from kernelprof.server import sources
+from kernelprof.server.patterns import check_pattern
 from kernelprof.sources.capture_directory import make_contents
 
 if TYPE_CHECKING:
@@ -182,7 +183,10 @@ class Answers:
             diagnoses = [self._diagnose_source(path)]
         else:
             diagnoses = captures.each_capture([os.fspath(path)], self._diagnose_capture)
-        return select_kernels(diagnoses, kernel) if kernel else diagnoses
+        if not kernel:
+            return diagnoses
+        check_pattern(kernel, (k.name for each in diagnoses for k in each.kernels))
+        return select_kernels(diagnoses, kernel)
 
     def _diagnose_capture(self, target: str) -> Diagnosis:
         return captures.diagnose(target, whole=False)

@@ -149,6 +149,9 @@ def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[S
     sampled: the least, the largest and one between. Returns also whether there was room for all.
     """
     whole = True
+    groups = list(groups)
+    if not groups:
+        return sample, whole
     every = np.array([count for _, count in sample.counts])
     numbers = np.arange(math.prod(sample.grid))
     free = np.ones(len(numbers), np.bool_)

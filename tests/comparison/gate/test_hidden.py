@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tomllib
 from pathlib import Path
@@ -12,20 +13,41 @@ import pytest
 pytest.importorskip("cuda.bindings")
 
 ROOT = Path(__file__).parents[3]
-KERNELS = tomllib.loads((Path(__file__).parent / "hidden.toml").read_text("utf-8"))["kernel"]
-CASES = [
-    pytest.param(
-        kernel["file"], kind, case, id=f"{Path(kernel['file']).stem} {kind} {case['name']}"
-    )
-    for kernel in KERNELS
-    for kind in ("hidden", "harmless")
-    for case in kernel[kind]
-]
-LEFT_OPEN: frozenset[str] = frozenset()
-"""Harmless changes for which the gate asks for a measurement: at most two."""
+PLACE = Path(__file__).parent
+MISSED = {
+    "row numbers clamped",
+    "a tile less by the product of sizes",
+    "another table in one block",
+    "another tap in late channels",
+    "a product that wraps round in late threads",
+    "the largest keys clamped",
+    "the largest value not subtracted",
+}
+"""Of the 30 held-out ones: results that are wrong at the measured size alone, by arithmetic."""
+ALL = bool(os.environ.get("ATTACK"))
+"""Else every third: ``make attack`` tries them all."""
 
 
-@pytest.mark.parametrize(("file", "kind", "case"), CASES)
+def cases(name: str) -> list[object]:
+    """Each change of a file."""
+    missed = pytest.mark.xfail(strict=True, reason="results are not compared at the measured size")
+    return [
+        pytest.param(
+            kernel["file"],
+            kind,
+            case,
+            id=f"{Path(kernel['file']).parent.stem} {kind} {case['name']}",
+            marks=[missed] if case["name"] in MISSED else [],
+        )
+        for kernel in tomllib.loads((PLACE / name).read_text("utf-8"))["kernel"]
+        for kind in ("hidden", "harmless")
+        for case in kernel[kind]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "case"), [*cases("hidden.toml"), *cases("held_out.toml")][:: 1 if ALL else 3]
+)
 @pytest.mark.slow("predicts two kernels for each")
 def test_gate(kernelprof, tmp_path: Path, file: str, kind: str, case: dict[str, Any]) -> None:
     text = (ROOT / file).read_text("utf-8")
@@ -35,7 +57,6 @@ def test_gate(kernelprof, tmp_path: Path, file: str, kind: str, case: dict[str, 
         shutil.copy(beside, tmp_path)
     changed = tmp_path / "after.cu"
     changed.write_text(text[:begin] + text[begin:].replace(case["old"], case["new"]), "utf-8")
-    left_open = case["name"] in LEFT_OPEN
     # 4: a clock that the kernel waits for is not predicted at all.
-    allowed = {1, 3, 4} if kind == "hidden" else {3} if left_open else {0}
+    allowed = {1, 3, 4} if kind == "hidden" else {0}
     kernelprof(f"gate {ROOT / file} {changed} --predict", code=allowed)

@@ -107,7 +107,7 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     verdict = replace(kernel.verdict, bottleneck="memory-latency")
     for key, value, text in (
         ("median_ns", 2 * (kernel.median_ns or 0), "1.85 ms to 3.7 ms"),
-        ("events_ns", kernel.events_ns[:-1], "other times of single launches"),
+        ("events_ns", kernel.events_ns[:-1], "the times of single launches differ"),
         ("noise", Noise(0.2, 4, "CUDA events"), "noise not calibrated to 20 %"),
         ("launches", 3, "launches 1 to 3"),
         ("flops", 1, "other flops"),

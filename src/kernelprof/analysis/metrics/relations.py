@@ -477,7 +477,7 @@ RELATIONS: Final = (
         ("sm_cycles_elapsed", "duration"),
         lambda cycles, ns: np.less(cycles, _CLOCK_HZ[0] * ns * 1e-9 - _FEW)
         | (cycles > _CLOCK_HZ[1] * ns * 1e-9 + _FEW),
-        "no SM has the clock that the cycles and the duration give",
+        "cycles divided by duration is a clock frequency that no SM has",
     ),
     # At most 3.94 an active cycle.
     Relation(

@@ -185,7 +185,7 @@ LEADS: Final = (
         lambda values, _: (
             (values["duration"] < SHORT_NS) & (values["waves_per_sm"] < FEW_WAVES) & values.idle
         ),
-        "based on the launch size alone: under 20 us and two waves, and no unit is busy",
+        "based only on a small launch: less than 20 us, less than two waves, no busy unit",
     ),
     Lead(
         "dram-bandwidth",

@@ -145,7 +145,8 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
     if policy is None and not files.is_plain(path):
         return Policy()
     try:
-        values = read_toml(files.read_text(path, files.LARGEST_TOML, typed=True))
+        text = files.read_text(path, files.LARGEST_TOML, typed=True)
+        values = read_toml(text.removeprefix("\ufeff"))
     except OSError as error:
         raise UsageError(
             f"the policy cannot be read: {error.strerror}", where=str(path), hint="see --policy"

@@ -272,7 +272,7 @@ def _not_covered(
             each.spread.get(name, (each.metrics.get(name, 0.0),) * 2) for each in (before, after)
         ]
         if ends[1][1] > (1 + _OPEN) * max(ends[0][1], before.metrics.get(name, 0.0)) > 0:
-            text = f"the sample leaves open how many {name} there are: up to {number(ends[1][1])}"
+            text = f"the sample does not bound {name} well: there may be up to {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
 

@@ -328,7 +328,7 @@ def _time_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Proposed
             sides = [f"{each:,} ns" for each in (was, now)]
         yield ProposedChange(f"{sides[0]} to {sides[1]}", not (was and now) or now > was)
     elif (old.events_ns, old.profiled_ns) != (new.events_ns, new.profiled_ns):
-        yield ProposedChange("other times of single launches")
+        yield ProposedChange("the times of single launches differ")
 
 
 def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:

@@ -325,7 +325,7 @@ def infer_grid(
             if threads != ONE:
                 many = f"a block for each {threads.text}"
                 whose = "a thread for each" if axis in usage.axes_of_threads else many
-            why.append(f"nothing else is done with {name}: {whose}")
+            why.append(f"{name} is not used for anything else: {whose}")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))

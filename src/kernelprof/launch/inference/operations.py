@@ -76,7 +76,7 @@ def _shaped(guesses: Guesses, name: str, *shape: str) -> bool:
     if array.length is not None and not _same_in_tiles(array.length, whole):
         return False
     if array.length != whole:
-        array.length, array.why = whole, "as the operation has it"
+        array.length, array.why = whole, "as the operation implies"
     if array.element.count == 1:
         array.shape = list(shape)
     return True

@@ -316,7 +316,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
             yield (*at, "name"), f"a second member is called {each.name!r}", None
         given = [key for key in _MEMBER_KINDS if getattr(each, key) is not None]
         if len(given) != 1:
-            what = f"member {each.name!r} has to have one of value, values and of"
+            what = f"member {each.name!r} needs one of the keys 'value', 'values' and 'of'"
             yield at, what, 'value = "width", values = [0, 1] or of = "x", a pointer to that array'
         elif (each.of is None) != (each.type is not None):
             what = "has no 'type'" if each.of is None else "is a pointer, and has no 'type'"

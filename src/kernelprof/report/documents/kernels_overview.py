@@ -161,8 +161,8 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis], titles: Sequence[str]) 
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
         return (
-            f"The capture does not decide what limits any of the {len(kernels):,} kernels; run the "
-            "command on their cards."
+            f"The capture does not decide what limits any of the {len(kernels):,} kernels; run "
+            "the command shown with each kernel."
         )
     sentences = []
     if limited:
