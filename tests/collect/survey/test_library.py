@@ -158,3 +158,20 @@ def test_sources_travel_with_the_package() -> None:
     names = {each.name for each in library.SOURCES.iterdir()}
     assert {"records.h", "survey.c", "ranges.c", "activity.c", "python"} <= names
     assert (library.PYTHON_HOOKS / "sitecustomize.py").is_file()
+
+
+def test_a_library_that_others_can_change_is_not_loaded(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = library._cache()
+    compiled = folder / "survey.so"
+    compiled.touch(mode=0o644)
+    library._refuse_strangers(compiled)
+    for path, mode in ((compiled, 0o666), (folder, 0o777), (folder, 0o720)):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        with pytest.raises(MissingToolError, match="other users can change"):
+            library._refuse_strangers(path)
+        path.chmod(before)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
+    with pytest.raises(MissingToolError, match="other users can change"):
+        library._cache()

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import platform
 import re
+import stat
 import tempfile
 import time
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def build(cupti: Cupti) -> Path:
     places = [folder / f"survey-{_digest(sources, each)}.so" for each in cupti.includes]
     for target in places:
         if target.is_file():
+            _refuse_strangers(target)
             return target
     reason = "there is no C compiler (cc, gcc, clang, g++)"
     for target, includes in zip(places, cupti.includes, strict=True):
@@ -148,7 +150,20 @@ def _cache() -> Path:
             where=str(folder),
             hint="name another one in $XDG_CACHE_HOME",
         ) from error
+    _refuse_strangers(folder)
     return folder
+
+
+def _refuse_strangers(path: Path) -> None:
+    # Whoever can write there has code of theirs loaded into the programs that are surveyed
+    there = path.lstat()
+    if there.st_uid == os.getuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return
+    raise MissingToolError(
+        "other users can change the compiled survey library",
+        where=str(path),
+        hint=f"remove it, or: chown $USER {path}; chmod go-w {path}",
+    )
 
 
 def _toolkits() -> Iterator[Path]:
