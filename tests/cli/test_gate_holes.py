@@ -195,7 +195,9 @@ def zero(rows: Rows) -> Rows:
         (table, slow_half, 1, "slower in all"),
         (table, moved, 3, ["new kernel", "all kernels together"]),
         (table, second_duration, 3, "occurs twice in a table with different values"),
-        pytest.param(table, tiny, 3, "is too short for a launch", marks=pytest.mark.slow("again")),
+        pytest.param(
+            table, tiny, 3, "no counter has a value that small", marks=pytest.mark.slow("again")
+        ),
         (table, zero, 3, "launches have no time"),
         (directory, no_check, 1, "was checked against gemm, and is not checked any more"),
         (directory, any_result, 1, "its result may be off by 1e+09, 1e-05 before"),

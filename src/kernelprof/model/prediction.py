@@ -104,7 +104,10 @@ class PathCoverage:
     sampled: bool = True
     """Whether each outcome of conditions on block, thread and size is in the sample."""
     written_bytes: Amount | None = None
-    """Bytes that threads write to global memory; ``None`` where some are written in bulk."""
+    """Bytes that threads write to global memory, again and again those that they write again;
+    ``None`` where some are written in bulk."""
+    output_bytes: int | None = None
+    """Bytes of all outputs."""
 
 
 @dataclass(frozen=True, slots=True)

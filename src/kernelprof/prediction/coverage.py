@@ -47,7 +47,9 @@ def checked_paths(bound: BoundLaunch, blocks: frozenset[int]) -> CheckedPaths:
     return CheckedPaths(blocks, outcomes)
 
 
-def find_coverage(counters: LaunchCounters, checked: CheckedPaths, source: Path) -> PathCoverage:
+def find_coverage(
+    counters: LaunchCounters, checked: CheckedPaths, source: Path, output_bytes: int
+) -> PathCoverage:
     """What is not covered; of the check nothing where no result was checked."""
     program = counters.launch.program
     places = SourcePaths(source)
@@ -65,6 +67,7 @@ def find_coverage(counters: LaunchCounters, checked: CheckedPaths, source: Path)
             places, (i for i, _, _ in counters.executed() if _TAKES_TIME.search(i.text))
         ),
         sampled=guards.sampled,
+        output_bytes=output_bytes,
         written_bytes=None
         if any(each.space == BULK for each in counters.block_counters.accesses.values())
         else amount(

@@ -81,7 +81,7 @@ def predict_kernel(
             capture=capture,
             by_line=group_by_line(counters, compiled.source),
             checked=checked,
-            coverage=find_coverage(counters, paths, compiled.source),
+            coverage=find_coverage(counters, paths, compiled.source, _output_bytes(compiled)),
             blocks=sum(every for _, every in counters.sample.counts),
             blocks_run=len(counters.sample.blocks),
         )
@@ -95,6 +95,11 @@ def _check_result(compiled: CompiledSource) -> tuple[tuple[CheckedOutput, ...], 
         )
         outputs, blocks = check_results(spec, small, folder, source, compiled.arch)
         return outputs, checked_paths(small, blocks) if outputs else CheckedPaths()
+
+
+def _output_bytes(compiled: CompiledSource) -> int:
+    arrays = compiled.spec.resolve().arrays
+    return sum(count_bytes(arrays[each.name]) for each in compiled.spec.outputs)
 
 
 def _count_launch(

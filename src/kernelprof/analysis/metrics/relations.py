@@ -145,7 +145,7 @@ _TOO_MANY_SECTORS: Final = "more than 32 sectors per request"
 
 _PIPES: Final = (
     "alu_pipe", "fma_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "lsu_pipe", "adu_pipe",
-    "tensor_pipe", "uniform_pipe", "constant_cache",
+    "tensor_pipe", "constant_cache",
 )  # fmt: skip
 _SLOWEST_DRAM: Final = 2e10
 """Bytes per second: less than half of what any GPU of compute capability 7.0 or newer has."""
