@@ -59,6 +59,11 @@ def _is_allowed(path: str | os.PathLike[str]) -> bool:
     return any(target.is_relative_to(each) for each in _allowed)
 
 
+def _refuse_outside(path: Path) -> None:
+    if not _is_allowed(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether this is a folder; not where nobody may look."""
     return stat.S_ISDIR(_mode(path))
@@ -104,8 +109,7 @@ def read_text(path: Path, most: int, *, inside: Path | None = None, typed: bool 
 
 def refuse_special(path: Path) -> None:
     """Raise :class:`OSError` for anything but a plain file, before somebody else opens it."""
-    if not _is_allowed(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    _refuse_outside(path)
     _refuse_special(path.stat().st_mode)
 
 
@@ -179,8 +183,7 @@ def _is_given(path: Path) -> bool:
 def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> BufferedReader:
     """A plain file, open; it is looked at before that as well, since opening a pipe waits."""
     try:
-        if not _is_allowed(path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        _refuse_outside(path)
         target = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not target.is_relative_to(inside.resolve()):
             raise OSError(errno.ELOOP, "it is a link out of the folder")

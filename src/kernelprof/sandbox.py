@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
-_EXECUTE, _READ_FILE, _READ_DIR = 1, 1 << 2, 1 << 3
+_READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _RIGHTS_OF_VERSION: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """How many rights on files each version of Landlock knows; later ones know as many as the last."""
 _TCP: Final = 0b11

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -89,10 +90,16 @@ def git_command(folder: Path) -> list[str] | None:
     git = which("git")
     if git is None:
         return None
-    filters = ask(git, "-C", str(folder), "config", "--name-only", "--get-regexp", _GIT_FILTERS)
-    off = [f"{name}=" for name in (filters.stdout.split("\n") if filters else ()) if name]
+    off = (f"{name}=" for name in _git_filters(git, str(folder.resolve())))
     settings = [word for each in (*_GIT_SETTINGS, *off) for word in ("-c", each)]
     return [git, "-C", str(folder), "--no-pager", *settings]
+
+
+@cache
+def _git_filters(git: str, folder: str) -> tuple[str, ...]:
+    """The settings of a repository that name programs by attributes of files."""
+    done = ask(git, "-C", folder, "config", "--name-only", "--get-regexp", _GIT_FILTERS)
+    return tuple(filter(None, done.stdout.split("\n"))) if done else ()
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str] | None:

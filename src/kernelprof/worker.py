@@ -140,7 +140,8 @@ class Worker:
         process = self._process
         if process is not None and self._owner == os.getpid() and process.poll() is None:
             return process
-        paths = [each for each in sys.path if Path(each).resolve() in sandbox.python_folders()]
+        own = sandbox.python_folders()
+        paths = [each for each in sys.path if Path(each).resolve() in own]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _START, json.dumps(paths), self._module],
             stdin=subprocess.PIPE,

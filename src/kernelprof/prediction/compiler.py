@@ -119,7 +119,7 @@ class DeviceCompiler:
         first = "".join(f'#include "{name}"\n' for name in parts.before)
         code = extract_device_code(first + source, search, self.kernel, name_of=self.printable_path)
         # Large headers of the user's are left to the compiler.
-        reads = [*files.narrowed(places), *self.toolchain.headers]
+        reads = files.narrowed(places)
         answer = self._compile(code, words, reads)
         if answer.cubin is None and code.spared:
             code = extract_device_code(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from kernelprof.model.prediction import Amount
     from kernelprof.prediction.binding import BoundLaunch
     from sassim.counters.launch_counters import LaunchCounters
     from sassim.sass.listing import Instruction
@@ -68,21 +69,19 @@ def find_coverage(
         ),
         sampled=guards.sampled,
         output_bytes=output_bytes,
-        written_bytes=None
-        if any(each.space == BULK for each in counters.block_counters.accesses.values())
-        else amount(
-            counters.total(
-                sum(
-                    (
-                        each.size * each.counts["threads"]
-                        for each in counters.block_counters.accesses.values()
-                        if each.space == "global" and each.kind in _WRITES
-                    ),
-                    np.zeros(counters.block_counters.warps, np.int64),
-                )
-            )
-        ),
+        written_bytes=_written_bytes(counters),
     )
+
+
+def _written_bytes(counters: LaunchCounters) -> Amount | None:
+    accesses = counters.block_counters.accesses.values()
+    if any(each.space == BULK for each in accesses):
+        return None
+    by_warp = np.zeros(counters.block_counters.warps, np.int64)
+    for each in accesses:
+        if each.space == "global" and each.kind in _WRITES:
+            by_warp += each.size * each.counts["threads"]
+    return amount(counters.total(by_warp))
 
 
 def _unchecked(counters: LaunchCounters, checked: CheckedPaths) -> Iterator[Instruction]:

@@ -157,7 +157,7 @@ def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[S
     free = np.ones(len(numbers), np.bool_)
     blocks = [sample.blocks]
     counts: list[tuple[int, int]] = []
-    regions = _regions_of(numbers, sample.grid) if len(every) > 1 else np.zeros(1, np.int64)
+    regions = _regions_of(numbers, sample.grid)
     # The smallest first: an outcome of two conditions lies inside of those of each.
     for group, order in sorted(groups, key=lambda each: int(each[0].sum())):
         members = np.flatnonzero(group & free)
@@ -171,7 +171,7 @@ def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[S
         picked = np.unique(inside[[0, len(inside) // 2, -1]])
         blocks.append(picked)
         counts.append((len(picked), len(members)))
-        every -= np.bincount(np.broadcast_to(regions, len(numbers))[members], minlength=len(every))
+        every -= np.bincount(regions[members], minlength=len(every))
     left = ((some, int(count)) for (some, _), count in zip(sample.counts, every, strict=True))
     chosen = Sample(sample.grid, np.concatenate(blocks), (*left, *counts), strata=len(counts))
     return chosen, whole
@@ -181,10 +181,9 @@ def _regions_of(numbers: Array, grid: Dim3) -> Array:
     """The region of each block, by its number among :func:`grid_regions`."""
     region: Array = np.zeros(len(numbers), np.int64)
     for place, extent in zip(_coordinates_of_blocks(numbers, grid), grid, strict=True):
-        axis = np.where(place == 0, 0, np.where(place < extent - 1, 1, min(extent - 1, 2)))
+        axis = np.where(place == 0, 0, np.where(place < extent - 1, 1, min(extent, 3) - 1))
         # Without blocks inside there are two regions along an axis, with one block there is one.
-        sizes = min(extent, 3)
-        region = region * sizes + np.minimum(axis, sizes - 1)
+        region = region * min(extent, 3) + axis
     return region
 
 

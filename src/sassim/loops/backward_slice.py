@@ -45,11 +45,11 @@ def slice_program(
     outside of it: of outputs in global memory, of words in shared memory where only a byte is read.
     The interpreter checks that; ``stores`` are addresses of those in global memory that failed.
     """
-    effects = {address: find_def_use(i) for address, i in _instructions_of(program)}
+    effects = {address: find_def_use(i) for address, i in instructions_of(program)}
     live, in_slice, spaces = _find_slice(program, effects, stores, cautious=cautious)
     skipped = {
         address: i
-        for address, i in _instructions_of(program)
+        for address, i in instructions_of(program)
         if i.opcode in MEMORY and address not in in_slice
     }
     read = _find_read_spaces(program, in_slice, cautious=True)
@@ -101,12 +101,13 @@ def _find_branch_atomics(
     _, in_slice, _ = _find_slice(program, effects, stores, cautious=False, addresses=False)
     return frozenset(
         address
-        for address, i in _instructions_of(program)
+        for address, i in instructions_of(program)
         if address in in_slice and i.opcode in _GLOBAL_ATOMICS and not i.has("CAS")
     )
 
 
-def _instructions_of(program: Program) -> Iterable[tuple[int, Instruction]]:
+def instructions_of(program: Program) -> Iterable[tuple[int, Instruction]]:
+    """Return each instruction with its address."""
     for block in program.blocks.values():
         base = program.base(block.function)
         for i in block.instructions:
@@ -135,7 +136,7 @@ _WORD: Final = 32
 
 def _find_read_spaces(program: Program, in_slice: set[int], *, cautious: bool) -> set[str]:
     spaces: set[str] = set()
-    for address, i in _instructions_of(program):
+    for address, i in instructions_of(program):
         if address not in in_slice or i.opcode not in LOADS:
             continue
         space = LOADS[i.opcode]

@@ -22,7 +22,7 @@ from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operand_access import read_u32
 from sassim.interpreter.operations import operations
 from sassim.interpreter.state import ResidentBlocks
-from sassim.loops.backward_slice import successors
+from sassim.loops.backward_slice import instructions_of, successors
 from sassim.opcodes import (
     MEMORY,
     find_opcode,
@@ -197,7 +197,9 @@ def _possible(
     return left if seen & no else [each for each in left if each != block.follows]
 
 
-def _reaching_definitions(program: Program) -> dict[int, Definitions]:
+def _reaching_definitions(
+    program: Program, effects: Mapping[int, DefUse]
+) -> dict[int, Definitions]:
     """By basic block that can be reached: the definitions of each register at its beginning."""
     follow = successors(program)
     at_begin: dict[int, Definitions] = {0: {}}
@@ -207,7 +209,7 @@ def _reaching_definitions(program: Program) -> dict[int, Definitions]:
         block = program.blocks[start]
         base, now = program.base(block.function), dict(at_begin[start])
         for i in block.instructions:
-            _transfer(i, base + i.address, find_def_use(i), now)
+            _transfer(i, base + i.address, effects[base + i.address], now)
         waiting += [each for each in follow[start] if _merge(each, now, at_begin)]
     return at_begin
 
@@ -260,14 +262,16 @@ class _Planner:
         self._selections: set[int] = set()
         self._reads: dict[int, tuple[Instruction, Definitions]] = {}
         """Of every instruction."""
+        self._effects = {at: find_def_use(i) for at, i in instructions_of(program)}
 
     def plan(self) -> GuardPlan:
         """Return what can be evaluated."""
-        for start, reaching in sorted(_reaching_definitions(self._program).items()):
+        for start, reaching in sorted(_reaching_definitions(self._program, self._effects).items()):
             block = self._program.blocks[start]
             base, now = self._program.base(block.function), dict(reaching)
             for i in block.instructions:
-                effects, address = find_def_use(i), base + i.address
+                address = base + i.address
+                effects = self._effects[address]
                 reads = _definitions(effects, now)
                 self._reads[address] = i, reads
                 self._note_uses(address, i, reads, ends=i is block.end)
@@ -307,13 +311,12 @@ class _Planner:
         What they read comes from parameters alone, also around loops, and which of several
         definitions holds was decided alike as well, as far as branches between them show.
         """
-        own = {at for at, (i, _) in self._reads.items() if _differs_by_itself(i)}
         ends = {
             self._program.base(block.function) + block.end.address
             for block in self._program.blocks.values()
             if block.end is not None
         }
-        differ: set[int] = set(own)
+        differ = {at for at, (i, _) in self._reads.items() if _differs_by_itself(i)}
         while True:
             forks = sorted(at for at in differ & ends if self._reads[at][0].opcode in _FORKS)
             more = {

@@ -245,6 +245,13 @@ def _not_covered(
     was, now = old.coverage or PathCoverage(), new.coverage
     if now is None or old.code == new.code:
         return
+    old_of = align_lines(old.text, new.text).old_of
+
+    def is_old(each: SourceLocation, earlier: Sequence[SourceLocation]) -> bool:
+        if each.file == new.file:
+            each = SourceLocation(old.file, old_of.get(each.line, 0))
+        return each in earlier
+
     for earlier, later, text in (
         (
             was.never_run,
@@ -258,16 +265,12 @@ def _not_covered(
         ),
         (was.untimed, now.untimed, "counts do not show how long this takes"),
     ):
-        if lines := _new_places(earlier, later, old, new):
+        if lines := [each for each in later if not is_old(each, earlier)]:
             yield _with_places(_uncovered(text), lines[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
         text = "blocks with rare conditions were not run: too many, or they take too long"
         yield _with_places(_uncovered(text), [], old, new)
-    if _writes_less(was, now):
-        assert was.written_bytes is not None
-        assert now.written_bytes is not None
-        sides = (number(each.value) for each in (was.written_bytes, now.written_bytes))
-        text = f"fewer bytes are written at the measured size: {' to '.join(sides)}"
+    if text := _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
     for name in WORK_COUNTERS:
         ends = [
@@ -279,33 +282,19 @@ def _not_covered(
             return
 
 
-def _writes_less(was: PathCoverage, now: PathCoverage) -> bool:
-    # Whether outputs can lack values that the first version wrote; it may have written some twice
-    if was.written_bytes is None or now.written_bytes is None or now.output_bytes is None:
-        return False
-    return now.written_bytes.high < min(was.written_bytes.low, now.output_bytes)
+def _describe_missing_bytes(was: PathCoverage, now: PathCoverage) -> str:
+    # Where outputs can lack values that the first version wrote; it may have written some twice
+    before, after = was.written_bytes, now.written_bytes
+    if before is None or after is None or now.output_bytes is None:
+        return ""
+    if after.high >= min(before.low, now.output_bytes):
+        return ""
+    sides = f"{number(before.value)} to {number(after.value)}"
+    return f"fewer bytes are written at the measured size: {sides}"
 
 
 def _uncovered(text: str) -> GateFinding:
     return GateFinding(Code.NOT_COVERED, Outcome.INCONCLUSIVE, text)
-
-
-def _new_places(
-    earlier: Sequence[SourceLocation],
-    later: Sequence[SourceLocation],
-    old: Predicted,
-    new: Predicted,
-) -> list[SourceLocation]:
-    # Places that the first version does not have at the same, unchanged line
-    there = set(earlier)
-    old_of = align_lines(old.text, new.text).old_of
-
-    def is_old(each: SourceLocation) -> bool:
-        if each.file != new.file:
-            return each in there
-        return SourceLocation(old.file, old_of.get(each.line, 0)) in there
-
-    return [each for each in later if not is_old(each)]
 
 
 def wrong_result(before: KernelSnapshot | None, after: KernelSnapshot) -> GateFinding:
