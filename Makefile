@@ -17,7 +17,7 @@ help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
 	@echo "make test    run the tests, in two and a half minutes on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
-	@echo "make attack  hidden regressions, forged values, hostile sources and repositories, then make fuzz"
+	@echo "make attack  hidden regressions, forged values, hostile sources, and 20,000 mutants: reports/attack.md (ATTACK_SEED)"
 	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
@@ -34,7 +34,7 @@ help:
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
 	@echo "make init-others CHECKOUTS=DIR  specify kernels of other people, into reports/init-others.md"
 	@echo "make fleet-report  measure a store of 5.5 million launches and 10,000 captures, into build/fleet"
-	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
+	@echo "make lock    pin what actions and releases install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
 
@@ -55,7 +55,7 @@ test-all: $(VENV)/.dev
 attack: $(VENV)/.dev
 	ATTACK=1 $(BIN)/python -m pytest -n 2 -q tests/comparison/gate/test_hidden.py tests/fuzz \
 	  tests/test_worker.py tests/test_limits.py tests/test_tools.py tests/server tests/prediction/test_confined.py
-	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz.attack
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
@@ -144,6 +144,8 @@ lock: $(VENV)/.dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --only-binary :all: \
 		--extra predict --constraint requirements/gate.lock \
 		pyproject.toml requirements/build.in -o requirements/predict.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --only-binary :all: \
+		--constraint requirements/gate.lock requirements/tools.in -o requirements/tools.lock
 
 wheel: $(VENV)/.dev
 	rm -rf dist
