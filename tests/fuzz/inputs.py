@@ -17,7 +17,7 @@ from tests.fuzz import mutations
 from tests.support.captures import source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tests.fuzz.mutations import Draw
 
@@ -76,6 +76,7 @@ COMMANDS = {
         "history f --no-cache --format csv --html h.html",
     ),
     "specification": ("diagnose k.cu", "profile k.cu -o out", "init k.cu --force"),
+    "source": ("diagnose k.cu --predict --format {form}", "gate {example} k.cu --predict"),
     "policy": ("gate {old} {new} --policy p.toml",),
     "baseline": (
         "baseline show b.json",
@@ -108,15 +109,16 @@ class Example:
 
 
 @st.composite
-def examples(draw: Draw) -> Example:
-    """One of all kinds."""
-    kind = draw(st.sampled_from(list(_KINDS)))
+def examples(draw: Draw, kinds: Sequence[str] = ()) -> Example:
+    """One of these kinds, or of all."""
+    kind = draw(st.sampled_from(kinds or list(_KINDS)))
     files = _KINDS[kind](draw)
     words = draw(st.sampled_from(COMMANDS.get(kind, READING))).split()
     places = {
         "target": next(iter(files)).partition("/")[0],
         "form": draw(st.sampled_from(("text", "json", "markdown", "sarif"))),
         "raw": CAPTURES / TEXTS[0],
+        "example": EXAMPLE,
         **{name: CHANGES / str(at) for at, name in enumerate(("old", "new", "other"), start=1)},
     }
     return Example(kind, files, tuple(word.format_map(places) for word in words))
@@ -236,6 +238,12 @@ def _specification(draw: Draw) -> dict[str, bytes]:
     return {"k.cu": whole.encode("utf-8", "replace")}
 
 
+def _source(draw: Draw) -> dict[str, bytes]:
+    """A kernel of which the specification is right."""
+    head, end, body = EXAMPLE.read_bytes().rpartition(b"// ///\n")
+    return {"k.cu": head + end + mutations.of_bytes(draw, body, body)}
+
+
 def _policy(draw: Draw) -> dict[str, bytes]:
     text = mutations.of_toml(draw, POLICY).encode("utf-8", "replace")
     if draw(st.integers(0, 3)) == 0:
@@ -264,6 +272,7 @@ _KINDS: dict[str, Callable[[Draw], dict[str, bytes]]] = {
     "directory": _directory,
     "folder": _folder,
     "specification": _specification,
+    "source": _source,
     "policy": _policy,
     "baseline": lambda draw: _json_of("b.json", draw, _baseline()),
     "predictions": _predictions,

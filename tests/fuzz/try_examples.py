@@ -17,6 +17,8 @@ from tests.fuzz.inputs import examples
 from tests.fuzz.worker import Outcome, run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.fuzz.inputs import Example
 
 COMMAND = "command.json"
@@ -79,7 +81,13 @@ def _described(example: Example, outcome: Outcome, made: str, kept: Path | None)
 
 
 def try_some(
-    tried: Tried, number: int, count: int, kept: Path | None = None, until: float | None = None
+    tried: Tried,
+    number: int,
+    count: int,
+    kept: Path | None = None,
+    until: float | None = None,
+    *,
+    kinds: Sequence[str] = (),
 ) -> None:
     """Try so many examples of a seed, until a moment of the monotonic clock at most."""
 
@@ -91,7 +99,7 @@ def try_some(
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(examples())
+    @given(examples(kinds))
     def one(example: Any) -> None:
         if until is None or time.monotonic() < until:
             tried.add(example, kept)
