@@ -97,7 +97,7 @@ def test_an_error_of_ours_arrives_whole(worker: Worker) -> None:
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("abort", "it was ended by SIGABRT"),
+        ("abort", "it was killed by SIGABRT"),
         ("memory", "it ran out of memory"),
         ("much", "its answer is larger than 1 MiB"),
         ("error", "it ended with exit code 1"),

@@ -22,15 +22,15 @@ _NCU_PLACES = (
 )
 HOW_TO_GET_NCU: Final = (
     "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) or "
-    "alone from https://developer.nvidia.com/nsight-compute; "
+    "available separately from https://developer.nvidia.com/nsight-compute; "
     f"if it is installed elsewhere, name it in ${NCU_VARIABLE}"
 )
 
 _NVCC_PLACES = ("/usr/local/cuda/bin",)
 _NVCC_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 HOW_TO_GET_NVCC: Final = (
-    "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and put its folder "
-    f"bin on the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
+    "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and add its bin "
+    f"folder to the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
 )
 
 BROWSER_VARIABLE: Final = "KERNELPROF_CHROMIUM"
@@ -65,7 +65,7 @@ def refuse_programs(hint: str) -> None:
 def check_allowed(program: str) -> None:
     """Raise :class:`MissingToolError` where no programs are to be started."""
     if _refused is not None:
-        raise MissingToolError(f"{program} may not run here", hint=_refused)
+        raise MissingToolError(f"{program} is not allowed to run here", hint=_refused)
 
 
 def search_path() -> str:

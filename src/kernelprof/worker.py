@@ -30,10 +30,7 @@ from kernelprof.errors import KernelprofError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_START: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from kernelprof.worker import serve; serve(sys.argv[2])"
-)
+_START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 _AT_ONCE: Final = 1 << 20
 _PATIENCE_S: Final = 20.0
 """How much later than a call's limit its server must have answered: it may have to be loaded."""
@@ -140,10 +137,8 @@ class Worker:
         process = self._process
         if process is not None and self._owner == os.getpid() and process.poll() is None:
             return process
-        own = sandbox.python_folders()
-        paths = [each for each in sys.path if Path(each).resolve() in own]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, json.dumps(paths), self._module],
+            python_command("from kernelprof.worker import serve; serve(sys.argv[1])", self._module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -153,6 +148,13 @@ class Worker:
         self._owner = os.getpid()
         atexit.register(self.close)
         return self._process
+
+
+def python_command(code: str, *words: str) -> list[str]:
+    """What runs code of ours, apart from the user's modules, with ``words`` in ``sys.argv``."""
+    own = sandbox.python_folders()
+    paths = [each for each in sys.path if Path(each).resolve() in own]
+    return [sys.executable, "-I", "-c", _START + code, json.dumps(paths), *words]
 
 
 def serve(name: str) -> None:
@@ -244,7 +246,7 @@ class _Child:
         if usage.ru_maxrss << 10 > _NEARLY * memory_bytes:
             return f"it needed more than {memory_bytes >> 20} MiB of memory"
         if code < 0:
-            return f"it was ended by {signal.Signals(-code).name}"
+            return f"it was killed by {signal.Signals(-code).name}"
         return f"it ended with exit code {code}"
 
 

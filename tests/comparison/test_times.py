@@ -276,3 +276,37 @@ def test_faster_and_slower_are_mirrored(old: list[float], new: list[float]) -> N
 @given(st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30))
 def test_the_same_times_are_the_same(times: list[float]) -> None:
     assert time_change(kernel(times), kernel(list(times)), None).outcome is TimeOutcome.SAME
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "noise", "expected"),
+    [
+        (around(1e6, 0.0001), around(1e6, 0.0001), None, LEAST_FLOOR),
+        (around(1e6, 0.0001), around(2e6, 0.0001), Noise(0.001, 5, "CUDA events"), 0.0015),
+        # Six launches that scatter by more than the floor: the interval of their mean
+        (around(1e6, 0.05, 6), around(1e6, 0.05, 6), Noise(0.001, 5, "CUDA events"), 0.0558),
+        (around(1e6, 0.05), around(1e6, 0.05), None, 0.1096),
+        (around(1e6, 0.001, 4), around(1e6, 0.001), None, 0.2),
+        # The slow third counts in the mean, not in the median
+        (around(1e6, 0.0001, 60), [1e6] * 40 + [1.004e6] * 20, None, 0.00411),
+    ],
+)
+def test_the_smallest_detectable_slowdown(old, new, noise, expected) -> None:
+    found = time_change(kernel(old, noise=noise), kernel(new), None)
+    assert found.smallest_detectable == pytest.approx(expected, rel=0.01)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.floats(1e5, 1.3e5), min_size=1, max_size=12),
+    st.lists(st.floats(1e5, 1.3e5), min_size=1, max_size=12),
+    st.sampled_from([None, Noise(0.001, 5, "CUDA events")]),
+)
+def test_what_is_above_the_smallest_detectable_is_slower_and_below_is_not(old, new, noise) -> None:
+    before = kernel(old, noise=noise)
+    least = time_change(before, kernel(new), None).smallest_detectable
+    assert least is not None
+    same = np.asarray(new) * np.median(old) / np.median(new)
+    for by in (0.999 * least - 1e-5, 1.001 * least + 1e-5):
+        found = time_change(before, kernel((same * (1 + by)).tolist()), None)
+        assert (found.outcome is TimeOutcome.SLOWER) is (by > least)

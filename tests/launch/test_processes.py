@@ -118,6 +118,49 @@ def test_a_child_of_a_session_whose_seen_members_have_all_ended_is_ended() -> No
     assert family.is_gone()
 
 
+DAEMON = """
+import os, sys, time
+from pathlib import Path
+place = Path(sys.argv[1])
+if os.fork():
+    while not place.exists():
+        time.sleep(0.01)
+    sys.exit(3)
+os.setsid()
+if os.fork():
+    os._exit(0)
+os.close(1)
+draft = place.with_suffix(".draft")
+draft.write_text(str(os.getpid()))
+draft.rename(place)
+time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system has subreapers")
+@pytest.mark.parametrize("limit", [60, 0.5])
+def test_a_daemon_ends_with_a_program_that_runs_alone(tmp_path: Path, limit: float) -> None:
+    place = tmp_path / "pid"
+    code = DAEMON if limit > 1 else DAEMON.replace("sys.exit(3)", "time.sleep(300)")
+    with Interrupts() as interrupts:
+        try:
+            command = [sys.executable, "-c", code, str(place)]
+            done = processes.run(command, interrupts, time_limit=limit, alone=True)
+        except processes.TimeLimitError:
+            assert limit < 1
+        else:
+            assert done.code == 3
+    assert _gone(int(place.read_text(encoding="ascii")))
+
+
+def test_a_program_alone_that_cannot_be_started_or_is_killed() -> None:
+    with Interrupts() as interrupts:
+        with pytest.raises(MissingToolError, match=r"^/no/such cannot be started: No such file"):
+            processes.run(["/no/such"], interrupts, alone=True)
+        killed = processes.run(["/bin/sh", "-c", "kill -9 $$"], interrupts, alone=True)
+    assert killed.code == (137 if sys.platform == "linux" else -9)
+
+
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from tests.launch.conftest import SGEMM
 from tests.launch.test_spec import SMALL
+from tests.support.schemas import specification_schema
 
 from kernelprof.errors import KernelprofError
 from kernelprof.interface.reference import propose_specification
@@ -18,7 +19,6 @@ from kernelprof.launch.check import references
 from kernelprof.launch.source import SpecBlock, cut_block
 from kernelprof.launch.specification import elements
 from kernelprof.launch.specification.reader import read_spec
-from kernelprof.launch.specification.tables import specification_schema
 
 SCHEMA = json.loads(specification_schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CUDA = Path(__file__).parents[2] / "cuda"
-FILES = sorted(CUDA.rglob("*.cu"))
+FILES = sorted(file for file in CUDA.rglob("*.cu") if file.parent.name != "factors")
 PARTS = 8
 
 WITHOUT_BARRIER = {

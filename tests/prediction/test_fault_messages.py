@@ -39,7 +39,7 @@ def test_a_kernel_with_one_mistake(name: str) -> None:
     )
     hint = error.hint or ""
     assert row.get("hint", "") in hint
-    assert ("cp.async.wait_group" in hint) == ("before the copy was waited for" in row["text"])
+    assert ("cp.async.wait_group" in hint) == ("before waiting for the copy" in row["text"])
 
 
 def test_far_from_all_arrays_the_nearest_is_named() -> None:

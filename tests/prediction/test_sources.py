@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "cuda"
-FILES = sorted(KERNELS.rglob("*.cu"))
+FILES = sorted(each for each in KERNELS.rglob("*.cu") if each.parent.name != "factors")
 PARTS = 8
 
 UNLIKE = (

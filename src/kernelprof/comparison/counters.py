@@ -165,8 +165,8 @@ _COUNTERS: Final = (
     Counter("block_limit_shared_mem", "blocks per SM, limited by shared memory"),
     Counter("block_limit_warps", "blocks per SM, limited by warps"),
     Counter("registers_per_thread", "registers a thread"),
-    Counter("shared_memory_static", "static shared memory a block"),
-    Counter("shared_memory_dynamic", "dynamic shared memory a block"),
+    Counter("shared_memory_static", "static shared memory per block"),
+    Counter("shared_memory_dynamic", "dynamic shared memory per block"),
     Counter("global_load_requests", "global load requests"),
     Counter("global_store_requests", "global store requests"),
     Counter("global_sectors_ideal", "global sectors, with adjacent addresses"),
@@ -176,7 +176,7 @@ _COUNTERS: Final = (
 COUNTERS: Final[Mapping[str, Counter]] = MappingProxyType({each.name: each for each in _COUNTERS})
 
 _DERIVED: Final = (
-    Counter(BANK_CONFLICTS, "wavefronts by bank conflicts", True),
+    Counter(BANK_CONFLICTS, "wavefronts from bank conflicts", True),
     Counter(RESIDENT_BLOCKS, "blocks that fit on an SM", False),
     Counter(RESIDENT_THREADS, "threads that fit on an SM", False),
 )

@@ -55,7 +55,7 @@ def input_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[InputC
 
 
 def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
-    """Return why the two sides do, or may do, another amount of work; ``None`` for the same.
+    """Return why the two sides do, or may do, a different amount of work; ``None`` for the same.
 
     Sizes of launch specifications decide; without those, numbers of threads.
     """
@@ -69,12 +69,12 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         for side in (before, after)
     ]
     if threads[1] is None and threads[0] is not None:
-        return "the candidate does not say how many threads it has, and the baseline did"
+        return "the candidate does not say how many threads it has, but the baseline did"
     if None in threads or threads[0] == threads[1]:
         return None
     return (
-        f"another number of threads ({threads[0]:,} before, {threads[1]:,} after), and without a "
-        "launch specification on both sides nothing shows whether the problem is the same"
+        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after), and without "
+        "a launch specification on both sides nothing shows whether the problem is the same"
     )
 
 
@@ -82,7 +82,7 @@ def _explain_declared_work(before: KernelSnapshot, after: KernelSnapshot) -> str
     for name, label in (("flops", "FLOPs"), ("min_bytes", "fewest bytes")):
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
-            return f"another number of declared {label} ({old:,.0f} before, {new:,.0f} after)"
+            return f"a different number of declared {label} ({old:,.0f} before, {new:,.0f} after)"
     return None
 
 

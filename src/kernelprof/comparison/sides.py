@@ -153,8 +153,7 @@ def are_sources(before: str, after: str) -> bool:
             "one is a source and the other is not",
             where=source,
             hint="compare two sources, which are measured in alternating rounds, or profile this "
-            "one first: "
-            f"kernelprof profile {source} -o DIR",
+            f"one first: kernelprof profile {source} -o DIR",
         )
     return all(cuda)
 

@@ -132,7 +132,7 @@ def find_noise_floor(
         single_launch_floor(float(np.median(old)), float(np.median(new))),
     )
     if few < FEWEST_SAMPLES:
-        least, why = apart, "how much single launches this long differ"
+        least, why = apart, "typical difference between single launches this long"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
         least, why = smaller, f"how much {few} launches this long differ"
     calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
@@ -153,6 +153,7 @@ ALPHA: Final = 0.01
 CONFIDENCE: Final = 0.95
 
 _RESAMPLES: Final = 2000
+_HALVINGS: Final = 20
 _MOST_AT_ONCE: Final = 4_000_000
 """Resampled times that are held at a time, 32 MB of them."""
 
@@ -204,7 +205,7 @@ def time_change(
         before_ns=before.median_ns,
         after_ns=after.median_ns,
         ratio=after.median_ns / before.median_ns,
-        reason="one side has no times of single launches",
+        reason="one side has no times of individual launches",
     )
 
 
@@ -260,17 +261,44 @@ def _compare_medians(
         noise_floor_from=floor.source,
         samples=Samples(len(old), len(new)),
     )
+    scaled = np.asarray(new) * (before / after)
+    least = find_noise_floor(how, side, old, scaled.tolist()).size
     if change.samples.fewer < FEWEST_SAMPLES:
         together = float(np.mean(new)) / float(np.mean(old))
-        return _judge_few(
-            change, together, floor.size, clear_difference(floor.size, calibration(side, how))
-        )
+        noise = calibration(side, how)
+        change = structs.replace(change, smallest_detectable=clear_difference(least, noise))
+        return _judge_few(change, together, floor.size, clear_difference(floor.size, noise))
     p, (low, high) = _mann_whitney_p(old, new), _bootstrap_interval(old, new, np.median)
-    change = structs.replace(change, ratio_low=low, ratio_high=high, p=p)
+    least = _find_smallest_detectable(old, scaled, least, after / before / low - 1)
+    change = structs.replace(change, ratio_low=low, ratio_high=high, p=p, smallest_detectable=least)
     if abs(after / before - 1) > floor.size:
         decided = p < ALPHA and not low <= 1 <= high
         change = structs.replace(change, outcome=_direction(after / before, decided=decided))
     return _judge_all_launches(change, old, new, floor.size)
+
+
+def _find_smallest_detectable(
+    old: Sequence[float], new: FloatArray, floor: float, beyond_interval: float
+) -> float:
+    # The least fraction by which launches `new`, of the same median, are found slower if all are
+    least = max(floor, beyond_interval)
+    if _mann_whitney_p(old, new * (1 + least)) >= ALPHA:
+        low, least = least, max(old) / float(new.min())  # all are slower than each of the others
+        for _ in range(_HALVINGS):
+            middle = (low + least) / 2
+            if _mann_whitney_p(old, new * (1 + middle)) < ALPHA:
+                least = middle
+            else:
+                low = middle
+    clipped = [clip_outliers(np.asarray(times)) for times in (old, new)]
+    together = float(clipped[1].mean() / clipped[0].mean()) * (1 + least)
+    error = math.hypot(*(x.std() / x.mean() / math.sqrt(len(x)) for x in clipped))
+    # Resampling takes seconds for many launches, and its interval is wider than this
+    if max(together * (1 - error), 1 / (together * (1 + error))) > 1 + floor:
+        low, high = _bootstrap_interval(old, new, _clipped_mean)
+        least = max(least, 1 / (high * (1 + floor)) - 1)
+        least = max(min(least, (1 + floor) / low - 1), 0.0)
+    return least
 
 
 def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
@@ -293,7 +321,7 @@ def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
             f"single launches ({change.samples.before} and {change.samples.after}) show "
-            f"differences from {100 * sure:.2g} % on for sure"
+            f"differences from {100 * sure:.2g} % upward for certain"
         )
     return structs.replace(change, outcome=outcome, reason=reason)
 
@@ -363,7 +391,7 @@ def _clipped_mean(times: FloatArray, axis: int = -1) -> Any:
     return clip_outliers(times, axis).mean(axis=axis)
 
 
-def _mann_whitney_p(old: Sequence[float], new: Sequence[float]) -> float:
+def _mann_whitney_p(old: Sequence[float], new: Sequence[float] | FloatArray) -> float:
     # Two-sided Mann-Whitney U: it assumes no distribution, and only the order counts
     from scipy import stats
 
@@ -374,7 +402,7 @@ def _mann_whitney_p(old: Sequence[float], new: Sequence[float]) -> float:
 
 
 def _bootstrap_interval(
-    old: Sequence[float], new: Sequence[float], statistic: Statistic
+    old: Sequence[float], new: Sequence[float] | FloatArray, statistic: Statistic
 ) -> tuple[float, float]:
     # The percentile bootstrap interval of the ratio of a statistic, with a fixed seed
     from scipy import stats

@@ -14,6 +14,7 @@ from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, CounterFinding, Outcome
+from kernelprof.model.names import join_words
 from kernelprof.model.numbers import factor, number, quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
 
@@ -62,7 +63,7 @@ def _predicted_words(kernel: KernelComparison, metrics: Collection[str]) -> str:
     if kernel.same_code:
         return "the same machine code"
     if kernel.other_work:
-        return "another amount of work"
+        return "a different amount of work"
     counters = [each for each in kernel.counters if not metrics or each.metric in metrics]
     shown = ", ".join(map(_more_or_fewer, most_costly(counters)))
     return f"predicted: {shown or 'the same counts'}"
@@ -73,7 +74,27 @@ def _more_or_fewer(change: CounterChange) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """What happened, in a line: of the only kernel, else counted."""
+    """What happened, in a line, and which slowdown would not have been found."""
+    return _headlines(comparison) + _detectable(*(each.time for each in comparison.kernels))
+
+
+def _detectable(*times: TimeChange) -> str:
+    least = [each.smallest_detectable for each in times if each.outcome is TimeOutcome.SAME]
+    sizes = [each for each in least if each is not None]
+    return f"; smallest detectable: {format_range(sizes)}" if sizes else ""
+
+
+def format_range(fractions: Sequence[float]) -> str:
+    """The least and the largest of fractions, in percent."""
+    low, high = (
+        f"{100 * each:.0f}" if each >= 0.1 else f"{100 * each:.2g}"
+        for each in (min(fractions), max(fractions))
+    )
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _headlines(comparison: Comparison) -> str:
+    # Of the only kernel, else counted
     kernels = comparison.kernels
     if len(kernels) == 1:
         return headline(kernels[0])
@@ -103,7 +124,7 @@ def counts_did(kernel: KernelComparison) -> str:
         return "the same machine code"
     marks = {each.worse for each in kernel.counters}
     if kernel.other_work or not marks & {True, False}:
-        return "another amount of work" if kernel.other_work else "the same counts"
+        return "a different amount of work" if kernel.other_work else "the same counts"
     return "more work" if True in marks else "less work"
 
 
@@ -118,9 +139,12 @@ def time_text(time: TimeChange) -> str:
     details = [f"ratio {time.ratio:.4f}"]
     if time.ratio_low is not None and time.ratio_high is not None:
         details.append(f"95 % interval {time.ratio_low:.4f} to {time.ratio_high:.4f}")
+    seen = ""
     if time.p is not None:
         details.append(f"p = {time.p:.1g}")
-    details[-1] += f"; noise floor {100 * time.noise_floor:.2f} % from {time.noise_floor_from}"
+        seen = _detectable(time)
+    floor = f"noise floor {100 * time.noise_floor:.2f} % from {time.noise_floor_from}"
+    details[-1] += f"; {floor}{seen}"
     text += f" ({', '.join(details)})"
     return f"{text}; {time.reason}" if time.reason else text
 
@@ -155,7 +179,23 @@ def counter_text(change: ComparedCounter) -> str:
 
 
 def verdict_text(before: Verdict, after: Verdict) -> str:
-    """How the verdict changed, or that it did not."""
+    """How the verdict changed, or that it did not, and the causes behind the first."""
+    return "; ".join(filter(None, (_first_text(before, after), further_text(before, after))))
+
+
+def further_text(before: Verdict, after: Verdict) -> str:
+    """Which causes behind the first came or went; empty where none did, or a side lists none."""
+    sides = [[each.bottleneck for each in verdict.causes] for verdict in (before, after)]
+    if not all(sides):
+        return ""
+    old, new = sides
+    came = [each for each in new[1:] if each not in old]
+    went = [each for each in old[1:] if each not in new]
+    texts = ((came, "now also {}, behind it"), (went, "{}, which was behind it, is gone"))
+    return "; ".join(text.format(join_words(names)) for names, text in texts if names)
+
+
+def _first_text(before: Verdict, after: Verdict) -> str:
     old, new = before.bottleneck, after.bottleneck
     now = f"now {new}{' at its limit' if after.status is Status.AT_LIMIT else ''}"
     if after.status is Status.INCONCLUSIVE:
@@ -278,7 +318,7 @@ def _time_words(time: TimeChange) -> str:
     if time.outcome not in _OUTCOME_WORDS or not time.ratio:
         return f"times {time.outcome.value} ({time.reason})"
     if time.outcome is TimeOutcome.UNDECIDED:
-        return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
+        return f"perhaps {ratio_text(time.ratio)}, but the samples are inconclusive"
     return f"{ratio_text(time.ratio)}{' in all' if time.statistic == 'mean' else ''}"
 
 
@@ -352,7 +392,7 @@ def policy_text(result: GateResult) -> str:
     """What the policy makes of the outcome, empty where that is nothing special."""
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         return "the policy lets this pass"
-    return "inconclusive, which the policy fails" if result.fails_inconclusive else ""
+    return "inconclusive, so the policy fails it" if result.fails_inconclusive else ""
 
 
 def passed_text(result: GateResult) -> str:

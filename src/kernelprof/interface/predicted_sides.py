@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from kernelprof.prediction.machine_code import CompiledSource
     from kernelprof.results import PathLike, Side
 
+_MOST_VALUES: Final = 1 << 14
+_MOST_SAVED: Final = 1 << 10
+"""Values of an output that a baseline keeps."""
+
 
 def sources(targets: Side) -> list[PathLike]:
     """The sources of a side; none where it is of captures.
@@ -39,7 +46,7 @@ def sources(targets: Side) -> list[PathLike]:
         raise UsageError(
             "sources and captures are given together",
             where=os.fspath(paths[0]),
-            hint="name either: a source is predicted, and a capture was measured",
+            hint="name only one kind: sources are predicted, captures were measured",
         )
     return paths
 
@@ -69,10 +76,13 @@ class SourcePredictor:
             return None
         refuse_unasked(paths[0], predict=predict)
         launches = {target: self._launch(target) for target in paths}
-        return _together(
-            self._run(self._compile(target, each, launches[target]))
+        codes = (
+            self._compile(target, each, launches[target])
             for target in paths
             for each in unique_architectures(self.arch)
+        )
+        return _together(
+            self._add_outputs([code], [self._run(code)], most=_MOST_SAVED)[0] for code in codes
         )
 
     def versions(self, before: PathLike, after: Side, *, run: bool) -> tuple[Snapshot, Snapshot]:
@@ -100,8 +110,11 @@ class SourcePredictor:
             ]
             bare = [_without_counts(code) for code in codes]
             same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
-            sides[0].append(bare[0] if same else self._run(codes[0]))
-            sides[1].append(bare[1] if same else self._run_candidate(codes[1]))
+            if not same:
+                bare = [self._run(codes[0]), self._run_candidate(codes[1])]
+                bare = self._add_outputs(codes, bare, most=_MOST_VALUES)
+            sides[0].append(bare[0])
+            sides[1].append(bare[1])
         return _together(sides[0]), _together(sides[1])
 
     def candidate(self, baseline: Snapshot, targets: Side, *, run: bool = False) -> Snapshot | None:
@@ -118,7 +131,7 @@ class SourcePredictor:
         recorded = sides.predicted_architectures(baseline.kernels)
         if baseline.kernels and not recorded:
             raise InputError(
-                "the baseline was measured, and a source is predicted",
+                "the baseline was measured, but a source is predicted",
                 where=baseline.origin,
                 hint=f"measure it: kernelprof profile {os.fspath(paths[0])} -o capture\nor make a "
                 "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
@@ -139,9 +152,11 @@ class SourcePredictor:
                 code = self._compile(target, each, launch)
                 bare = _without_counts(code)
                 held = None if run else sides.find_stored_counts(baseline, bare.kernels[0])
-                snapshots.append(
-                    replace(bare, kernels=(held,)) if held else self._run_candidate(code)
-                )
+                if held:
+                    snapshots.append(replace(bare, kernels=(held,)))
+                else:
+                    ran = [self._run_candidate(code)]
+                    snapshots += self._add_outputs([code], ran, most=_MOST_VALUES)
         return _together(snapshots)
 
     def _launch(self, target: PathLike, *, candidate: bool = False) -> LaunchOverrides:
@@ -189,6 +204,32 @@ class SourcePredictor:
         )
         return replace(snapshot, origin=str(code.source))
 
+    def _add_outputs(
+        self, codes: Sequence[CompiledSource], sides: list[Snapshot], *, most: int
+    ) -> list[Snapshot]:
+        """Add what the blocks of all sides write to versions that were all counted."""
+        from kernelprof.collect.progress import Progress
+        from kernelprof.prediction.output_sample import sample_outputs
+        from kernelprof.prediction.worker_process import WorkerProcess
+
+        counts = [side.kernels[0].predicted for side in sides]
+        blocks = [each.coverage.blocks for each in counts if each and each.coverage]
+        if len(blocks) < len(sides):
+            return sides
+        # Rare blocks of each, in turn: there may not be the time for all.
+        together = [each for row in zip_longest(*blocks) for each in row if each is not None]
+        numbers = tuple(dict.fromkeys(together))
+        with self.progress or Progress() as shown, ExitStack() as stack:
+            shown.say(f"{codes[-1].source.name}: running some blocks in full")
+            tasks = [partial(sample_outputs, code, numbers, most) for code in codes]
+            others = [stack.enter_context(WorkerProcess(each)) for each in tasks[1:]]
+            outputs = [tasks[0](), *(each.result() for each in others)]
+        return [
+            replace(side, kernels=(replace(side.kernels[0], predicted=replace(each, outputs=out)),))
+            for side, each, out in zip(sides, counts, outputs, strict=True)
+            if each is not None  # it was counted
+        ]
+
     def _run_candidate(self, code: CompiledSource) -> Snapshot:
         """A candidate; one that is wrong has that in place of counts: the gate says so."""
         from kernelprof.launch.run.trial import LaunchError
@@ -224,7 +265,10 @@ def held_against(
     folders = {Path(), Path(baseline.origin).parent}
     for kernel in baseline.kernels:
         held = Path(kernel.inputs.path if kernel.inputs else "")
-        folders |= {each.parents[len(held.parts) - 1] for each in paths if ends_with(each, held)}
+        if not held.is_absolute():
+            folders |= {
+                each.parents[len(held.parts) - 1] for each in paths if ends_with(each, held)
+            }
 
     def is_gone(path: str) -> bool:
         return not any(files.is_plain(folder / path) for folder in folders)

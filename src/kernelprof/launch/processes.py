@@ -19,10 +19,11 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 from kernelprof.errors import InputError, MissingToolError, Terminated
 from kernelprof.tools import check_allowed
+from kernelprof.worker import python_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,12 @@ _PROFILERS = ("ncu", "nv-nsight-cu")
 """Names of processes that belong to the profiler and not to the program."""
 _INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 _CHUNK = _RETAINED_BYTES = 1 << 16
+
+
+_SUPERVISE: Final = "from kernelprof.launch.processes import supervise; supervise(sys.argv[1:])"
+_NOT_STARTED: Final = b"\0"
+_SET_CHILD_SUBREAPER: Final = 36
+"""``PR_SET_CHILD_SUBREAPER`` of Linux's prctl(2)."""
 
 
 class Interrupts:
@@ -112,15 +119,18 @@ def run(
     ``poll`` is called a few times a second. On an interrupt, the time limit or an error its
     whole process tree is ended. After ``program_limit`` seconds only its children are: a
     profiler then writes its results. The last output is returned, all of it with ``keep_all``;
-    with ``into`` it goes to that file. ``alone`` ends children that outlive it.
+    with ``into`` it goes to that file. ``alone`` ends children that outlive it, on Linux also those
+    that left its session and lost their parents.
     """
     check_allowed(command[0])
+    supervised = alone and sys.platform == "linux"
     start, cut = time.monotonic(), False
     with (
         contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output,
         contextlib.nullcontext(subprocess.DEVNULL) if given is None else given.open("rb") as stdin,
     ):
-        process = _start(command, stdin, output, folder, environment)
+        words = python_command(_SUPERVISE, *command) if supervised else command
+        process = _start(words, stdin, output, folder, environment)
     drain = None if process.stdout is None else _Drain(process.stdout, keep_all=keep_all)
     try:
         while process.poll() is None:
@@ -129,7 +139,7 @@ def run(
                 poll()
             if time_limit is not None and time.monotonic() - start > time_limit:
                 raise TimeLimitError(
-                    f"the program was still running after {time_limit:g} s and was ended",
+                    f"the program was still running after {time_limit:g} s and was killed",
                     where=" ".join(command[-3:]),
                     hint="give it more time with --time-limit, or less to do; profiling runs each "
                     "kernel several times: --kernel and --launch-count choose fewer launches",
@@ -148,6 +158,8 @@ def run(
     if poll is not None:
         poll()
     printed = b"" if drain is None else drain.read_all()
+    if supervised and printed.startswith(_NOT_STARTED):
+        raise _start_error(command[0], printed.removeprefix(_NOT_STARTED).decode())
     return ProcessResult(process.returncode, printed, time.monotonic() - start, cut)
 
 
@@ -169,11 +181,29 @@ def _start(
             start_new_session=True,
         )
     except OSError as error:
-        raise MissingToolError(
-            f"{command[0]} cannot be started: {error.strerror or error}",
-            where=command[0],
-            hint="'kernelprof doctor' lists what is missing and how to get it",
-        ) from error
+        raise _start_error(command[0], error.strerror or str(error)) from error
+
+
+def _start_error(program: str, why: str) -> MissingToolError:
+    return MissingToolError(
+        f"{program} cannot be started: {why}",
+        where=program,
+        hint="'kernelprof doctor' lists what is missing and how to get it",
+    )
+
+
+def supervise(command: Sequence[str]) -> NoReturn:
+    """Run a command, adopt the orphans among its descendants, and end those that outlive it."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+    for name in _INTERRUPTS:  # the family gets them, and is waited for
+        signal.signal(getattr(signal, name), lambda *_: None)
+    try:
+        code = subprocess.call(command)
+    except OSError as error:
+        os.write(1, _NOT_STARTED + (error.strerror or str(error)).encode())
+        sys.exit(1)
+    end_children(os.getpid())
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:

@@ -72,12 +72,19 @@ def parts(node: Node | None) -> list[Node]:
     return [] if node is None else [n for n in node.named_children if n.type != "comment"]
 
 
-def function_declarator(node: Node) -> Node | None:
-    """Return a function's declarator, below pointers and references of its result."""
-    declarator = child(node, "declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = child(declarator, "declarator")
-    return declarator
+def inner_declarator(node: Node) -> Node | None:
+    """Return what a declaration declares, or a declarator within a pointer or a reference."""
+    inner = child(node, "declarator")
+    if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
+        inner = next(iter(parts(node)), None)
+    return inner
+
+
+def function_declarator(node: Node | None) -> Node | None:
+    """Return a function's declarator: the node, or below pointers and references of its result."""
+    while node is not None and node.type != "function_declarator":
+        node = inner_declarator(node)
+    return node
 
 
 def same(one: Node | None, other: Node | None) -> bool:

@@ -236,7 +236,7 @@ class _Completing:
             limit = amounts.divide(target.length, amounts.constant_size(step))
             why = ""
         else:
-            limit, why = array.length, ", taken to be as many as there are indices"
+            limit, why = array.length, ", its length assumed equal to the number of indices"
         if limit is not None:
             array.limit = limit
             array.why_fill = f"addresses in {name} follow from them{why}"

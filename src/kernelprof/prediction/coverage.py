@@ -11,6 +11,7 @@ import numpy as np
 from kernelprof.model.prediction import PathCoverage
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.prediction.lines import SourcePaths, amount
+from kernelprof.prediction.output_sample import choose_blocks
 from sassim.counters.counters import BULK
 from sassim.loops.guards import evaluate_guards, plan_guards, reachable_blocks
 from sassim.sass.operands import Label
@@ -70,6 +71,7 @@ def find_coverage(
         sampled=guards.sampled,
         output_bytes=output_bytes,
         written_bytes=_written_bytes(counters),
+        blocks=choose_blocks(counters.sample),
     )
 
 

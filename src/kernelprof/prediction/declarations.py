@@ -212,7 +212,7 @@ def _is_odd_class(node: Node) -> bool:
         node.type == "function_definition"
         and kind is not None
         and kind.type in _CLASSES
-        and _find_declarator(syntax.child(node, "declarator"), "function_declarator") is None
+        and syntax.function_declarator(syntax.child(node, "declarator")) is None
     )
 
 
@@ -239,8 +239,8 @@ def _declared_names(node: Node) -> Iterator[str]:
 
 
 def _names_of_declarator(node: Node) -> Iterator[str]:
-    function = _find_declarator(node, "function_declarator")
-    while (inner := _inner_declarator(node)) is not None:
+    function = syntax.function_declarator(node)
+    while (inner := syntax.inner_declarator(node)) is not None:
         node = inner
     if node.type.startswith("operator"):
         yield from find_names(syntax.text(syntax.child(function, "parameters")))
@@ -285,25 +285,10 @@ def _is_function(node: Node) -> bool:
     if node.type not in {"function_definition", "declaration", "field_declaration"}:
         return False
     declarators = (
-        _find_declarator(each, "function_declarator")
-        for each in node.children_by_field_name("declarator")
+        syntax.function_declarator(each) for each in node.children_by_field_name("declarator")
     )
     names = (syntax.child(each, "declarator") for each in declarators if each is not None)
     return any(each is not None and each.type != "parenthesized_declarator" for each in names)
-
-
-def _find_declarator(node: Node | None, kind: str) -> Node | None:
-    """A declarator of that kind: the node, or one within its pointers and references."""
-    while node is not None and node.type != kind:
-        node = _inner_declarator(node)
-    return node
-
-
-def _inner_declarator(node: Node) -> Node | None:
-    inner = syntax.child(node, "declarator")
-    if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
-        inner = next((each for each in node.named_children if each.type != "comment"), None)
-    return inner
 
 
 def _head(node: Node) -> str:

@@ -6,11 +6,10 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.run.trial import WrongResultError
+from kernelprof.launch.run.trial import WrongResultError, correctness_facts
 from kernelprof.launch.source import launch_hashes, read_source
-from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import Mistake, Predicted, PredictionFacts
-from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.prediction.lines import SourcePaths
 from kernelprof.prediction.metrics import list_intervals
 from kernelprof.prediction.predictor import digest_code
@@ -69,7 +68,7 @@ def describe_mistake(compiled: CompiledSource, error: KernelprofError) -> Mistak
 
 def summarize_prediction(prediction: Prediction) -> PredictionFacts:
     """What a prediction says beside its capture."""
-    facts_of_source, spec = summarize_code(prediction.compiled), prediction.compiled.spec
+    facts_of_source = summarize_code(prediction.compiled)
     return replace(
         facts_of_source,
         counts=replace(
@@ -81,15 +80,7 @@ def summarize_prediction(prediction: Prediction) -> PredictionFacts:
             coverage=prediction.coverage,
         ),
         intervals=list_intervals(prediction.capture),
-        correctness=None
-        if spec.reference == NO_REFERENCE
-        else CorrectnessFacts(
-            passed=True,
-            reference=spec.reference,
-            largest_error=max((each.error for each in prediction.checked), default=None),
-            tolerance=spec.tolerance,
-            sizes=spec.check_sizes,
-        ),
+        correctness=correctness_facts(prediction.compiled.spec, prediction.checked),
     )
 
 

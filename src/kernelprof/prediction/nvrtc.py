@@ -102,7 +102,7 @@ def _compile(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
             return CompilerResult(log_text)
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
             raise InputError(
-                f"NVRTC does not support an option of nvcc: {log_text.strip()}",
+                f"NVRTC does not support an nvcc option: {log_text.strip()}",
                 hint="leave it out of [compile] flags, or measure the kernel on a GPU",
             )
         _check(nvrtc, result, log_text)

@@ -56,9 +56,7 @@ class Prediction:
     blocks_run: int
 
 
-def predict_kernel(
-    compiled: CompiledSource, *, progress: Say, seconds: float = _SECONDS
-) -> Prediction:
+def predict_kernel(compiled: CompiledSource, *, progress: Say) -> Prediction:
     """Check the result of a compiled kernel and count what it does.
 
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
@@ -69,7 +67,7 @@ def predict_kernel(
     here = is_version(compiled.spec.reference)
     with WorkerProcess(lambda: _check_result(compiled), here=here) as checking:
         try:
-            counters, capture = _count_launch(compiled, progress, seconds, checking.refuse_failed)
+            counters, capture = _count_launch(compiled, progress, checking.refuse_failed)
         except Exception:
             progress(f"{compiled.source.name}: checking its result")
             checking.result()  # what is wrong with it comes first
@@ -103,7 +101,7 @@ def _output_bytes(compiled: CompiledSource) -> int:
 
 
 def _count_launch(
-    compiled: CompiledSource, progress: Say, seconds: float, meanwhile: Callable[[], None]
+    compiled: CompiledSource, progress: Say, meanwhile: Callable[[], None]
 ) -> tuple[LaunchCounters, Capture]:
     source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
     progress(f"{source.name}: counting instructions and accesses")
@@ -111,7 +109,7 @@ def _count_launch(
         bound = bind_arguments(code, built, spec.resolve(), compiled.folder, str(source))
         with translate_faults(bound, source, spec.kernel):
             counters = count_launch(
-                bound.launch, slice_program(code), seconds=seconds, meanwhile=meanwhile
+                bound.launch, slice_program(code), seconds=_SECONDS, meanwhile=meanwhile
             )
         progress(f"{source.name}: estimating the time")
         return counters, build_capture(counters, built.cubin, spec, bound.resolved, compiled.arch)
@@ -144,7 +142,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
     return NotRunnableError(
         f"there is not enough memory here to run this; its arrays take {largest}",
         where=str(compiled.source),
-        hint=f"take a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
+        hint=f"choose a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
     )
 
 

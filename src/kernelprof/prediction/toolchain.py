@@ -101,7 +101,7 @@ def _module(name: str) -> Any:
 
 def _missing(what: str, why: str | None = None) -> MissingToolError:
     return MissingToolError(
-        f"a kernel is predicted by NVIDIA's wheels, and {what} is not installed here",
+        f"prediction needs NVIDIA's wheels, and {what} is not installed here",
         where=why,
         hint=install_command("predict"),
     )

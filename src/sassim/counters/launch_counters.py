@@ -40,6 +40,8 @@ _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
 """Seconds within which all blocks of a grid are run rather than a sample."""
 _MOST_FOR_STRATA_S: Final = 4.0
+_MOST_PATTERNS: Final = 8
+"""Different sets of threads, by block, for which a guard holds: with more none of them is rare."""
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
@@ -290,6 +292,11 @@ def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Arr
         if len(there) <= SOME_FALSE | SOME_TRUE:
             for code in np.setdiff1d(np.unique(codes), there):
                 yield codes == code, np.arange(len(codes))
+    for patterns in values.patterns.values():
+        different = np.unique(patterns)
+        if len(different) <= _MOST_PATTERNS:
+            for each in np.setdiff1d(different, patterns[sample.blocks]):
+                yield patterns == each, np.arange(len(patterns))
     for low, high in values.numbers.values():
         below, above = (end[sample.blocks] for end in (low, high))
         yield low < below.min(), low

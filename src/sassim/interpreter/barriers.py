@@ -31,7 +31,6 @@ class ConvergenceBarriers:
         self._masks: dict[int, Array] = {}
         self.waiting: dict[tuple[int, int], Array] = {}
         """Threads that wait, as warps by 32, by barrier and the address at which they go on."""
-        self._alone: Array | None = None
         """Threads that WARPSYNC let go on without others of their warp that are at it."""
 
     def _masks_of(self, index: int) -> Array:

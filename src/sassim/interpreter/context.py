@@ -65,7 +65,6 @@ class BulkCopy:
     context: ExecutionContext
     instruction: Instruction
     global_addresses: Array
-    shared_addresses: Array
     sizes: Array
     warps: Array
     """Whether each warp of the context copies."""
@@ -264,14 +263,14 @@ class ExecutionContext:
         """The rows of these warps, out of an array of all warps or of one row for all."""
         return values if values.shape[0] == 1 else values[self.where]
 
-    def to_all_warps(self, lanes: Array | None) -> Array:
-        """Lanes of these warps (``None``: those that take part) as lanes of all warps."""
-        if lanes is None:
+    def to_all_warps(self, values: Array | None) -> Array:
+        """What the lanes of these warps have (``None``: taking part) as that of all warps."""
+        if values is None:
             return self.lanes
         if self.rows is None:
-            return lanes
-        everywhere = np.zeros(self.lanes.shape, np.bool_)
-        everywhere[self.where] = lanes
+            return values
+        everywhere = np.zeros(self.lanes.shape, values.dtype)
+        everywhere[self.where] = values
         return everywhere
 
     def resume(self, to: int, lanes: Array | None = None) -> None:

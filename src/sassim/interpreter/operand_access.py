@@ -6,7 +6,7 @@ among those of the instruction, and raises :class:`NotKnownError` for one of ano
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Write = Callable[[ExecutionContext, Array, Array | None], None]
 
 U32, I32, F32 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.float32)
-U64, I64, F64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
+U64, F64 = np.dtype(np.uint64), np.dtype(np.float64)
 
 
 def bits(values: Array) -> Array:
@@ -139,30 +139,25 @@ def write_predicate(i: Instruction, operand: int | Operand) -> Write:
         raise NotKnownError(i)
     index, uniform = operand.index, operand.uniform
 
-    def forget(c: ExecutionContext, value: Array, guard: Array | None) -> None:
-        del c, value, guard
-
     def put(c: ExecutionContext, value: Array, guard: Array | None) -> None:
         file = c.q if uniform else c.p
         file[index] = value if guard is None else np.where(guard, value, file[index])
 
-    return forget if index == TRUE else put
+    return _forget if index == TRUE else put
+
+
+def _forget(c: ExecutionContext, value: Array, guard: Array | None) -> None:
+    del c, value, guard
 
 
 def read_u32(i: Instruction, operand: int | Operand) -> Read:
     """32 bits to read, as a whole number without sign."""
     operand = operand_at(i, operand)
-    if isinstance(operand, Register):
-        read = _register(operand)
-    elif isinstance(operand, Immediate):
-        value = make_read_only(np.full((1, 1), immediate_bits(i, operand), np.uint32))
-        return lambda _: value
-    elif isinstance(operand, Constant):
-        read = _constant(operand)
-    else:
+    if isinstance(operand, Immediate):
+        return _always(immediate_bits(i, operand), U32)
+    if not isinstance(operand, Register | Constant) or operand.part not in ("", "64"):
         raise NotKnownError(i)
-    if operand.part not in ("", "64"):
-        raise NotKnownError(i)
+    read = _word(operand)
     if operand.absolute:
         inner = read
         read = lambda c: np.abs(inner(c).view(I32)).view(U32)  # noqa: E731
@@ -184,18 +179,13 @@ def read_f32(i: Instruction, operand: int | Operand) -> Read:
     """32 bits to read, as a floating-point number."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = make_read_only(np.full((1, 1), number(operand.text), np.float32))
-        if operand.raw is not None:
-            value = make_read_only(np.full((1, 1), operand.raw, np.uint32)).view(F32)
-        return lambda _: value
-    if isinstance(operand, Register):
-        plain = _register(operand)
-    elif isinstance(operand, Constant):
-        plain = _constant(operand)
-    else:
+        if operand.raw is None:
+            return _always(number(operand.text), F32)
+        plain = _always(operand.raw, U32)
+        return lambda c: plain(c).view(F32)
+    if not isinstance(operand, Register | Constant) or operand.part:
         raise NotKnownError(i)
-    if operand.part:
-        raise NotKnownError(i)
+    plain = _word(operand)
     return _signs(lambda c: plain(c).view(F32), operand)
 
 
@@ -203,8 +193,7 @@ def read_f64(i: Instruction, operand: int | Operand) -> Read:
     """64 bits to read, as a floating-point number."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = make_read_only(np.full((1, 1), number(operand.text), np.float64))
-        return lambda _: value
+        return _always(number(operand.text), F64)
     if not isinstance(operand, Register | Constant):
         raise NotKnownError(i)
     wide = _wide(operand)
@@ -215,8 +204,7 @@ def read_u64(i: Instruction, operand: int | Operand) -> Read:
     """64 bits to read, as a whole number without sign."""
     operand = operand_at(i, operand)
     if isinstance(operand, Immediate):
-        value = make_read_only(np.full((1, 1), whole_number(i, operand) & (2**64 - 1), np.uint64))
-        return lambda _: value
+        return _always(whole_number(i, operand) & (2**64 - 1), U64)
     if not isinstance(operand, Register | Constant):
         raise NotKnownError(i)
     wide = _wide(operand)
@@ -234,15 +222,12 @@ def write_u32(i: Instruction, operand: int | Operand, offset: int = 0) -> Write:
         raise NotKnownError(i)
     uniform, index = operand.uniform, operand.index + offset
 
-    def forget(c: ExecutionContext, value: Array, guard: Array | None) -> None:
-        del c, value, guard
-
     def write(c: ExecutionContext, value: Array, guard: Array | None) -> None:
         file = c.u if uniform else c.r
         new = bits(value)
         file[index] = new if guard is None else np.where(guard, new, file[index])
 
-    return forget if operand.index == ZERO else write
+    return _forget if operand.index == ZERO else write
 
 
 def write_u64(i: Instruction, operand: int | Operand) -> Write:
@@ -276,21 +261,24 @@ def _signs(read: Callable[[ExecutionContext], Array], operand: Register | Consta
     return read
 
 
-def _register(operand: Register) -> Read:
+def _always(value: float, kind: np.dtype[Any]) -> Read:
+    same = make_read_only(np.full((1, 1), value, kind))
+    return lambda _: same
+
+
+def _word(operand: Register | Constant) -> Read:
+    if isinstance(operand, Constant):
+        bank, offset = operand.bank, operand.offset
+        if operand.register is None:
+            return lambda c: c.blocks.constants.word(bank, offset)
+        at = _word(operand.register)
+        return lambda c: c.blocks.constants.gather(bank, at(c).view(I32) + offset, 4)
     index = operand.index
     if index == ZERO:
         return lambda _: NOTHING
     if operand.uniform:
         return lambda c: c.u[index]
     return lambda c: c.r[index]
-
-
-def _constant(operand: Constant) -> Read:
-    bank, offset = operand.bank, operand.offset
-    if operand.register is None:
-        return lambda c: c.blocks.constants.word(bank, offset)
-    at = _register(operand.register)
-    return lambda c: c.blocks.constants.gather(bank, at(c).view(I32) + offset, 4)
 
 
 def _wide(operand: Register | Constant) -> Read:

@@ -106,6 +106,8 @@ class GuardValues:
 
     outcomes: dict[int, Array] = field(default_factory=dict)
     """By address: :data:`SOME_FALSE` and :data:`SOME_TRUE` of each block's threads."""
+    patterns: dict[int, Array] = field(default_factory=dict)
+    """By address: a number of each block that is the same where the same threads are true."""
     numbers: dict[int, tuple[Array, Array]] = field(default_factory=dict)
     """By address: the least and the largest of each block."""
     complete: bool = True
@@ -128,6 +130,7 @@ def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
     if most < every:
         return GuardValues(complete=False)
     outcomes: dict[int, list[Array]] = defaultdict(list)
+    patterns: dict[int, list[Array]] = defaultdict(list)
     numbers: dict[int, list[tuple[Array, Array]]] = defaultdict(list)
     step = max(_LANES_AT_ONCE // lanes, 1)
     for first in range(0, every, step):
@@ -136,10 +139,13 @@ def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
             evaluator.run(plan)
         for address, codes in evaluator.outcomes.items():
             outcomes[address].append(codes)
+        for address, each in evaluator.patterns.items():
+            patterns[address].append(each)
         for address, ends in evaluator.numbers.items():
             numbers[address].append(ends)
     parts = -(-every // step)
     values.outcomes = {at: np.concatenate(e) for at, e in outcomes.items() if len(e) == parts}
+    values.patterns = {at: np.concatenate(e) for at, e in patterns.items() if len(e) == parts}
     values.numbers = {
         at: (np.concatenate([low for low, _ in e]), np.concatenate([high for _, high in e]))
         for at, e in numbers.items()
@@ -413,6 +419,7 @@ class _Evaluator:
         self._context = ExecutionContext(self._blocks, Observer(), lanes)
         self._values: dict[tuple[int, str], Array] = {}
         self.outcomes: dict[int, Array] = {}
+        self.patterns: dict[int, Array] = {}
         self.numbers: dict[int, tuple[Array, Array]] = {}
 
     def run(self, plan: GuardPlan) -> None:
@@ -430,13 +437,13 @@ class _Evaluator:
                 failed.add(each.address)
                 continue
             if each.instruction.opcode in _CHOICES:
-                self.outcomes[each.address] = self._by_block(self._is_first(each))
+                self._note_outcomes(each.address, self._is_first(each))
             elif each.address in plan.predicates:
                 name = next(name for name in sorted(each.written) if "P" in name)
                 first = each.instruction.operands[0]
                 if isinstance(first, Predicate) and first.index != TRUE:
                     name = _name(first)
-                self.outcomes[each.address] = self._by_block(self._values[each.address, name])
+                self._note_outcomes(each.address, self._values[each.address, name])
         for address, (side, read) in plan.numbers.items():
             if not failed.intersection(side.reads.values()):
                 self._load(side)
@@ -470,11 +477,15 @@ class _Evaluator:
         c = self._context
         return {"R": c.r, "P": c.p, "UR": c.u, "UP": c.q}[prefix], int(name[len(prefix) :])
 
-    def _by_block(self, values: Array) -> Array:
+    def _note_outcomes(self, address: int, values: Array) -> None:
         yes = self._of_blocks(values)
         no = self._of_blocks(~values)
         codes = SOME_TRUE * yes.any(axis=1) + SOME_FALSE * no.any(axis=1)
-        return np.broadcast_to(codes, len(self._blocks.numbers)).astype(np.uint8)
+        count = len(self._blocks.numbers)
+        self.outcomes[address] = np.broadcast_to(codes, count).astype(np.uint8)
+        if len(yes) == count:
+            weights = np.random.default_rng(0).integers(1 << 40, size=yes.shape[1])
+            self.patterns[address] = yes @ weights.astype(np.float64)
 
     def _of_blocks(self, values: Array) -> Array:
         """One row a block, of its threads alone; one row in all where all are alike."""

@@ -135,8 +135,6 @@ class _IterationGroup:
     """Step of each register, as signed integers."""
     strides: Sequence[Array]
     """For each access the step of each warp's addresses."""
-    drifts: Sequence[tuple[Array, Array]]
-    """For each comparison the steps of both sides."""
     until: int
     """The first of the following groups that takes another path."""
 
@@ -269,7 +267,7 @@ class LoopInterpreter(Interpreter):
         ):
             return None
         until = iterations_until_change(other.comparisons, drifts)
-        group = _IterationGroup(at, lanes, other.iterations, other, steps, strides, drifts, until)
+        group = _IterationGroup(at, lanes, other.iterations, other, steps, strides, until)
         # Two periods to execute, one to skip, one to check.
         return group if until > 2 * group.period + 2 else None
 

@@ -79,14 +79,14 @@ def test_a_damaged_file_is_named(text: str, says: str) -> None:
 
 
 def test_a_capture_that_decides_nothing_is_no_baseline_unless_the_policy_allows_it() -> None:
-    with pytest.raises(InputError, match="is inconclusive on 11 of 11 kernels, 100 % of the time"):
+    with pytest.raises(InputError, match="is inconclusive for 11 of 11 kernels, 100 % of the time"):
         make_baseline(of(SAME_CODE), NOW)
     made = make_baseline(of(SAME_CODE), NOW, load_policy({"inconclusive": "allow"}))
     assert len(made.kernels) == 11
     assert to_text(from_text(to_text(made), "b.json")) == to_text(made)
     assert gated(made.snapshot("b"), of(SAME_CODE)).outcome.value == "pass"
     one = load_policy({"kernel": [{"name": "gemm_tiled*", "inconclusive": "allow"}]})
-    with pytest.raises(InputError, match="is inconclusive on 4 of 11 kernels"):
+    with pytest.raises(InputError, match="is inconclusive for 4 of 11 kernels"):
         make_baseline(of(SAME_CODE), NOW, one)
 
 
@@ -238,7 +238,7 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
 
 def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
     tile = make_baseline(taken("tile", "1"), NOW)
-    with pytest.raises(InputError, match="1 more capture is too few"):
+    with pytest.raises(InputError, match="1 more capture is not enough"):
         calibrate_noise(tile, [taken("tile", "2")])
     with pytest.raises(InputError, match="none of the baseline's kernels"):
         calibrate_noise(tile, [taken("naive", "2"), taken("naive", "3")])
@@ -268,5 +268,5 @@ def test_a_prediction_without_a_verdict_may_be_a_baseline() -> None:
     """Of a measurement it may not: little would be held."""
     held = kernel(predicted(("aa",)), instructions=100)
     assert make_baseline(side(held), "2026-11-22T00:00:00Z").kernels == (held,)
-    with pytest.raises(InputError, match="inconclusive on 1 of 1"):
+    with pytest.raises(InputError, match="inconclusive for 1 of 1"):
         make_baseline(side(replace(held, predicted=None)), "2026-11-22T00:00:00Z")

@@ -13,21 +13,25 @@ from tests.comparison.gate.planted import (
     RUNS,
     SAME_CODE,
     Planted,
+    changed,
     gated,
     of,
     passed_of,
     same_time_of_same_code,
     taken,
 )
-from tests.support.captures import source_of
+from tests.support.captures import CAPTURES, source_of
 from tests.support.few import one_in
 
+from kernelprof.comparison import words
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Code, GateResult, Outcome
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
+
+TWO_CAUSES = CAPTURES / "h200_two_causes"
 
 
 def codes(result: GateResult, outcome: Outcome = Outcome.REGRESSION) -> set[Code]:
@@ -50,6 +54,23 @@ def test_each_source_is_stored_where_manifests_name_it() -> None:
 @pytest.mark.parametrize("label", one_in(4, LABELS, why="forty draws of each program"))
 def test_the_same_code_passes(label: str) -> None:
     assert passed_of(label, 40) == 40
+
+
+def test_the_gate_finds_what_is_above_the_smallest_detectable_slowdown() -> None:
+    before, after = taken("coalesced", "1"), taken("coalesced", "2")
+    (found,) = gated(before, after).kernels
+    time = found.kernel.time
+    assert found.kernel.after is not None
+    assert time.ratio is not None
+    assert time.smallest_detectable == pytest.approx(0.009092, abs=1e-6)
+    assert words.passed_text(gated(before, after)).endswith("; smallest detectable: 0.91 %")
+    for by, outcome in (
+        (0.003, Outcome.PASS),
+        (0.009, Outcome.INCONCLUSIVE),
+        (0.0092, Outcome.REGRESSION),
+    ):
+        slower = [(1 + by) / time.ratio * each for each in found.kernel.after.events_ns]
+        assert gated(before, changed(after, events_ns=tuple(slower))).outcome is outcome
 
 
 def test_kernels_of_one_process_are_as_fast_as_themselves() -> None:
@@ -108,19 +129,19 @@ def test_a_policy_says_what_may_be(tmp_path: Path) -> None:
         ("max_slowdwon = 1", "unknown key: max_slowdwon"),
         ("[budget]\nregisters = 1", "unknown key: budget.registers"),
         ("[max_increase]\nduration = 1", "unknown key: max_increase.duration"),
-        ('max_slowdown = "much"', "max_slowdown has to be a fraction or a percentage"),
-        ("max_slowdown = -1", "max_slowdown has to be"),
-        ("max_slowdown = nan", "max_slowdown has to be"),
-        ("max_slowdown = inf", "max_slowdown has to be"),
-        ("[budget]\nregisters_per_thread = nan", "has to be a table"),
-        ("max_slowdown = true", "max_slowdown has to be"),
+        ('max_slowdown = "much"', "max_slowdown must be a fraction or a percentage"),
+        ("max_slowdown = -1", "max_slowdown must be"),
+        ("max_slowdown = nan", "max_slowdown must be"),
+        ("max_slowdown = inf", "max_slowdown must be"),
+        ("[budget]\nregisters_per_thread = nan", "must be a table"),
+        ("max_slowdown = true", "max_slowdown must be"),
         ('vanished = "perhaps"', '"fail" or "inconclusive" or "allow"'),
-        ("ignore = 3", "ignore has to be a list"),
-        ("[[kernel]]\nmax_slowdown = 1", "kernel[0].name has to be"),
+        ("ignore = 3", "ignore must be a list"),
+        ("[[kernel]]\nmax_slowdown = 1", "kernel[0].name must be"),
         ('[[kernel]]\nname = "a"\nnmae = 1', "unknown key: kernel[0].nmae"),
-        ("kernel = 1", "kernel has to be tables"),
+        ("kernel = 1", "kernel must be tables"),
         ("[budget]\nregisters_per_thread = {}", "at_most or at_least"),
-        ("[budget]\nregisters_per_thread = { at_most = 'a' }", "at_most has to be a number"),
+        ("[budget]\nregisters_per_thread = { at_most = 'a' }", "at_most must be a number"),
         ("= 1", "the policy is not TOML"),
     ],
 )
@@ -153,3 +174,14 @@ def test_every_kernel_of_a_result_is_there_once() -> None:
     result = gated(of(SAME_CODE), of(SAME_CODE))
     kernels: list[KernelSnapshot | None] = [each.kernel.after for each in result.kernels]
     assert len(kernels) == len({(k.name, k.block) for k in kernels if k is not None}) == 11
+
+
+def test_a_cause_behind_the_first_is_credited_and_its_return_is_found(run_cli) -> None:
+    """Records in other order: few blocks stay the limit, and with L1's hits gone it is slower."""
+    both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
+    fixed = run_cli("compare", both, one).stdout
+    assert "uncoalesced-global-access, which was behind it, is gone" in " ".join(fixed.split())
+    back = " ".join(run_cli("gate", one, both).stdout.split())
+    assert (
+        "pass verdict-changed: still small-grid; now also uncoalesced-global-access, behind it"
+    ) in back

@@ -15,29 +15,30 @@ pytest.importorskip("cuda.bindings")
 ROOT = Path(__file__).parents[3]
 PLACE = Path(__file__).parent
 MISSED = {
-    "row numbers clamped",
-    "a tile less by the product of sizes",
-    "another table in one block",
-    "another tap in late channels",
-    "a product that wraps round in late threads",
-    "the largest keys clamped",
-    "the largest value not subtracted",
+    "the largest value not subtracted": "its result is right for the specification's values",
+    "fourteen bits for a customer": "few outputs are wrong, and none that is sampled",
+    "pixels that fill late are said to be full by frame 121": "the same",
+    "half a percent off the bound": "three of a million outputs are wrong",
+    "forty steps too many before one picture of one block": "one block of 528 does it",
+    "the copy as a loop": "1.2 % more instructions, in the same time",
+    "a pointer to where the bucket goes": "the line does not run in the sample",
 }
-"""Of the 30 held-out ones: results that are wrong at the measured size alone, by arithmetic."""
+"""Of the 60 hidden and 40 harmless ones of the two files by somebody who had not seen the gate."""
 ALL = bool(os.environ.get("ATTACK"))
 """Else every third: ``make attack`` tries them all."""
 
 
 def cases(name: str) -> list[object]:
     """Each change of a file."""
-    missed = pytest.mark.xfail(strict=True, reason="results are not compared at the measured size")
     return [
         pytest.param(
             kernel["file"],
             kind,
             case,
             id=f"{Path(kernel['file']).parent.stem} {kind} {case['name']}",
-            marks=[missed] if case["name"] in MISSED else [],
+            marks=[pytest.mark.xfail(strict=True, reason=MISSED[case["name"]])]
+            if case["name"] in MISSED
+            else [],
         )
         for kernel in tomllib.loads((PLACE / name).read_text("utf-8"))["kernel"]
         for kind in ("hidden", "harmless")
@@ -46,7 +47,10 @@ def cases(name: str) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("file", "kind", "case"), [*cases("hidden.toml"), *cases("held_out.toml")][:: 1 if ALL else 3]
+    ("file", "kind", "case"),
+    [case for name in ("hidden", "held_out", "held_out_2") for case in cases(f"{name}.toml")][
+        :: 1 if ALL else 3
+    ],
 )
 @pytest.mark.slow("predicts two kernels for each")
 def test_gate(kernelprof, tmp_path: Path, file: str, kind: str, case: dict[str, Any]) -> None:

@@ -237,7 +237,7 @@ def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunC
     arguments = gated(files, ROLLED, *proposing(files, "first.json", "gate.toml"))
     done = run_cli(*arguments, "--format=markdown")
     assert done.returncode == 3
-    assert "The baseline would change: it is the first one, of 1 kernel." in done.stdout
+    assert "The baseline would change: it is the first one, with 1 kernel." in done.stdout
     assert "no kernel is on both sides: nothing was compared" in done.stdout
     assert run_cli(*arguments, "--accept-proposed").returncode == 1
     (files / "first.json").unlink()

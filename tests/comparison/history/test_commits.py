@@ -117,7 +117,7 @@ def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path)
 
 def test_without_git_it_says_so(repository, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingToolError, match="git is not here") as caught:
+    with pytest.raises(MissingToolError, match="git is not installed here") as caught:
         read_commits(repository / FILE, None)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
 
@@ -197,5 +197,5 @@ def test_mistakes_end_with_2_or_4(run_history, repository, tmp_path) -> None:
         assert "Traceback" not in done.stderr
     done = run_history(str(repository / FILE), "--git", PATH=str(only_python))
     assert done.returncode == 4
-    assert "git is not here" in done.stderr
+    assert "git is not installed here" in done.stderr
     assert shutil.which("git") is not None

@@ -93,8 +93,8 @@ def to_text(baseline: Baseline) -> str:
 
 
 def _set_aside(predicted: dict[str, Any], lines: list[str]) -> None:
-    # Put a mark in place of each access and each line, and the text that it stands for aside
-    for name in ("accesses", "lines"):
+    # Put a mark in place of each access, line and output, and the text that it stands for aside
+    for name in ("accesses", "lines", "outputs"):
         records = predicted[name]
         predicted[name] = [f"\0{len(lines) + at}" for at in range(len(records))]
         lines += (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in records)
@@ -124,7 +124,7 @@ def from_text(text: str, where: str) -> Baseline:
             raise RecordError("it is not a baseline")
         if (version := values.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
-                f"the baseline has schema version {version!r}, and this kernelprof knows "
+                f"the baseline has schema version {version!r}, but this kernelprof supports "
                 f"{SCHEMA_VERSION!r} at most",
                 where=where,
                 hint="install a newer kernelprof",
@@ -146,7 +146,7 @@ def _check_kernel(kernel: KernelSnapshot) -> None:
     decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
     if any(abs(each) > sys.float_info.max for each in numbers):
-        raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
+        raise RecordError(f"{kernel.name!r} has a number that cannot be a measurement")
     if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
         raise RecordError(f"{kernel.name!r} cannot serve as a baseline kernel")
 
@@ -177,7 +177,8 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
         if share is None or share > MOST_UNDECIDED:
             much = "" if share is None else f", {100 * share:.0f} % of the time"
             raise InputError(
-                f"the verdict is inconclusive on {len(undecided)} of {len(kernels)} kernels{much}: "
+                f"the verdict is inconclusive for {len(undecided)} of {len(kernels)} "
+                f"kernels{much}: "
                 f"{undecided[0].name}",
                 where=snapshot.origin,
                 hint="capture with more metrics (kernelprof profile --preset full), or have time "
@@ -272,7 +273,7 @@ def accept(
         raise InputError(
             f"the candidate was not measured as the baseline was: {apart}",
             where=candidate.origin,
-            hint="accept all of its kernels, and its machine with them, or measure it the same way",
+            hint="accept all of its kernels and its machine, or measure it the same way",
         )
     fresh = [
         replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
@@ -338,7 +339,7 @@ def calibrate_noise(
     """
     if len(repeats) + 1 < FEWEST_CAPTURES:
         raise InputError(
-            f"{len(repeats)} more capture is too few to calibrate with"
+            f"{len(repeats)} more capture is not enough to calibrate with"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
             hint=f"name at least {FEWEST_CAPTURES - 1}, each a separate run of the same code",

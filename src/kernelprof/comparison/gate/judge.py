@@ -17,9 +17,11 @@ from kernelprof.comparison.counters import COUNTERS, counter_value, relative_cha
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.sides import predicted_architectures
-from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, calibration, clear_difference
+from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, clear_difference
 from kernelprof.comparison.words import (
     counter_text,
+    format_range,
+    further_text,
     launches_text,
     several_text,
     time_text,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
 
     Judged = TypeVar("Judged", KernelResult, GateFinding)
-    from collections.abc import Sequence
 
 WORSE_GAIN: Final = 1.1
 """The same bottleneck is a worse one where removing it would bring a tenth more than before: gains
@@ -97,7 +98,9 @@ def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparis
         # Code for another architecture is other code: its counters and verdicts prove nothing
         for at, each in enumerate(findings):
             if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
-                text = f"{each.text}; on another architecture, for which other code was made"
+                text = (
+                    f"{each.text}; on another architecture, for which different code was compiled"
+                )
                 findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
     return KernelResult(kernel, worst_outcome(findings), _sort_by_severity(findings))
 
@@ -105,7 +108,7 @@ def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparis
 def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateFinding]:
     before, after = kernel.before, kernel.after
     if after is None:
-        text = "; ".join(("the baseline has this kernel and the candidate has not", *kernel.notes))
+        text = "; ".join(("the baseline has this kernel but the candidate does not", *kernel.notes))
         yield GateFinding(Code.VANISHED, policy.vanished, text)
         return
     limits = policy.limits_of(after.name)
@@ -115,7 +118,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
             return
     yield from _budget_findings(after, limits)
     if before is None:
-        text = "the candidate has this kernel, and the baseline has not"
+        text = "the candidate has this kernel, but the baseline does not"
         if after.total_ns is not None:
             text += f": it takes {quantity(after.total_ns, 'ns')}"
         text = "; ".join((text, *kernel.notes))
@@ -145,7 +148,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
         outcome = Outcome.PASS if harmless else policy.launched_more
         yield GateFinding(Code.LAUNCHED_MORE, outcome, text)
     if before.events_ns and after.inputs is not None and not after.events_ns:
-        text = "the baseline was timed by CUDA events, but the candidate no longer is"
+        text = "the baseline was timed by CUDA events, but the candidate was not"
         yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     yield from _time_findings(kernel.time, limits)
     yield from _counter_findings(kernel, limits)
@@ -231,9 +234,11 @@ def _verdict_findings(
     left = old.status is Status.AT_LIMIT
     worse = (new.gain or 1.0) > WORSE_GAIN * (old.gain or 1.0)
     if not (left or old.bottleneck != new.bottleneck or worse):
+        if further_text(old, new):
+            yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
     if old.answer == new.answer:
-        text += f", and more so: fixing it would bring {factor(new.gain or 1.0)}"
+        text += f"; and more so: fixing {new.bottleneck} would bring {factor(new.gain or 1.0)}"
         text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
         text += ", though neither time nor exact counters got worse: two limits are nearly equal"
@@ -336,26 +341,15 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
     if not few:
         return
     floors = [each.time.noise_floor or 0.0 for each in few]
-    sure = [
-        clear_difference(floor, calibration(each.before, each.time.measured_by))
-        for floor, each in zip(floors, few, strict=True)
-    ]
+    sure = [each.time.smallest_detectable or 0.0 for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on a side: differences below {_format_range(floors)} are not "
-        f"detectable, those above {_format_range(sure)} are. Five runs per side detect smaller "
+        f"{FEWEST_SAMPLES} launches on a side: differences below {format_range(floors)} are not "
+        f"detectable, those above {format_range(sure)} are. Five runs per side detect smaller "
         f"ones: {to_settle(few[0], comparison.after)}, and kernelprof gate "
         "BEFORE runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
-
-
-def _format_range(fractions: Sequence[float]) -> str:
-    low, high = (
-        f"{100 * each:.0f}" if each >= 0.1 else f"{100 * each:.2g}"
-        for each in (min(fractions), max(fractions))
-    )
-    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[GateFinding]:
@@ -380,7 +374,8 @@ def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[Gat
     vanished = [each.before for each in kernels if each.before and each.after is None]
     gone = _sum_times(vanished, profiled=profiled) or 0.0
     text = (
-        f"{subject} {quantity(added, 'ns')}, and what vanished took {quantity(gone, 'ns')}; all "
+        f"{subject} {quantity(added, 'ns')}, and the removed kernels took "
+        f"{quantity(gone, 'ns')}; all "
         f"kernels together: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
         f"({100 * (after / before - 1):+.2g} %)"
     )
@@ -416,7 +411,7 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
         return None
     was, now = old.get("reference"), new.get("reference")
     if now in {None, NO_REFERENCE} or after.passed is None:
-        return f"its result was checked against {was}, and is not checked any more"
+        return f"its result was checked against {was}, but is no longer checked"
     if was != now:
         return f"its result is checked against {now} instead of {was}"
     allowed, allows = _tolerance(old), _tolerance(new)

@@ -248,7 +248,7 @@ def _checked(wanted: str, check: Callable[[Any], bool], make: Callable[[Any], An
 
 
 def _wrong(key: str, wanted: str, value: Any) -> UsageError:
-    return UsageError(f"{key} has to be {wanted}, and is {value!r:.60}")
+    return UsageError(f"{key} must be {wanted}, but is {value!r:.60}")
 
 
 def _is_number(value: Any) -> bool:

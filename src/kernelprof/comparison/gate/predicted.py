@@ -12,6 +12,7 @@ that replaced each other, is subtracted.
 from __future__ import annotations
 
 import difflib
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from kernelprof.comparison.gate.policy import Limits
     from kernelprof.model.comparison import KernelComparison
+    from kernelprof.model.json_types import Number
     from kernelprof.model.prediction import LineWork, Predicted, PredictedAccess
     from kernelprof.model.snapshot import KernelSnapshot
 
@@ -80,6 +82,10 @@ class WorseLine(NamedTuple):
     def more(self) -> float:
         """By how much it is more."""
         return self.after - self.before
+
+
+_BOTH_OFF: Final = 2
+"""Times the tolerance of the check by which two versions may differ: each may be off by it."""
 
 
 def align_lines(before: Sequence[str], after: Sequence[str]) -> AlignedLines:
@@ -198,7 +204,7 @@ _OPEN: Final = 0.05
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
 
-_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays"
+_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays off"
 
 
 def findings(
@@ -270,7 +276,7 @@ def _not_covered(
     if not now.sampled and (was.sampled or old.coverage is None):
         text = "blocks with rare conditions were not run: too many, or they take too long"
         yield _with_places(_uncovered(text), [], old, new)
-    if text := _describe_missing_bytes(was, now):
+    if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
     for name in WORK_COUNTERS:
         ends = [
@@ -280,6 +286,40 @@ def _not_covered(
             text = f"the sample does not bound {name} well: there may be up to {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
+
+
+def _describe_difference(old: Predicted, new: Predicted) -> str:
+    # The output that differs most at the measured size, where the sampled blocks wrote both
+    others = {(each.name, each.inputs): each for each in old.outputs}
+    worst, text = 0.0, ""
+    for each in new.outputs:
+        other = others.get((each.name, each.inputs))
+        if other is None:
+            continue
+        earlier = dict(zip(other.places, other.values, strict=True))
+        sizes = [value**2 for value in earlier.values() if value is not None]
+        usual = math.sqrt(sum(sizes) / max(len(sizes), 1))
+        allowed = _BOTH_OFF * max(each.tolerance, other.tolerance)
+        for place, after in zip(each.places, each.values, strict=True):
+            before = earlier.get(place, after)
+            error = _relative_error(before, after, usual) if before != after else 0.0
+            if error > max(worst, allowed):
+                worst = error
+                text = (
+                    f"the result differs at the measured size: {each.name}[{place}] is "
+                    f"{_format_value(after)} and was {_format_value(before)}"
+                )
+    return text
+
+
+def _relative_error(before: Number | None, after: Number | None, usual: float) -> float:
+    if before is None or after is None:
+        return math.inf
+    return abs(after - before) / (max(abs(before), usual) or 1.0)
+
+
+def _format_value(value: Number | None) -> str:
+    return "no finite number" if value is None else f"{value:.6g}"
 
 
 def _describe_missing_bytes(was: PathCoverage, now: PathCoverage) -> str:

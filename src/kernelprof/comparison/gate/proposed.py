@@ -219,7 +219,7 @@ def baseline_findings(
     if not isinstance(proposed, Snapshot):
         changes = (_describe_unreadable(proposed),)
     elif not trusted.kernels:
-        text = f"it is the first one, of {count(len(proposed.kernels), 'kernel')}"
+        text = f"it is the first one, with {count(len(proposed.kernels), 'kernel')}"
         changes = (ProposedChange(text),)
     else:
         changes = _baseline_changes(trusted, proposed)
@@ -304,13 +304,15 @@ def _kernel_changes(
         sides = [
             _shorten(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
         ]
-        what = f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "other gain or runners-up"
+        what = (
+            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "different gain or runners-up"
+        )
         yield ProposedChange(f"verdict {what}")
     if old.launches != new.launches:
         more = new.launches > old.launches
         yield ProposedChange(f"launches {old.launches:,} to {new.launches:,}", looser=more)
     if old.predicted != new.predicted:
-        yield ProposedChange("other machine code, or counts of its lines")
+        yield ProposedChange("different machine code, or different per-line counts")
     others = [
         each.name.removesuffix("_bytes").replace("_", " ")
         for each in fields(KernelSnapshot)
@@ -339,7 +341,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "other noise of counters or captures"
+    other = "different noise of counters or captures"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

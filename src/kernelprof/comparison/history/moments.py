@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from kernelprof.model.history import Commit, Moment, MomentKind
 from kernelprof.model.names import first_few
 from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
-from kernelprof.sources.ncu.folder import DEPTH, may_be_capture
+from kernelprof.sources.ncu.folder import DEPTH, is_plain_itself, may_be_capture
 from kernelprof.tools import git_command
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def find_moments(folder: Path) -> FolderContents:
         here = Path(directory)
         deeper = len(here.relative_to(folder).parts) < DEPTH
         paths = [here / name for name in sorted(names)]
-        files = {each.name: each for each in paths if _is_plain(each)}
+        files = {each.name: each for each in paths if is_plain_itself(each)}
         if MANIFEST in files and (_RAW in files or _contains(files[MANIFEST], _OURS)):
             contents.captures.append(here)
             folders.clear()
@@ -94,13 +93,6 @@ def find_moments(folder: Path) -> FolderContents:
             elif name.lower().endswith(".json") and _contains(file, _OURS):
                 contents.undated.append(file)
     return contents
-
-
-def _is_plain(file: Path) -> bool:
-    try:
-        return stat.S_ISREG(file.lstat().st_mode)
-    except OSError:
-        return False
 
 
 def _contains(file: Path, word: bytes) -> bool:
@@ -157,7 +149,7 @@ def read_folder(
     store.forget(Moment, {**paths, **exports})
     notes: tuple[str, ...] = ()
     if undated := sum(each.origin in exports for each in moments):
-        notes = (f"{count(undated, 'export')} at the date of the file, for want of another",)
+        notes = (f"{count(undated, 'export')} dated by the file, for lack of another date",)
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
     if left_out:
@@ -278,7 +270,7 @@ def _list_versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         raise InputError(
             f"this is not in a git repository that can be read ({error})",
             where=str(file),
-            hint="--git reads the versions of a file that is committed to one",
+            hint="--git reads the versions of a file committed to a git repository",
         ) from error
     limit = () if most is None else (f"--max-count={most}",)
     log = ("--literal-pathspecs", "log", *_OPTIONS, *limit, "--", file.name)
@@ -329,7 +321,8 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool =
     git = git_command(folder)
     if git is None:
         raise MissingToolError(
-            "git is not here", hint="install git, or name a folder of captures or baselines"
+            "git is not installed here",
+            hint="install git, or name a folder of captures or baselines",
         )
     try:
         done = subprocess.run(

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from kernelprof import files
 from kernelprof.errors import InputError
@@ -382,27 +384,19 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
 
 
 def write_built(file: Path, key: str, built: Built) -> None:
-    """Write a kernel: its properties in a line of JSON, then the cubin."""
-    head = {"key": key, **asdict(replace(built, cubin=b""))}
-    del head["cubin"]
-    file.write_bytes(json.dumps(head).encode() + b"\n" + built.cubin)
+    """Write a kernel for :func:`read_built`."""
+    file.write_bytes(msgspec.msgpack.encode((key, built)))
 
 
 def read_built(file: Path, key: str) -> Built | None:
     """Return the kernel that :func:`write_built` wrote with that key, else ``None``."""
     if not file.is_file():
         return None
-    line, _, cubin = file.read_bytes().partition(b"\n")
     try:
-        head = json.loads(line)
-    except ValueError:
+        written_key, built = msgspec.msgpack.decode(file.read_bytes(), type=tuple[str, Built])
+    except msgspec.DecodeError:
         return None
-    if head.pop("key") != key:
-        return None
-    head["options"] = tuple(head["options"])
-    head["warnings"] = tuple(CompilerWarning(**each) for each in head["warnings"])
-    head["spills"] = None if head["spills"] is None else Spills(*head["spills"])
-    return Built(cubin=cubin, **head)
+    return built if written_key == key else None
 
 
 def code_digest(cubin: bytes) -> str:

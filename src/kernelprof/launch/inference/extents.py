@@ -175,7 +175,7 @@ class LengthInference:
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]
         if results:
             return _rows(results[0], atom, targets), ", taken to be as many as there are results"
-        return guesses.arrays[name].length, ", taken to be as many as there are indices"
+        return guesses.arrays[name].length, ", its length assumed equal to the number of indices"
 
 
 def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccesses]]) -> SizeExpr:

@@ -502,15 +502,7 @@ def written_template(call: Node) -> tuple[str, ...]:
 
 def declared_name(declarator: Node | None) -> Node | None:
     """The name in ``*(&name)[4]``."""
-    while declarator is not None:
-        inner = syntax.child(declarator, "declarator")
-        if inner is None and declarator.type in {
-            "parenthesized_declarator",
-            "reference_declarator",
-        }:
-            inner = next(iter(declarator.named_children), None)
-        if inner is None:
-            break
+    while declarator is not None and (inner := syntax.inner_declarator(declarator)) is not None:
         declarator = inner
     return declarator
 

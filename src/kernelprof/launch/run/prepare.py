@@ -25,7 +25,13 @@ from kernelprof.launch.build.options import (
 )
 from kernelprof.launch.processes import RequestWorker, TimeLimitError, WorkerEndedError
 from kernelprof.launch.run.faults import run_sanitizer
-from kernelprof.launch.run.trial import LaunchError, Trial, read_trial, timing_facts
+from kernelprof.launch.run.trial import (
+    LaunchError,
+    Trial,
+    correctness_facts,
+    read_trial,
+    timing_facts,
+)
 from kernelprof.launch.signature import has_main
 from kernelprof.launch.source import (
     changed_meanwhile,
@@ -37,7 +43,6 @@ from kernelprof.launch.source import (
 )
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
@@ -164,15 +169,7 @@ def _launched(
         timing=timing_facts(
             trial.times_ns, warm_up=spec.launch.warmup, flops=at.flops, min_bytes=at.min_bytes
         ),
-        correctness=None
-        if spec.reference == NO_REFERENCE
-        else CorrectnessFacts(
-            passed=True,
-            reference=spec.reference,
-            largest_error=max((each.error for each in trial.checked), default=None),
-            tolerance=spec.tolerance,
-            sizes=spec.check_sizes,
-        ),
+        correctness=correctness_facts(spec, trial.checked),
     )
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import ExitCode, KernelprofError
-from kernelprof.model.manifest import CompilerWarning, TimingFacts
+from kernelprof.model.manifest import CompilerWarning, CorrectnessFacts, TimingFacts
 from kernelprof.model.records import build, read_object, to_json
+from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from kernelprof.launch.specification.spec import LaunchSpec
 
 
 CONFIDENCE = 0.95
@@ -74,6 +77,21 @@ class CheckedOutput:
     output: str
     error: float
     tolerance: float
+
+
+def correctness_facts(
+    spec: LaunchSpec, checked: Sequence[CheckedOutput]
+) -> CorrectnessFacts | None:
+    """The outcome of a check that was passed; ``None`` where the specification asks for none."""
+    if spec.reference == NO_REFERENCE:
+        return None
+    return CorrectnessFacts(
+        passed=True,
+        reference=spec.reference,
+        largest_error=max((each.error for each in checked), default=None),
+        tolerance=spec.tolerance,
+        sizes=spec.check_sizes,
+    )
 
 
 @dataclass(slots=True)

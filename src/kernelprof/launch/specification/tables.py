@@ -1,8 +1,7 @@
-"""The tables of a launch specification, with the keys that each may have, and their JSON Schema."""
+"""The tables of a launch specification, with the keys that each may have."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -221,48 +220,6 @@ _ADDED: Final = {"passed": True, "architecture_specific": True}
 
 A document leaves them out where they have these, so that digests of earlier captures still fit.
 """
-
-
-def specification_schema() -> str:
-    """Return the JSON Schema of a specification."""
-    (reference,), definitions = msgspec.json.schema_components(
-        [SpecTable], schema_hook=lambda _kind: {}
-    )
-    for definition in definitions.values():
-        for key, described in definition["properties"].items():
-            definition["properties"][key] = _without_null(described)
-    array = _required("shape", "fill", "limit", "seed", "output", "passed")
-    typed, scalar, mapped, parts = _required("type", "value", "tensor_map", "members")
-    definitions["Argument"]["oneOf"] = [
-        {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped, parts]}},
-        {"required": ["type", "value"], "not": {"anyOf": [*array, mapped, parts]}},
-        {"required": ["tensor_map"], "not": {"anyOf": [*array, typed, scalar, parts]}},
-        {"required": ["members"], "not": {"anyOf": [*array, typed, scalar, mapped]}},
-    ]
-    definitions["Member"]["oneOf"] = [
-        {"required": ["type", "value"], "not": {"anyOf": _required("values", "of")}},
-        {"required": ["type", "values"], "not": {"anyOf": _required("value", "of")}},
-        {"required": ["of"], "not": {"anyOf": _required("type", "value", "values")}},
-    ]
-    document = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:kernelprof:launch:v1",
-        **reference,
-        "$defs": definitions,
-    }
-    return json.dumps(document, indent=2, default=to_json_values) + "\n"
-
-
-def _required(*keys: str) -> list[dict[str, Any]]:
-    return [{"required": [key]} for key in keys]
-
-
-def _without_null(described: dict[str, Any]) -> dict[str, Any]:
-    """A key's description without null, which TOML does not have: such a key is left out."""
-    if {"type": "null"} not in described.get("anyOf", ()):
-        return described
-    others = {key: value for key, value in described.items() if key not in ("anyOf", "default")}
-    return {**others, **described["anyOf"][0]}
 
 
 def to_json_values(value: Any) -> Any:

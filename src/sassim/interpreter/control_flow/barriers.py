@@ -42,9 +42,7 @@ def _block_barrier(i: Instruction, block: BasicBlock, program: Program) -> End:
     del program
     given = [each for each in i.operands if isinstance(each, Immediate | Register)]
     votes = [read_predicate(i, each) for each in i.operands if isinstance(each, Predicate)]
-    if not i.has("SYNC", "ARV", "RED") or len(votes) != i.has("RED"):
-        raise NotKnownError(i)
-    if not given:
+    if not given or not i.has("SYNC", "ARV", "RED") or len(votes) != i.has("RED"):
         raise NotKnownError(i)
     number_of = _read_barrier_field(i, given[0], 0, _NUMBER_MASK)
     count_of = (
@@ -157,25 +155,11 @@ def _wait_for_phase(i: Instruction, block: BasicBlock, program: Program) -> End:
         if going.any():
             c.resume(block.follows, going)
         if staying.any():
-            wanted = c.broadcast(phase(c))
+            wanted = c.to_all_warps(c.broadcast(phase(c)))
             lanes = c.to_all_warps(staying)
-            phases.wait(
-                block.follows,
-                lanes,
-                _expand_to_all_warps(c, places),
-                _expand_to_all_warps(c, wanted),
-                flag=flag_index,
-            )
+            phases.wait(block.follows, lanes, c.to_all_warps(places), wanted, flag=flag_index)
 
     return end
-
-
-def _expand_to_all_warps(c: ExecutionContext, values: Array) -> Array:
-    if c.rows is None:
-        return values
-    everywhere = np.zeros(c.lanes.shape, values.dtype)
-    everywhere[c.where] = values
-    return everywhere
 
 
 @ending("BPT")

@@ -114,14 +114,7 @@ def _branch_by_register(i: Instruction, block: BasicBlock, program: Program) -> 
     goal, condition = address_in(i, register), read_condition(i)
 
     def end(c: ExecutionContext) -> None:
-        goals, predicate = c.broadcast(goal(c)) + (offset + base), condition(c)
-        here = c.active_lanes
-        if predicate is not None:
-            stay = here & ~predicate
-            if stay.any():
-                c.resume(block.follows, stay)
-            here = here & predicate
-        resume_each(c, goals, here)
+        _jump_or_go_on(c, condition(c), c.broadcast(goal(c)) + (offset + base), block.follows)
 
     return end
 
@@ -169,33 +162,35 @@ def _call(i: Instruction, block: BasicBlock, program: Program) -> End:
                 split_threads(c, predicate, goal, block.follows)
 
         return jump
-    base = program.base(block.function) if i.has("REL") else 0
-    goal_of = address_in(i, registers[0])
-
-    def end(c: ExecutionContext) -> None:
-        predicate = condition(c)
-        here = c.active_lanes if predicate is None else c.active_lanes & predicate
-        if predicate is not None and (stay := c.active_lanes & ~predicate).any():
-            c.resume(block.follows, stay)
-        resume_each(c, c.broadcast(goal_of(c) + base), here)
-
-    return end
+    return _jump_to_address(i, block, program, registers[0])
 
 
 @ending("RET")
 def _return(i: Instruction, block: BasicBlock, program: Program) -> End:
+    return _jump_to_address(i, block, program, 0)
+
+
+def _jump_to_address(
+    i: Instruction, block: BasicBlock, program: Program, operand: int | Operand
+) -> End:
     """Branch to an address in a register: relative to its function, or absolute."""
-    goal_of, condition = address_in(i, 0), read_condition(i)
+    goal_of, condition = address_in(i, operand), read_condition(i)
     base = program.base(block.function) if i.has("REL") else 0
 
     def end(c: ExecutionContext) -> None:
-        predicate = condition(c)
-        here = c.active_lanes if predicate is None else c.active_lanes & predicate
-        if predicate is not None and (stay := c.active_lanes & ~predicate).any():
-            c.resume(block.follows, stay)
-        resume_each(c, c.broadcast(goal_of(c) + base), here)
+        _jump_or_go_on(c, condition(c), c.broadcast(goal_of(c) + base), block.follows)
 
     return end
+
+
+def _jump_or_go_on(c: ExecutionContext, predicate: Array | None, goals: Array, behind: int) -> None:
+    """Have lanes for which something holds go on at their own addresses, the rest behind."""
+    here = c.active_lanes
+    if predicate is not None:
+        if (stay := here & ~predicate).any():
+            c.resume(behind, stay)
+        here = here & predicate
+    resume_each(c, goals, here)
 
 
 @ending("EXIT", "KILL")

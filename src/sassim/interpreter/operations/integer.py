@@ -164,10 +164,8 @@ def _add_packed(i: Instruction, kind: np.dtype[Any]) -> Step:
 @operation("IMAD", "UIMAD", modifiers="WIDE HI X U32 MOV SHL SHR IADD")
 def _multiply_add(i: Instruction) -> Step:
     overflows, sources, carried = _split_operands(i)
-    if i.has("WIDE"):
+    if i.has("WIDE", "HI"):
         return _multiply_wide(i, overflows, sources, carried)
-    if i.has("HI"):
-        return _multiply_high(i, overflows, sources, carried)
     if overflows:
         raise NotKnownError(i)
     guard, result = read_guard(i), write_u32(i, 0)
@@ -202,30 +200,15 @@ def _multiply_add(i: Instruction) -> Step:
 def _multiply_wide(
     i: Instruction, overflows: list[Write], sources: list[Operand], carried: list[Read]
 ) -> Step:
-    guard, result = read_guard(i), write_u64(i, 0)
+    """A product and 64 bits that are added to it: the whole sum, or its upper half (HI)."""
+    high = not i.has("WIDE")
+    guard, result = read_guard(i), write_u32(i, 0) if high else write_u64(i, 0)
     total_of = _multiply_add_wide(i, sources, carried)
 
     def multiply(c: ExecutionContext) -> None:
         total, over = total_of(c)
         active = guard(c)
-        result(c, total, active)
-        for overflow in overflows:
-            overflow(c, over, active)
-
-    return multiply
-
-
-def _multiply_high(
-    i: Instruction, overflows: list[Write], sources: list[Operand], carried: list[Read]
-) -> Step:
-    """The upper half of a product and of 64 bits that are added to it."""
-    guard, result = read_guard(i), write_u32(i, 0)
-    total_of = _multiply_add_wide(i, sources, carried)
-
-    def multiply(c: ExecutionContext) -> None:
-        total, over = total_of(c)
-        active = guard(c)
-        result(c, (total >> 32).astype(np.uint32), active)
+        result(c, (total >> 32).astype(np.uint32) if high else total, active)
         for overflow in overflows:
             overflow(c, over, active)
 

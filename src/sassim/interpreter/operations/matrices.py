@@ -23,10 +23,14 @@ from sassim.interpreter.operations.memory import address_in, report_access
 from sassim.sass.operands import Register
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sassim.interpreter.context import ExecutionContext
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.operations import Step
+    from sassim.interpreter.operations.address_spaces import SpaceAccess
     from sassim.sass.listing import Instruction
+    from sassim.sass.operands import Operand
 
 _ROWS: Final = 8
 _ROW_BYTES: Final = 16
@@ -50,24 +54,35 @@ def _transpose(words: Array) -> Array:
     return np.ascontiguousarray(numbers.transpose(0, 2, 1)).view(np.uint32)
 
 
+def _read_rows(
+    i: Instruction, operand: Operand, matrices: int
+) -> Callable[[ExecutionContext, Array | None], list[SpaceAccess]]:
+    """Where lanes that give the address of a row access it, which is reported; 8 a matrix do."""
+    space, at = decode_address(i, operand)
+    giving = _ROWS * matrices > LANE
+
+    def access(c: ExecutionContext, active: Array | None) -> list[SpaceAccess]:
+        lanes = c.active_lanes & (giving if active is None else giving & active)
+        parts = split_by_space(space, c, at(c), lanes) if lanes.any() else []
+        report_access(c, i, "matrix", parts, _ROW_BYTES)
+        return parts
+
+    return access
+
+
 @operation("LDSM")
 def _load_matrices(i: Instruction) -> Step:
     """8 lanes after each other give the addresses of the rows of a matrix."""
     matrices, transposed = _decode_form(i)
     _, operand = address_in(i)
-    space, at = decode_address(i, operand)
+    access, guard = _read_rows(i, operand, matrices), read_guard(i)
     results = [write_u32(i, 0, n) for n in range(matrices)]
-    giving, guard = _ROWS * matrices > LANE, read_guard(i)
 
     def execute(c: ExecutionContext) -> None:
         active = guard(c)
-        active_mask = (
-            c.active_lanes & giving if active is None else c.active_lanes & giving & active
-        )
-        if not active_mask.any():
+        parts = access(c, active)
+        if not parts:
             return
-        parts = split_by_space(space, c, at(c), active_mask)
-        report_access(c, i, "matrix", parts, _ROW_BYTES)
         if c.is_value_unused(i):
             for result in results:
                 result(c, np.zeros((1, 1), np.uint32), active)
@@ -85,23 +100,15 @@ def _load_matrices(i: Instruction) -> Step:
 def _store_matrices(i: Instruction) -> Step:
     matrices, transposed = _decode_form(i)
     place, operand = address_in(i)
-    space, at = decode_address(i, operand)
     source = operand_at(i, place + 1)
     if not isinstance(source, Register):
         raise NotKnownError(i)
     words = [read_u32(i, Register(source.index + n)) for n in range(matrices)]
-    giving, guard = _ROWS * matrices > LANE, read_guard(i)
+    access, guard = _read_rows(i, operand, matrices), read_guard(i)
 
     def execute(c: ExecutionContext) -> None:
-        active = guard(c)
-        active_mask = (
-            c.active_lanes & giving if active is None else c.active_lanes & giving & active
-        )
-        if not active_mask.any():
-            return
-        parts = split_by_space(space, c, at(c), active_mask)
-        report_access(c, i, "matrix", parts, _ROW_BYTES)
-        if c.is_value_unused(i):
+        parts = access(c, guard(c))
+        if not parts or c.is_value_unused(i):
             return
         rows = np.zeros((c.warps, LANES, _ROW_WORDS), np.uint32)
         for n, word in enumerate(words):
