@@ -7,8 +7,9 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import pytest
 from tests.support.commands import Command
@@ -37,12 +38,12 @@ BUILT = {"build", "dist", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_
 """What may appear at the root of the checkout while tests run."""
 COMMAND = "ncu --metrics " + ",".join(f"metric_{number}.sum" for number in range(12)) + " ./app x"
 
-FINDINGS = (
-    "Stores touch 32 sectors per request.",
-    "Loads touch 16 sectors per request.",
-    "L1/TEX is at 97 % of peak.",
-    "The grid has 0.77 waves.",
-)
+FINDINGS: Final[Mapping[str, str | None]] = {
+    "Stores touch 32 sectors per request.": "shared-bank-conflicts",
+    "Loads touch 16 sectors per request.": "shared-bank-conflicts",
+    "L1/TEX is at 97 % of peak.": None,
+    "The grid has 0.77 waves.": "small-grid",
+}
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -109,7 +110,10 @@ class Samples:
         ),
         evidence=(Evidence("memory_throughput", "memory throughput", 97.8, "%"),),
         why="The memory system is busy, and the capture does not say with what.",
-        findings=tuple(MetricFinding(text, f"metric_{at}") for at, text in enumerate(FINDINGS)),
+        findings=tuple(
+            MetricFinding(text, f"metric_{at}", bottleneck=bottleneck)
+            for at, (text, bottleneck) in enumerate(FINDINGS.items())
+        ),
         missing=(
             MissingMetric(
                 "shared_wavefronts",

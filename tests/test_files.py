@@ -65,7 +65,7 @@ def test_links_that_leave_a_folder(plain: Path, tmp_path: Path) -> None:
     for name, target in (("in", "own"), ("out", plain), ("dots", "../plain"), ("self", "self")):
         (folder / name).symlink_to(target)
     assert files.read_bytes(folder / "in", 9, inside=folder) == b"own"
-    leads_out = "it is a link out of the folder"
+    leads_out = "it is a link that leaves the folder"
     assert _why(folder / "out", inside=folder) == _why(folder / "dots", inside=folder) == leads_out
     assert "link" in _why(folder / "self", inside=folder) or "symbolic" in _why(folder / "self")
     # The folder itself may be named by a link.

@@ -87,8 +87,8 @@ def test_the_gate_s_figures_are_those_of_the_table_behind_them() -> None:
     shown = " ".join(read("docs/gate.md").split())
     assert "seven planted changes" in shown
     assert "25 of 25 pairs of runs" in shown
-    assert "200 times of 200 for each of 13 kernels" in shown
-    assert "seven planted changes in 25 of 25 pairs" in read("README.md")
+    assert "200 out of 200 times for each of 13 kernels" in shown
+    assert "each of seven planted changes in 25 of 25 pairs" in read("README.md")
 
 
 def test_the_figures_about_correctness_are_those_of_the_page_behind_them() -> None:

@@ -81,16 +81,11 @@ def to_toml(spreads: Mapping[str, ModelError]) -> str:
         "# (value + offset) * low - offset and (value + offset) * high - offset, for 95 % of so",
         "# many kernels of the corpus on an NVIDIA H200.",
         "# Written by: python -m benchmarks.predict calibrate",
+        "",
     ]
     for name, each in spreads.items():
-        lines += [
-            "",
-            f"[{name}]",
-            f"kernels = {each.kernels}",
-            f"offset = {each.offset:.3g}",
-            f"low = {each.low:.3g}",
-            f"high = {each.high:.3g}",
-        ]
+        numbers = (f"{key} = {getattr(each, key):.3g}" for key in ("offset", "low", "high"))
+        lines.append(f"{name} = {{ kernels = {each.kernels}, {', '.join(numbers)} }}")
     return "\n".join(lines) + "\n"
 
 

@@ -76,7 +76,7 @@ def verdict(said: Said) -> Verdict:
         bottleneck=said.bottleneck,
         confidence=Confidence(said.confidence),
         gain=said.estimated_gain,
-        next_limit=said.gain_if_halved,
+        headroom=said.gain_if_halved,
         also=tuple(map(Candidate, said.also)),
     )
 

@@ -186,7 +186,7 @@ def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> B
         _refuse_outside(path)
         target = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not target.is_relative_to(inside.resolve()):
-            raise OSError(errno.ELOOP, "it is a link out of the folder")
+            raise OSError(errno.ELOOP, "it is a link that leaves the folder")
         given = typed and _is_given(path)
         if not given:
             _refuse_special(target.stat().st_mode)

@@ -242,7 +242,7 @@ class DiagnosisView(Shown, diagnosis.Diagnosis):
             "duration_ns": "ns",
             "duration_min_ns": "ns",
             "duration_max_ns": "ns",
-            "share": "part of the time of all kernels",
+            "share": "share of the total kernel time",
             "gain": "factor of run time",
             "gain_low": "factor of run time",
             "gain_high": "factor of run time",

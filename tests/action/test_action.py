@@ -103,6 +103,7 @@ def changes(captures: Path) -> Path:
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-actions", "action/predict/action.yml"),
         ("vendor.github-workflows", "examples/github/gate.yml"),
+        ("vendor.github-workflows", ".github/workflows/audit.yml"),
         ("vendor.github-workflows", ".github/workflows/docs.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.gitlab-ci", "examples/gitlab/.gitlab-ci.yml"),
@@ -262,12 +263,13 @@ def test_every_action_is_pinned_by_its_commit() -> None:
             "action.yml",
             "action/predict/action.yml",
             "examples/github/gate.yml",
+            ".github/workflows/audit.yml",
             ".github/workflows/docs.yml",
             ".github/workflows/release.yml",
         )
     ]
     used = re.findall(r"uses: (\S+)(.*)", "\n".join(texts))
-    assert len(used) == 29
+    assert len(used) == 31
     for name, comment in used:
         if name in {"OWNER/kernelprof@COMMIT", "OWNER/kernelprof/action/predict@COMMIT"}:
             continue
@@ -275,6 +277,20 @@ def test_every_action_is_pinned_by_its_commit() -> None:
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), name
     by_name = {name.partition("@")[0]: name for name, _ in used}
     assert {name for name, _ in used} == set(by_name.values())
+
+
+def test_every_lock_is_audited_and_a_release_is_built_from_one() -> None:
+    audit, release = (
+        (ROOT / ".github" / "workflows" / name).read_text("utf-8")
+        for name in ("audit.yml", "release.yml")
+    )
+    command = audit.partition("pip-audit --strict --disable-pip --require-hashes")[2]
+    locks = sorted(f"requirements/{path.name}" for path in LOCK.parent.glob("*.lock"))
+    assert sorted(re.findall(r"--requirement (\S+)", command)) == locks
+    build = release[release.index("Build with pinned") : release.index("upload-artifact")]
+    assert "--require-hashes" in build
+    assert "requirements/tools.lock" in build
+    assert "python -m build --no-isolation" in build
 
 
 def test_no_checkout_keeps_the_token() -> None:

@@ -27,8 +27,11 @@ def _verdict(kernel: dict[str, Any]) -> str:
         parts.append(f"{gain:.3g}x")
     if between is not None:
         parts.append(f"({between[0]:.3g} to {between[1]:.3g})")
-    if verdict["next_limit"] is not None:
-        parts.append(f"next {verdict['next_limit']:.3g}x")
+    for each in verdict["causes"][1:]:
+        or_then = "then" if each["alternative_to"] is None else "or"
+        parts.append(f"{or_then} {each['bottleneck']} {each['gain_after_previous']:.3g}x")
+    if (limit := verdict["next_limit"]) is not None:
+        parts.append(f"to {limit}" if isinstance(limit, str) else f"next {limit:.3g}x")
     parts += [f"| {key} {'; '.join(verdict[key])}" for key in ("also", "notes") if verdict[key]]
     parts.append(f"| {'; '.join(map(_fact, verdict['evidence']))}")
     counts = [f"{key} {len(verdict[key])}" for key in ("advice", "findings", "missing")]

@@ -228,7 +228,7 @@ def test_names_of_gpus_are_architectures(name, arch) -> None:
 @pytest.mark.parametrize(
     ("installed", "expected"),
     [
-        ({"ncu_report"}, "the package ncu-report, which is installed, reads reports (.ncu-rep)"),
+        ({"ncu_report"}, "the installed package ncu-report reads reports (.ncu-rep)"),
         (set(), "need the package ncu-report: pip install 'kernelprof[rep]'"),
     ],
 )

@@ -199,7 +199,7 @@ def zero(rows: Rows) -> Rows:
             table, tiny, 3, "no counter has a value that small", marks=pytest.mark.slow("again")
         ),
         (table, zero, 3, "launches have no time"),
-        (directory, no_check, 1, "was checked against gemm, and is not checked any more"),
+        (directory, no_check, 1, "was checked against gemm, but is no longer checked"),
         (directory, any_result, 1, "its result may be off by 1e+09, 1e-05 before"),
         (
             directory,

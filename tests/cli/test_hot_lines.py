@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
+from tests.support.schemas import manifest_schema
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
 from kernelprof.launch.run.prepare import PreparedKernel
-from kernelprof.model.manifest import SourceFacts, manifest_schema
+from kernelprof.model.manifest import SourceFacts
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:

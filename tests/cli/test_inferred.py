@@ -78,7 +78,7 @@ def test_a_result_that_its_name_does_not_promise_is_told(kernelprof, kernel_cu) 
     (found,) = done.json["captures"]
     said = "the result is not that of saxpy; it is not checked"
     assert found["inferred"]["remarks"] == [said]
-    assert found["warnings"][1] == f"of the inferred launch: {said}"
+    assert found["warnings"][1] == f"about the inferred launch: {said}"
     assert "Result not checked" in done.err
 
 

@@ -188,7 +188,7 @@ def test_a_link_that_leaves_a_capture(refused, capture, folder, name, target) ->
     shutil.copy(capture / name, folder / "elsewhere")
     (capture / name).unlink()
     (capture / name).symlink_to(target)
-    assert "it is a link out of the folder" in refused("diagnose", "c")
+    assert "it is a link that leaves the folder" in refused("diagnose", "c")
 
 
 @pytest.mark.parametrize("make", ["kept", "link", "pipe", "absent"])
@@ -369,7 +369,7 @@ def test_a_folder_that_nobody_may_read(tmp_path, kernelprof, monkeypatch, captur
     )
     printed = kernelprof(f"diagnose {tmp_path}/open")
     out, err = printed.out, printed.err
-    assert "1 file left out, no capture: inner" in out + err
+    assert "1 file left out, not a capture: inner" in out + err
     assert "Permission denied" in out + err
 
 

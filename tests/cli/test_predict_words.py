@@ -20,7 +20,7 @@ def test_an_open_verdict_speaks_of_the_prediction(kernelprof, work: Path) -> Non
     out = kernelprof(
         f"{command} --html p.html --explain",
         code={0, 3},
-        out="Inconclusive: could be uncoalesced-global-access, dram-bandwidth or",
+        out="Could be uncoalesced-global-access, dram-bandwidth or",
     ).out
     assert "capture does not" not in out
     page = (work / "p.html").read_text("utf-8")
@@ -65,7 +65,7 @@ def test_without_the_memory_for_it_the_arrays_are_named(
         code=4,
         err=[
             "its arrays take A 4.1 TB, y 4 GB, x 4.1 kB\n",
-            "  next: take a smaller --size (it has M=1000000000, N=1024)\n",
+            "  next: choose a smaller --size (it has M=1000000000, N=1024)\n",
         ],
     )
 
@@ -95,7 +95,7 @@ def test_the_page_of_a_wrong_candidate_says_that_nothing_was_counted(
     name = changed(work, ("row >= M", "row > M"))
     kernelprof(f"gate {SOURCE.name} {name} --predict --html g.html", code=1)
     page = (work / "g.html").read_text("utf-8")
-    assert "It was not run to its end, so nothing was counted." in page
+    assert "It was not run to completion, so nothing was counted." in page
     assert "No exact counter changed" not in page
-    assert "not run to its end</" in page
+    assert "not run to completion</" in page
     assert "inconclusive</" not in page

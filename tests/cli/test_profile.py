@@ -16,10 +16,10 @@ import jsonschema
 import pytest
 from tests.support.few import few
 from tests.support.processes import read_terminal, started, wait_for_file
+from tests.support.schemas import manifest_schema
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.collect import drill
-from kernelprof.model.manifest import manifest_schema
 from kernelprof.report.progress import ProgressLine
 from kernelprof.sources import read_capture
 

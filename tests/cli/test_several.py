@@ -50,7 +50,7 @@ def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, kernelprof) -> N
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep", "e"]
     lines = [line for line in told.err.splitlines() if "left out" in line]
     assert lines == [
-        f"kernelprof: {folder}: 3 files left out, no capture: README.md, results.csv, scale.cu"
+        f"kernelprof: {folder}: 3 files left out, not a capture: README.md, results.csv, scale.cu"
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_capture_directory_in_a_folder_is_named_with_the_reason(
     told = kernelprof(
         f"diagnose {folder} --format json",
         code={0, 3},
-        err="4 files left out, no capture: README.md, results.csv, scale.cu and 1 more",
+        err="4 files left out, not a capture: README.md, results.csv, scale.cu and 1 more",
     )
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep"]
 
@@ -163,6 +163,6 @@ def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, kern
     told = kernelprof(
         f"diagnose {place} --merge --format json",
         code={0, 3},
-        err="1 file left out, no capture: notes.txt",
+        err="1 file left out, not a capture: notes.txt",
     )
     assert len(told.json["captures"]) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.support.schemas import manifest_schema
 from tests.support.wheels import without_wheels
 
 from kernelprof.errors import MissingToolError
@@ -16,7 +17,6 @@ from kernelprof.model.manifest import (
     CorrectnessFacts,
     SourceFacts,
     TimingFacts,
-    manifest_schema,
 )
 from kernelprof.prediction import machine_code
 from kernelprof.report.measurement import measurement_facts
@@ -82,7 +82,7 @@ def test_a_source_without_a_specification_is_prepared_as_it_is_inferred(
     file.write_text(json.dumps(found), "utf-8")
     (capture,) = kernelprof.json("diagnose out", code={0, 3})["captures"]
     assert capture["warnings"][-2].startswith("its launch was inferred from the source: kernel ")
-    assert capture["warnings"][-1] == "of the inferred launch: nothing was tried"
+    assert capture["warnings"][-1] == "about the inferred launch: nothing was tried"
     assert capture["inferred"]["remarks"] == ["nothing was tried"]
 
 

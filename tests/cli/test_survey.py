@@ -10,6 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from msgspec import structs
+from tests.support.schemas import manifest_schema
 
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import ProfilerError
@@ -18,7 +19,6 @@ from kernelprof.collect.survey.run import SurveyRun
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.interface import captures as interface
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.manifest import manifest_schema
 from kernelprof.model.survey import Replay
 from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Process, Trace, TracedGpu
 from kernelprof.report.render import render_result

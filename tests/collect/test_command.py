@@ -22,7 +22,6 @@ from kernelprof.analysis.ncu_command import (
     collection_options,
     combine_runs,
     format_ncu_command,
-    quote_command,
     shared_command,
 )
 from kernelprof.analysis.verdict import diagnose
@@ -54,7 +53,7 @@ def test_the_command_of_a_preset_gives_each_of_its_metrics(name, run_ncu, progra
     command = format_ncu_command(
         name, compute_capability=HOPPER, clock_control="none", application=["./fixture"]
     )
-    done = run_ncu(shlex.split(quote_command(command)))
+    done = run_ncu(shlex.split(shlex.join(command)))
     assert done.returncode == 0
     rows = _table(programs / "capture.csv")
     assert len(rows) == 3
@@ -124,7 +123,7 @@ def test_the_parts_of_a_command() -> None:
         application=["./app", "--size", "1 2"],
         output="out dir/capture.csv",
     )
-    assert quote_command(command) == (
+    assert shlex.join(command) == (
         "ncu --metrics a.sum,c.avg --section SourceCounters --kernel-name copy"
         " --launch-skip 2 --launch-count 3 --clock-control none"
         " --nvtx --nvtx-include step/ --nvtx-include train@step"
@@ -161,7 +160,7 @@ def test_launches_are_counted_for_each_configuration_of_a_kernel() -> None:
 
 
 def test_what_is_not_known_is_left_out_or_a_placeholder() -> None:
-    assert quote_command(format_ncu_command([_metric(["a.sum"])])) == (
+    assert shlex.join(format_ncu_command([_metric(["a.sum"])])) == (
         "ncu --metrics a.sum --csv --page raw --print-units auto --log-file capture.csv"
         " ./app args..."
     )

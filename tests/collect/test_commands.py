@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+
 from kernelprof.analysis.metrics.catalogue import load_metrics, metrics_for
-from kernelprof.analysis.ncu_command import quote_command
 from kernelprof.analysis.survey.selection import ChosenName
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
@@ -19,7 +20,7 @@ TIME = metrics_for(["duration"])
 
 def _command(filters: LaunchFilters = LaunchFilters(), **options: object) -> str:  # noqa: B008
     given = {"report": "D/capture.ncu-rep", "log": "D/ncu.log", "filters": filters, **options}
-    return quote_command(profile_command("/cuda/ncu", ("./app", "a b"), TIME, **given))  # type: ignore[arg-type]
+    return shlex.join(profile_command("/cuda/ncu", ("./app", "a b"), TIME, **given))  # type: ignore[arg-type]
 
 
 def test_the_whole_command() -> None:
@@ -80,10 +81,10 @@ def test_names_are_those_of_the_architecture() -> None:
 
 
 def test_a_report_is_exported_in_base_units() -> None:
-    assert quote_command(import_command("ncu", "x.ncu-rep")) == (
+    assert shlex.join(import_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page raw --print-units base"
     )
-    assert quote_command(source_page_command("ncu", "x.ncu-rep")) == (
+    assert shlex.join(source_page_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page source --print-source cuda,sass"
     )
 

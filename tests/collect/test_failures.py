@@ -93,7 +93,7 @@ DOCUMENTED = [
         " Performance Counters on the target device 0. For instructions on enabling permissions"
         " and to get more information see https://developer.nvidia.com/ERR_NVGPUCTRPERM",
         MissingToolError,
-        ["may not read the GPU's performance counters"],
+        ["has no permission to read the GPU's performance counters"],
         ["CAP_SYS_ADMIN", "--cap-add=SYS_ADMIN", "NVreg_RestrictProfilingToAdminUsers=0"],
     ),
     (
@@ -167,7 +167,7 @@ def test_nothing_profiled_without_a_gpu_is_the_environments() -> None:
     )
     error = explain_failure(ended)
     assert type(error) is MissingToolError
-    assert "shows no GPU" in error.what
+    assert "no GPU is visible" in error.what
 
 
 def test_nothing_profiled_with_a_range_names_the_slash() -> None:

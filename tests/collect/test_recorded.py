@@ -338,7 +338,7 @@ def test_what_only_a_measurement_can_do_is_refused(
     source, record, diagnose, options, named
 ) -> None:
     record(source)
-    diagnose(options, refused=f"{named} cannot be done with a recorded capture")
+    diagnose(options, refused=f"{named} cannot be used with a recorded capture")
     assert not Path("out").exists()
 
 

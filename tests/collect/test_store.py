@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from tests.support.manifests import FULL, RUN
+from tests.support.schemas import manifest_schema
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.collect import store
@@ -28,7 +29,6 @@ from kernelprof.model.manifest import (
     SourceFacts,
     TimingFacts,
     from_json,
-    manifest_schema,
 )
 from kernelprof.model.records import to_json
 from kernelprof.sources import read_capture

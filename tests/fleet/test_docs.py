@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fleet.conftest import ROOT
 
-from kernelprof.fleet.columns import COLUMNS, LIGHT, markdown_list, schema
+from kernelprof.fleet.columns import COLUMNS, LIGHT, schema
 from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.records import Provenance
 
@@ -41,7 +41,10 @@ def test_a_newcomers_commands(run_cli, tmp_path, monkeypatch) -> None:
 
 
 def test_the_list_of_columns_is_the_one_that_the_schema_comes_from() -> None:
-    assert f"\n{markdown_list()}\n" in PAGE.partition("## Store")[2].partition("## Queries")[0]
+    types = {each.name: "" if each.type == "string" else f" (`{each.type}`)" for each in COLUMNS}
+    rows = (f"- `{each.name}`{types[each.name]}: {each.meaning}" for each in COLUMNS)
+    listed = "\n".join(row.removesuffix(": ") for row in rows)
+    assert f"\n{listed}\n" in PAGE.partition("## Store")[2].partition("## Queries")[0]
     assert set(LIGHT) < set(schema().names)
     names = [each.source.removeprefix("job.") for each in COLUMNS if each.source[:4] == "job."]
     assert names == [each.name for each in fields(Provenance)]

@@ -292,5 +292,5 @@ def test_an_expression_that_cannot_be_used_is_said(store, add, kernel, said) -> 
 @pytest.mark.parametrize("option", ["kernel", "gpu", "since"])
 def test_sql_takes_no_other_condition(store: FleetStore, add: Add, option: str) -> None:
     add("2026-11-01")
-    with pytest.raises(UsageError, match=f"--sql does not go together with --{option}"):
+    with pytest.raises(UsageError, match=f"--sql cannot be combined with --{option}"):
         query(store.backend.path(""), sql="select 1", **{option: "2026-11-01"})

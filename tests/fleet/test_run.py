@@ -57,6 +57,20 @@ def test_captures_are_stored_once(write_plan, some_captures, store) -> None:
     ]
 
 
+def test_two_runs_at_once_store_captures_once(write_plan, some_captures, store) -> None:
+    plan = read_plan(write_plan(some_captures))
+    both = (store, FleetStore(store.backend))
+    for each in both:
+        assert each.names() == []  # from here on each knows what is stored
+    with LocalExecutor((), 2, 0) as executor:
+        counts = [run_plan(plan, each, executor).count(Done.DIAGNOSED) for each in both]
+    assert counts == [6, 6]
+    names = FleetStore(store.backend).names()
+    assert len(names) == 6
+    assert store.check_all(names) == (names, ())
+    assert both[0].names() == both[1].names() == names
+
+
 @pytest.mark.slow("compiles two kernels")
 def test_a_kernel_with_the_same_machine_code_is_not_measured_again(write_plan, store) -> None:
     entry = '[[kernel]]\nsource = "kernel.cu"\n'

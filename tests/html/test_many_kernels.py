@@ -86,10 +86,25 @@ ANSWER = """() => new Promise((done) => {
 shown its card."""
 
 
+PLAIN = f"<table>{('<tr>' + '<td>kernel</td><td>17.65 ms</td>' * 4 + '</tr>') * 3000}</table>"
+PLAIN_SECONDS = 0.47
+"""Processor time of that table, without any style, where loads of the report take 0.73 s."""
+
+
 def test_it_answers_within_a_second_of_being_opened(thousand: tuple[Path, float], browser: Browser):
-    """The median of three loads, in processor time: beside other tests a load takes any time."""
+    """The median of three loads, in processor time: beside other tests a load takes any time.
+
+    On a slower machine, as much more as a plain table takes there.
+    """
     took: list[float] = []
+    plain: list[float] = []
     for _ in range(3):
+        page = browser.new_page()
+        clock = Clock(page)
+        page.set_content(PLAIN)
+        page.evaluate("document.body.offsetHeight")
+        plain.append(clock.now())
+        page.close()
         page = browser.new_page()
         clock = Clock(page)
         page.goto(thousand[0].resolve().as_uri())
@@ -97,7 +112,8 @@ def test_it_answers_within_a_second_of_being_opened(thousand: tuple[Path, float]
         assert 0 < parsed < answered
         took.append(clock.now())
         page.close()
-    assert 0.05 < sorted(took)[1] < LOAD_SECONDS, took
+    slower = max(1.0, sorted(plain)[1] / PLAIN_SECONDS)
+    assert 0.05 < sorted(took)[1] < LOAD_SECONDS * slower, (took, plain)
 
 
 def test_it_opens_sorts_and_filters_at_once(thousand: tuple[Path, float], open_page: OpenPage):

@@ -14,13 +14,13 @@ import jsonschema
 import msgspec
 import pytest
 from tests.support.few import few
+from tests.support.schemas import manifest_schema
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.environment import LocalMachine
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.ceiling import CeilingError
 from kernelprof.ladder.registry import find_ladder, read_ladder
-from kernelprof.model.manifest import manifest_schema
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_lines, read_manifest
 
@@ -311,7 +311,7 @@ def test_captures_are_replaced_and_other_things_are_not(machine, workshop, kerne
     (machine / "caps" / "01_naive").mkdir()
     (machine / "caps" / "01_naive" / "thesis.tex").touch()
     workshop.asked.clear()
-    kernelprof("ladder run --captures caps", code=2, err="what is there is not a capture")
+    kernelprof("ladder run --captures caps", code=2, err="what exists there is not a capture")
     assert workshop.asked == []
 
 

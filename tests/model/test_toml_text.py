@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
         ("a = " + "[" * 40 + "]" * 40, "more than 32 deep", None),
         ("a = " + "{a=" * 20_000, "more than 32 deep", None),
         ("a = " + "9" * 5_000, "too many digits", None),
-        ("a = [[" + "9" * 20 + "]]", "does not fit 64 bits", None),
+        ("a = [[" + "9" * 20 + "]]", "does not fit in 64 bits", None),
         ("a = 1\nb = ", "Invalid value (at end of document)", 2),
         ("a = 1\n  b = x", "Invalid value", 2),
     ],

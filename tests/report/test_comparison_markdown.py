@@ -141,7 +141,8 @@ def test_what_passed_is_short() -> None:
     result = gated("coalesced", "coalesced")
     assert render_gate_markdown(result) == (
         "### kernelprof gate: pass\n\n"
-        "**Pass: 1 passed.** `sgemm_coalesced`: as fast as before; still l1-throughput.\n\n"
+        "**Pass: 1 passed.** `sgemm_coalesced`: as fast as before; still l1-throughput; "
+        "smallest detectable: 0.91 %.\n\n"
         f"Before: `{result.comparison.before.origin}`, "
         f"after: `{result.comparison.after.origin}`.\n\n"
         "| kernel | before | after | time | verdict | outcome |\n"
@@ -168,7 +169,7 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
     says = " The policy lets that pass."
     assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
-    assert "another GPU) (inconclusive, which the policy fails).\n" in fails
+    assert "another GPU) (inconclusive, so the policy fails it).\n" in fails
     verdicts = "`l1-throughput` → `memory-latency`"
     assert f"| not comparable | {verdicts} | inconclusive | time unknown |\n" in fails
 

@@ -223,7 +223,9 @@ def test_a_list_of_presets() -> None:
     short = Preset("dram", "Device memory", "Bytes to and from device memory.", (METRICS["waves"],))
     longer = Preset("speed-of-light", "Speed of light", "How near each unit runs.", ())
     more = Preset("full", "Full", "All.", (METRICS["waves"],), samples=True)
-    assert preset_list([more]).endswith("full         1 All. And samples by source line.\n")
+    assert preset_list([more]).endswith(
+        "full         1 All. Also collects samples by source line.\n"
+    )
     assert preset_list([short, longer], width=50) == (
         "Metric presets\n"
         "\n"

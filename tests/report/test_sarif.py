@@ -29,6 +29,7 @@ from kernelprof.comparison.gate.policy import Policy
 from kernelprof.launch.signature import kernels as kernels_of
 from kernelprof.model.gate import Code, GateFinding, GateResult, KernelResult, Outcome
 from kernelprof.model.names import short_name
+from kernelprof.report.writers import sarif
 from kernelprof.report.writers.sarif import FINGERPRINT, RULES
 from kernelprof.report.writers.sarif import write_gate as render_sarif
 
@@ -105,14 +106,15 @@ def test_the_level_of_what_is_inconclusive_follows_the_policy() -> None:
     assert levels == ["warning", "note", "error"]
 
 
-def test_every_rule_explains_itself() -> None:
+def test_every_rule_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = _run(answer())["tool"]["driver"]
     assert [rule["id"] for rule in driver["rules"]] == [code.value for code in RULES]
     for rule in driver["rules"]:
         for key in ("shortDescription", "fullDescription", "help"):
             assert rule[key]["text"]
         assert "helpUri" not in rule
-    documented = _run(answer(), docs="https://example.org/gate")["tool"]["driver"]
+    monkeypatch.setattr(sarif, "_documentation", lambda: "https://example.org/gate")
+    documented = _run(answer())["tool"]["driver"]
     assert {rule["helpUri"] for rule in documented["rules"]} == {
         "https://example.org/gate#findings"
     }

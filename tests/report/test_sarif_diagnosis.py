@@ -92,7 +92,7 @@ def test_a_bottleneck_stands_at_the_definition_of_its_kernel() -> None:
 def test_the_line_with_the_most_samples_is_related() -> None:
     (found,) = of(TILE)["results"]
     (related,) = found["relatedLocations"]
-    assert related["message"]["text"] == "71 % of the samples of warps are at this line."
+    assert related["message"]["text"] == "71 % of the warp samples are at this line."
     place = related["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "cuda/ladder/03_shared_tile.cu"
     lines = SOURCE.read_text("utf-8").splitlines()

@@ -120,15 +120,15 @@ Runner-up    memory-latency
 
 UNDECIDED_80 = """\
 3 bank_conflict<(int)32> ───────────────────────────────────────────────────────
-Inconclusive: could be shared-bank-conflicts or shared-memory-throughput; the
-metrics to confirm it are missing. Confidence: low.
+Most likely shared-bank-conflicts (stores touch 32 sectors per request) or
+shared-memory-throughput; not proven: the metrics to confirm it are missing.
+Confidence: low.
 void bank_conflict<(int)32>(const float *[4], int)
 grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
 (2.09 µs to 2.19 µs), 7.0 % of the time
 
   memory throughput 98 %  memory_throughput
 
-- Stores touch 32 sectors per request.
 - Loads touch 16 sectors per request.
 - L1/TEX is at 97 % of peak.
 - The grid has 0.77 waves.
@@ -155,19 +155,21 @@ Gain         about 12.7x (7.6x to 21.6x)
 """
 SHORT_UNDECIDED_80 = """\
 3 bank_conflict<(int)32>, 20,000 launches of 2.13 µs, 7.0 % of the time ────────
-Inconclusive: could be shared-bank-conflicts or shared-memory-throughput; the
-metrics to confirm it are missing. Confidence: low.
-  - Stores touch 32 sectors per request.
+Most likely shared-bank-conflicts (stores touch 32 sectors per request) or
+shared-memory-throughput; not proven: the metrics to confirm it are missing.
+Confidence: low.
   - Loads touch 16 sectors per request.
   - L1/TEX is at 97 % of peak.
 """
 SHORT_FULL_80 = """\
 
 4 copy_vec4, 544.1 µs, ~0 % of the time ────────────────────────────────────────
-At its limit: dram-bandwidth. No work is wasted. Confidence: medium.
+At its limit: dram-bandwidth. Confidence: medium.
   DRAM throughput 92 % (threshold 85 %)
 What to do   Move fewer bytes.
-Less work    up to 2.0x with half of it, never more than 3.7x
+Waste        needless sectors 1.5 %; counters do not show bytes that are read
+             more than once
+Less work    up to 2.0x with half of the work, never more than 3.7x
 """
 SHORT_HINT = """\
 
@@ -266,10 +268,10 @@ def test_an_inconclusive_card_ends_in_a_command_that_can_be_copied(samples) -> N
 
 def test_a_unit_at_its_limit_is_no_bottleneck(samples) -> None:
     text = render_text([samples.diagnosis()], top=4)
-    assert "At its limit: dram-bandwidth. No work is wasted." in text
+    assert "At its limit: dram-bandwidth." in text
     assert (
-        "Less work    up to 2.0x with half of it, never more than 3.7x, computed from the\n"
-        "             busiest unit beside device memory\n"
+        "Less work    up to 2.0x with half of the work, never more than 3.7x, computed\n"
+        "             from the busiest unit beside device memory\n"
     ) in text
     assert "  DRAM throughput 92 % (threshold 85 %)  dram_throughput" in text
 

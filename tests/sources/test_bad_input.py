@@ -168,3 +168,13 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
 )
 def test_what_ncu_said_instead(name: str, found: str) -> None:
     assert found in _refused((CAPTURES / "ncu_behaviour" / name).read_bytes()).what
+
+
+@pytest.mark.parametrize(
+    "line", [b"\n", pytest.param(b'"1",\n', marks=pytest.mark.slow("looks at each line"))]
+)
+def test_lines_without_end_are_refused(eight_bytes: bytes, line: bytes) -> None:
+    """Each takes up to 8 us, and a megabyte of gzip has a hundred million."""
+    many = gzip.compress(eight_bytes + line * 2_100_000, compresslevel=1)
+    with pytest.raises(InputError, match=r"^more than 2,000,000 lines are no rows of a table;"):
+        read_bytes(many, "many")

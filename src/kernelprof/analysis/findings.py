@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
+from kernelprof.analysis.metrics.gpus import find_gpu
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.capture import OWN_COLUMNS
+from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS
 from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.gpus import Gpu
 
     ValueOf = Callable[[str], float | None]
 
@@ -34,6 +36,9 @@ BUSY: Final = 60.0
 """Percent of a peak; Nsight Compute's SOLBottleneck rule (2025.3) looks at units from here on."""
 SAME: Final = 0.5
 """Percent of a peak; closer values are of one unit."""
+GIGA: Final = 1e9
+MOST_OF_PEAK: Final = 105.0
+"""Percent of a specified rate; above it the memory is not the specified one."""
 FEW_THREADS: Final = 28.0
 LOW_OCCUPANCY: Final = 25.0
 UNIFORM: Final = 99.5
@@ -52,8 +57,12 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
             return None
         return float(facts.values(name)[row])
 
+    capability = facts.capture.launches[row].compute_capability
+    names = facts.capture.text.get(DEVICE_NAME)
+    gpu = find_gpu(names[row] if names else None, capability, value_of("sm_count"))
     results = [each for find in _ALL for each in find(value_of)]
-    results += _arithmetic(value_of, fp32_lanes(facts.capture.launches[row].compute_capability))
+    results += _bandwidth(value_of, gpu)
+    results += _arithmetic(value_of, fp32_lanes(capability), gpu)
     results = results or list(_no_waste(value_of)) or list(_values(facts, row))
     return tuple(sorted(results, key=lambda each: -each.weight))
 
@@ -171,8 +180,7 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
     if others and share >= NOTABLE_SHARE:
         text = (
             f"{rounded_quantity(100 * share, '%')} of memory sectors are for local memory: "
-            "register "
-            "spills or run-time-indexed arrays."
+            "register spills or run-time-indexed arrays."
         )
         yield MetricFinding(
             text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03)
@@ -240,9 +248,9 @@ def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
         yield MetricFinding(text, name, None, 0.3)
 
 
-def _arithmetic(value_of: ValueOf, lanes: int | None) -> Iterator[MetricFinding]:
+def _arithmetic(value_of: ValueOf, lanes: int | None, gpu: Gpu | None) -> Iterator[MetricFinding]:
     rates = [value_of(name) for name in ("ffma_rate", "fadd_rate", "fmul_rate")]
-    sms = value_of("sm_count")
+    sms = value_of("sm_count") or (None if gpu is None else gpu.sms)
     if (
         value_of("fma_pipe") is not None
         or not (lanes and sms)
@@ -255,7 +263,7 @@ def _arithmetic(value_of: ValueOf, lanes: int | None) -> Iterator[MetricFinding]
     yield MetricFinding(text, "ffma_rate", "fp32-throughput" if share >= BUSY else None, 0.45)
 
 
-def _bandwidth(value_of: ValueOf) -> Iterator[MetricFinding]:
+def _bandwidth(value_of: ValueOf, gpu: Gpu | None) -> Iterator[MetricFinding]:
     duration = value_of("duration")
     moved = [value_of(name) for name in ("dram_bytes_read", "dram_bytes_written")]
     rate = value_of("dram_bandwidth")
@@ -265,8 +273,14 @@ def _bandwidth(value_of: ValueOf) -> Iterator[MetricFinding]:
     if value_of("dram_throughput") is not None or not rate:
         return
     what = "" if len(there) != 1 else " read" if moved[0] is not None else " write"
-    text = f"DRAM{what} throughput is {rounded_quantity(rate, 'byte/s')}."
-    yield MetricFinding(text, "dram_bandwidth", None, 0.4)
+    text = f"DRAM{what} throughput is {rounded_quantity(rate, 'byte/s')}"
+    share = 0.0 if gpu is None else rate / (gpu.dram_gb_per_s * GIGA) * 100.0
+    if gpu is not None and share <= MOST_OF_PEAK:
+        peak = rounded_quantity(gpu.dram_gb_per_s * GIGA, "byte/s")
+        text += f", {rounded_quantity(share, '%')} of the {peak} specified for {gpu.name}"
+    busy = BUSY <= share <= MOST_OF_PEAK
+    limit, weight = ("dram-bandwidth", share / BUSY) if busy else (None, 0.4)
+    yield MetricFinding(f"{text}.", "dram_bandwidth", limit, weight)
 
 
 def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
@@ -294,5 +308,4 @@ _ALL: Final = (
     _parallelism,
     _busy_units,
     _idle_sm,
-    _bandwidth,
 )

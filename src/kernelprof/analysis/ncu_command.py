@@ -86,11 +86,6 @@ def format_ncu_command(
     return [*command, *(application or PLACEHOLDER)]
 
 
-def quote_command(command: Sequence[str]) -> str:
-    """Return the command as one line for a POSIX shell."""
-    return shlex.join(command)
-
-
 def collection_options(
     metrics: str | Iterable[Metric],
     compute_capability: tuple[int, int] | None = None,
@@ -184,10 +179,10 @@ class NextStep:
         capture = self._facts.capture
         if _source(capture) is not None:
             wanted = ["--preset", self._preset or "full"]
-            return quote_command(["kernelprof", "diagnose", *target_words(capture, wanted)])
+            return shlex.join(["kernelprof", "diagnose", *target_words(capture, wanted)])
         if self._preset is not None:
             wanted = ["--preset", self._preset, "-o", "followup"]
-            return quote_command(["kernelprof", "profile", *target_words(capture, wanted)])
+            return shlex.join(["kernelprof", "profile", *target_words(capture, wanted)])
         return None
 
     def tool(self, row: int) -> str:
@@ -200,9 +195,8 @@ class NextStep:
         if gone.last is None:
             return f"Nsight Compute does not profile {gpu}; nvprof does"
         return (
-            f"Nsight Compute {gone.last} is the last version that profiles {gpu}: {gone.since} "
-            "and later "
-            "do not"
+            f"Nsight Compute {gone.last} is the last version that profiles {gpu}: {gone.since} and "
+            "later do not"
         )
 
     def _missing(self, row: int, slugs: Iterable[str]) -> list[str]:
@@ -261,7 +255,7 @@ def combine_runs(runs: Sequence[NcuRun]) -> str:
             application=runs[0].program,
             output="followup.csv",
         )
-        if len(text := quote_command(command)) <= MOST_CHARACTERS:
+        if len(text := shlex.join(command)) <= MOST_CHARACTERS:
             break
     return text
 

@@ -183,7 +183,9 @@ def _failed(error: Exception, debug: bool) -> int:
         print_error(error.what, where=error.where, hint=error.hint)
         return int(error.exit_code)
     if isinstance(error, MemoryError):
-        print_error("there is not enough memory", hint="give a part of the input, or more memory")
+        print_error(
+            "there is not enough memory", hint="give part of the input, or provide more memory"
+        )
         return int(ExitCode.ENVIRONMENT)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         print_error("a path is longer than the system allows", hint="give a shorter one")

@@ -450,7 +450,9 @@ def take_picture(result: Any) -> bytes:
             if target.exists() and (data := target.read_bytes()).startswith(_MAGIC):
                 return data
     raise MissingToolError(
-        "Chromium wrote no picture", where=browser, hint="write the page with -o, and open that"
+        "Chromium did not write a picture",
+        where=browser,
+        hint="write the page with -o, and open that",
     )
 
 

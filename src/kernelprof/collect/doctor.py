@@ -90,14 +90,15 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "predict",
             "Prediction without a GPU",
             *_prediction(),
-            stops="a kernel is diagnosed on a GPU or from its capture only",
+            stops="a kernel can be diagnosed only on a GPU or from its capture",
             remedy=install_command("predict"),
         ),
         MachineCheck(
             "sandbox",
             "Sandbox",
             *_sandbox(),
-            stops="compilers and report readers have limits of time and memory, but can read files",
+            stops="compilers and report readers have time and memory limits, but can read any "
+            "files",
             remedy="use Linux 5.13 or newer with Landlock (docs/security.md)",
         ),
     )
@@ -153,7 +154,7 @@ def _ncu() -> tuple[bool, str]:
 
 def _report_reader() -> str:
     if _is_installed("ncu_report"):
-        return "the package ncu-report, which is installed, reads reports (.ncu-rep)"
+        return "the installed package ncu-report reads reports (.ncu-rep)"
     return f"reports (.ncu-rep) need the package ncu-report: {install_command('rep')}"
 
 
@@ -166,7 +167,7 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
         return True, "all users may read them"
     if environment.is_administrator():
         return True, "for administrators, and this process is one"
-    return False, "for administrators, and this process has no CAP_SYS_ADMIN"
+    return False, "for administrators only, but this process has no CAP_SYS_ADMIN"
 
 
 def _nvcc() -> tuple[bool, str]:
@@ -181,7 +182,7 @@ def _sandbox() -> tuple[bool, str]:
     version = sandbox.version()
     if not version:
         return False, "this system has no Landlock"
-    what = "files and network" if version >= sandbox.FIRST_WITH_TCP else "files, and not TCP"
+    what = "files and network" if version >= sandbox.FIRST_WITH_TCP else "files, but not TCP"
     return True, f"Landlock {version} confines NVRTC and the report reader: {what}"
 
 

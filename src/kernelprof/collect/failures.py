@@ -93,7 +93,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
     (
         "ERR_NVGPUCTRPERM|INSUFFICIENT_PRIVILEGES",
         MissingToolError,
-        "this user may not read the GPU's performance counters (ERR_NVGPUCTRPERM)",
+        "this user has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM)",
         PERMISSION,
     ),
     (
@@ -112,14 +112,14 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "the GPU's driver and this version of Nsight Compute are incompatible",
         "install the driver that its release notes name or a newer one, or the Nsight Compute of "
         "the CUDA version that nvidia-smi shows; where another profiler or DCGM uses the counters, "
-        "ncu says the same: stop that first",
+        "ncu prints the same error: stop that tool first",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",
         MissingToolError,
         "this version of Nsight Compute does not support this GPU",
         "'ncu --list-chips' lists what it supports: Volta and newer need a version that knows the "
-        "chip, and GPUs before Volta are supported by no current version",
+        "chip, and no current version supports GPUs before Volta",
     ),
     (
         r"Failed to find metric (\S+)",
@@ -160,7 +160,8 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
         return UsageError(
             "ncu rejects an option",
             where=where,
-            hint="correct the option; one that this version of ncu does not know needs a newer one",
+            hint="correct the option; one that this version of ncu does not know needs a newer "
+            "version",
         )
     full = _NO_ROOM.search("\n".join((text, *ended.printed)))
     if full and not (ended.has_report and ended.code == 0):
@@ -186,7 +187,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
     return ProfilerError(
         f"ncu ended with exit code {ended.code} and {wrote}",
         where=where,
-        hint="run the command below by hand to see all that it says; 'kernelprof doctor' checks "
+        hint="run the command below by hand to see its full output; 'kernelprof doctor' checks "
         f"the machine{ended.last_lines()}\n{ended.command}",
     )
 
@@ -202,7 +203,7 @@ def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
     return ProgramError(
         f"the program failed with exit code {code} before a kernel was profiled",
         where=ended.program,
-        hint="run it without kernelprof first; its exit code and its messages are its own"
+        hint="run it without kernelprof first; the exit code and messages are the program's own"
         + ended.last_lines(),
     )
 
@@ -221,15 +222,14 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
         )
     if ended.has_gpu is False:
         return MissingToolError(
-            "no kernel was profiled, and this machine shows no GPU",
+            "no kernel was profiled, and no GPU is visible on this machine",
             where=ended.program,
             hint="run it on a machine with an NVIDIA GPU; 'kernelprof doctor' lists what is "
             "missing",
         )
     return InputError(
-        "the program ended without launching a kernel, so that none was profiled",
+        "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
         hint="see whether the program uses the GPU at all (its own output, CUDA_VISIBLE_DEVICES); "
-        "one that hands its work to a process that was already running is not seen by ncu"
-        + ended.last_lines(),
+        "ncu does not see work handed to a process that was already running" + ended.last_lines(),
     )

@@ -84,7 +84,9 @@ def _describe(source: Path, manifest: Manifest, lacking: str) -> str:
     # The sentence above a diagnosis out of a record
     gpu = manifest.gpu.name or "unknown GPU"
     article = "an" if gpu.startswith(("NVIDIA", "unknown")) else "a"
-    ncu = f"Nsight Compute {manifest.ncu}" if manifest.ncu else "an unknown Nsight Compute"
+    ncu = (
+        f"Nsight Compute {manifest.ncu}" if manifest.ncu else "an unknown version of Nsight Compute"
+    )
     return (
         f"{source} as recorded on {article} {gpu} on {_day(manifest)} with {ncu} ({lacking} here)"
     )

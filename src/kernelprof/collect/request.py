@@ -184,7 +184,7 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
     """Refuse options that only a measurement can follow, where a record takes its place."""
     if options := only_measured(request):
         raise MissingToolError(
-            f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
+            f"{' and '.join(options)} cannot be used with a recorded capture, and this machine has "
             f"{tools.describe()} to make another",
             where=str(request.source),
             hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",

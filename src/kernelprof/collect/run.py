@@ -153,7 +153,7 @@ _OF_REPLAY = {
     Replay.KERNEL: (),
     Replay.APPLICATION: (
         "The program was run again for each pass (application replay), because saving its memory "
-        "takes longer: the metrics of one launch come from several runs of the program.",
+        "would take longer: the metrics of one launch come from several runs of the program.",
     ),
 }
 
@@ -545,7 +545,9 @@ def _collect_all(
             except processes.TimeLimitError:
                 raise
             except (InputError, ProfilerError) as error:
-                shown.note(f"running the program again failed: {error.what}. Its memory is saved")
+                shown.note(
+                    f"running the program again failed: {error.what}. Its memory is saved instead"
+                )
                 surveyed.save_memory()
                 session.program_limit = surveyed.limit
         try:

@@ -117,7 +117,7 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
     if not replaceable:
         kind = "folder of captures" if several else "capture"
         raise UsageError(
-            f"what is there is not a {kind}, and is not replaced",
+            f"what exists there is not a {kind}, and is not replaced",
             where=str(directory),
             hint="give another name, or remove it yourself",
         )
@@ -139,7 +139,7 @@ def draft(
                 raise UsageError(
                     "a capture cannot be written to a path with a % in it",
                     where=str(directory),
-                    hint="ncu puts other text in the place of %: give a name without it",
+                    hint="ncu substitutes other text for %: give a name without it",
                 )
             refuse_existing(directory, force=force, several=several)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")

@@ -115,10 +115,3 @@ def schema() -> Any:
     return pa.schema(
         [(each.name, types.get(each.type) or pa.type_for_alias(each.type)) for each in COLUMNS]
     )
-
-
-def markdown_list() -> str:
-    """Return the columns as ``docs/fleet.md`` lists them; those without a type are strings."""
-    types = {each.name: "" if each.type == "string" else f" (`{each.type}`)" for each in COLUMNS}
-    rows = (f"- `{each.name}`{types[each.name]}: {each.meaning}" for each in COLUMNS)
-    return "\n".join(row.removesuffix(": ") for row in rows)

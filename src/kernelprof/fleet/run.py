@@ -112,7 +112,8 @@ class _Running:
             if isinstance(each, ErrorFacts):
                 self.report_error(job, order.device, each, outcome.deaths)
                 continue
-            # A capture is there still, and diagnosed in less time than a disk may take.
+            # A capture is there still, and diagnosed in less time than a disk may take. Another run
+            # at the same time makes the same file of it
             file = self.store.add(each, sync=job.kind != "capture")
             done = Done.DIAGNOSED if job.kind == "capture" else Done.MEASURED
             if order.recorded and job.kind != "capture":

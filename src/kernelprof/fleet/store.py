@@ -2,7 +2,7 @@
 
 ``gpu=NVIDIA-H200/month=2026-11/KEY.WHEN-ID.parquet``: the name says what was measured, so that a
 listing is enough to see what need not be measured again. ``runs/`` has a JSON file for each run. A
-file appears under its name when it is complete, and is never changed.
+file appears under its name when it is complete, and holds the same from then on.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class FleetStore:
 
     def names(self) -> list[str]:
         """List the files with measurements."""
-        return sorted(each for names in self._keys().values() for each in names)
+        return sorted({each for names in self._keys().values() for each in names})
 
     def foreign_files(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
@@ -272,12 +272,15 @@ class FleetStore:
         return whole, tuple(damaged)
 
     def add(self, made: MeasurementFile, *, sync: bool = True) -> str:
-        """Store a file; its name. Without ``sync`` a power cut may take it."""
+        """Store a file; its name.
+
+        Without ``sync`` a power cut may take it, and one of the same key and time replaces it.
+        """
         gpu = re.sub(r"[^A-Za-z0-9._-]+", "-", made.gpu).strip("-.") or records.UNKNOWN
         when = made.created.astimezone(UTC)
+        number = secrets.token_hex(4) if sync else made.key[:8]
         name = (
-            f"{DATA}/gpu={gpu}/month={when:%Y-%m}/{made.key}."
-            f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}{ENDING}"
+            f"{DATA}/gpu={gpu}/month={when:%Y-%m}/{made.key}.{when:%Y%m%dT%H%M%SZ}-{number}{ENDING}"
         )
         self.backend.write(name, made.data, sync=sync)
         if self._names_by_key is not None:

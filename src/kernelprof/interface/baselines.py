@@ -77,7 +77,7 @@ def save(
         warn(sentence)
     for kernel in made.kernels:
         if kernel.verdict.status is Status.INCONCLUSIVE and kernel.predicted is None:
-            warn(f"{kernel.name}: its verdict is inconclusive; time and counters are held alone")
+            warn(f"{kernel.name}: its verdict is inconclusive; only time and counters are judged")
     return made
 
 

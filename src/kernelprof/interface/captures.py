@@ -343,14 +343,14 @@ def _in_folder(
     if not items:
         others = count(len(left_out), "other file") if left_out else "nothing"
         raise InputError(
-            f"there is no capture in this folder, {DEPTH} folders deep, but {others}",
+            f"there is no capture in this folder, up to {DEPTH} folders deep, but {others}",
             where=str(folder),
             hint="name a capture, or a folder of captures: exports and text pages of ncu, "
             "reports, directories that 'kernelprof profile' wrote",
         )
     if left_out:
         note(
-            f"{folder}: {count(len(left_out), 'file')} left out, no capture: "
+            f"{folder}: {count(len(left_out), 'file')} left out, not a capture: "
             f"{first_few(left_out, _MOST_NAMES)}"
         )
     return items

@@ -208,7 +208,7 @@ def _with_proposed(
     policy = rules if policy_file is None else _policy(policy_file)
     if isinstance(policy, Missing):
         raise UsageError(
-            "the policy that is accepted does not exist",
+            "the policy to accept does not exist",
             where=os.fspath(policy_file or ""),
             hint="to judge without one, leave out --policy and --proposed-policy",
         )

@@ -132,7 +132,7 @@ def query(
     given = {"--kernel": kernel, "--gpu": gpu, "--since": since}
     if sql is not None and (unused := [name for name, each in given.items() if each is not None]):
         raise UsageError(
-            f"--sql does not go together with {' and '.join(unused)}",
+            f"--sql cannot be combined with {' and '.join(unused)}",
             hint="write the condition into the query, such as where gpu like '%H200%'",
         )
     fleet_store = _both(target, store)[1]

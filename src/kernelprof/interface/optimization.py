@@ -62,19 +62,13 @@ _MOST_DIFF: Final = 400
 
 _ONLY_CHECKED: Final = (
     "results were compared with the reference at the sizes of the check alone; at the measured "
-    "sizes the original's result is off by more than the tolerance, was recorded, or is too much "
-    "for this machine"
+    "sizes the original's result is off by more than the tolerance, comes from a recorded "
+    "capture, or is too large for this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by predicted counters, and their "
     "results compared with the reference at the check sizes only"
 )
-
-
-_LANES: Final = 32
-"""Threads of a warp."""
-_ELSEWHERE: Final = frozenset({"shared", "local", "constant"})
-"""Spaces in which no output lies."""
 
 
 class Refused(Exception):  # noqa: N818 (of a proposal, and no failure of ours)
@@ -244,8 +238,8 @@ def _capture_of(source: Path, measured: ProfileResult) -> Capture:
 def _explain_missing_output(capture: Capture, source: Path) -> str:
     """Why a kernel cannot have written all of its outputs at the measured sizes; empty: it can.
 
-    The result is compared at the sizes of the check, and a kernel may return early at others. Each
-    store writes the bytes of its threads at most. An output with a ``fill`` need not be written.
+    The result is compared at the sizes of the check, and a kernel may return early at others. An
+    output with a ``fill`` need not be written.
     """
     from kernelprof.launch.specification.elements import element_bytes
     from kernelprof.launch.specification.spec import ResolvedArray
@@ -257,14 +251,11 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
         for each in load_spec(source).resolve().arguments
         if isinstance(each, ResolvedArray) and each.argument.output and each.argument.fill is None
     )
-    written = sum(
-        each.requests.high * _LANES * each.bytes_a_thread
-        for each in prediction.counts.accesses
-        if each.space not in _ELSEWHERE and each.kind != "load"
-    )
-    if written >= wanted:
+    coverage = prediction.counts.coverage
+    written = None if coverage is None else coverage.written_bytes
+    if written is None or written.high >= wanted:
         return ""
-    most = f"at most {quantity(written, 'byte')} of {quantity(wanted, 'byte')} of its outputs"
+    most = f"at most {quantity(written.high, 'byte')} of {quantity(wanted, 'byte')} of its outputs"
     return f"at the measured sizes it writes {most}"
 
 
@@ -470,7 +461,7 @@ class _Loop:
             decision, reason = error.decision, error.reason
         except processes.TimeLimitError:
             decision = Decision.FAILED
-            reason = f"the command was still running after {time_limit:.0f} s and was ended"
+            reason = f"the command was still running after {time_limit:.0f} s and was killed"
         except MissingToolError as error:
             if not self._rounds_done:
                 raise

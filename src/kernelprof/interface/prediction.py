@@ -200,7 +200,7 @@ def diagnose_prediction(
     source, kernel = request.source, request.filters.kernel
     if given := only_measured(request, predicted=True):
         raise UsageError(
-            f"{' and '.join(given)} cannot be done with a prediction: nothing is measured",
+            f"{' and '.join(given)} cannot be used with predictions: nothing is measured",
             where=None if source is None else str(source),
             hint="leave it out, or leave out --predict and measure on a machine with a GPU",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,8 @@ def ncu_command(preset: str, **options: Any) -> str:
     ``application`` with its arguments.
     """
     from kernelprof.analysis.ncu_command import format_ncu_command as words
-    from kernelprof.analysis.ncu_command import quote_command
 
-    return quote_command(words(preset, **options))
+    return shlex.join(words(preset, **options))
 
 
 def explain(bottleneck: str) -> str:

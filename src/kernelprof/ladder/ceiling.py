@@ -122,7 +122,7 @@ def check_error(error: float, product: Product) -> None:
         where="CuPy",
         hint=f"{about.short} has an error below {about.most_error:g}; see what turns TF32 on here"
         if product.precision == "float32"
-        else f"{about.short} with FP32 sums has an error below {about.most_error:g}",
+        else f"{about.short} with FP32 accumulation has an error below {about.most_error:g}",
     )
 
 

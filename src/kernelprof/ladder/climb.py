@@ -88,8 +88,8 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
         raise MissingToolError(
             f"the ladder cannot run here: {here.missing_here(*missing)}",
             hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
-            "'kernelprof doctor' lists what a machine lacks; 'kernelprof diagnose' takes a rung's "
-            "file without a GPU where a capture of it was recorded",
+            "'kernelprof doctor' lists what a machine lacks; 'kernelprof diagnose' needs no GPU "
+            "for a rung's file that has a recorded capture",
         )
     from kernelprof.ladder.bench import Bench
 

@@ -163,7 +163,7 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     if not (folder / entry.file).is_file():
         return "file", f"there is no file {entry.file!r} beside it"
     if entry.after is not None and entry.after not in {rung.file for rung in above}:
-        return "after", f"no rung above is {entry.after!r}"
+        return "after", f"none of the rungs above is {entry.after!r}"
     if (entry.after is None) != (entry.before is None):
         return "before" if entry.after else "after", "'after' and 'before' must be given together"
     return "", ""
@@ -184,7 +184,7 @@ def choose(available: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, 
         raise UsageError(
             f"these are rungs of different ladders: {' and '.join(names)}",
             hint="climb one ladder at a time: each has its own problem, sizes and ceiling; a rung "
-            f"of {other} has that name before it, as in {other}/1",
+            f"of {other} is prefixed with that name, as in {other}/1",
         )
     chosen_ladder, chosen = matches[0][0], {rung.file for _, rungs in matches for rung in rungs}
     return chosen_ladder, tuple(rung for rung in chosen_ladder.rungs if rung.file in chosen)

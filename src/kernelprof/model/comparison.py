@@ -75,7 +75,7 @@ class TimeChange(JsonStruct, frozen=True):
     before_ns: Number | None = None
     after_ns: Number | None = None
     ratio: Annotated[float | None, about("after over before.")] = None
-    ratio_low: Annotated[float | None, about("Of the 95 % bootstrap interval.")] = None
+    ratio_low: Annotated[float | None, about("Lower end of the 95 % bootstrap interval.")] = None
     ratio_high: float | None = None
     p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
     noise_floor: Annotated[
@@ -84,12 +84,16 @@ class TimeChange(JsonStruct, frozen=True):
     noise_floor_from: str = ""
     samples: Samples = Samples()
     reason: Annotated[
-        str, about("Why nothing is concluded; or, where the median did not decide, what did.")
+        str, about("Why nothing is concluded, or what decided instead of the median.")
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
-        added("Statistic of the launches' times; mean where all launches decide together."),
+        added("Statistic of the launches' times; mean where their total time decides."),
     ] = field(name="of", default="median")
+    smallest_detectable: Annotated[
+        float | None,
+        added("Relative slowdown of all launches from which on they are found slower."),
+    ] = None
 
 
 class CounterChange(JsonStruct, frozen=True):
@@ -143,7 +147,7 @@ class InputChange(JsonStruct, frozen=True):
         str,
         about(
             "source, sizes, defines, flags, compiler, launch, and for machines GPU, "
-            "driver and the like. Several entries can be one kind."
+            "driver and the like. Several entries can have the same kind."
         ),
     ]
     what: str
@@ -166,7 +170,8 @@ class KernelComparison:
     metrics: tuple[MetricChange, ...] = ()
     inputs: tuple[InputChange, ...] = ()
     other_work: bool = False
-    """Whether the sides do another amount of work: other sizes, FLOPs or a grid nobody explains."""
+    """Whether the sides do a different amount of work: other sizes, FLOPs or a grid nobody "
+    "explains."""
     same_code: bool = False
     """Whether both sides are known to run the same instructions on the same problem."""
     diff: str = ""

@@ -14,6 +14,7 @@ from kernelprof.model.json_types import (
     OR_NULL,
     Bottleneck,
     CanonicalName,
+    Factor,
     FiniteOrNull,
     JsonStruct,
     about,
@@ -83,6 +84,23 @@ class Candidate(JsonStruct, frozen=True):
     gain_at_most: FiniteOrNull = math.inf
 
 
+class Cause(JsonStruct, frozen=True):
+    """Something that makes a kernel slow; gains are factors of run time."""
+
+    bottleneck: Bottleneck
+    gain: Annotated[float, about("From its fix alone; below 1 where that makes it slower.")]
+    gain_low: Annotated[float, about("Four of five measured gains are at least this ...")]
+    gain_high: Annotated[float, about("... and at most this.")]
+    gain_after_previous: Annotated[Factor, about("After the fixes of the causes listed before it.")]
+    confidence: Confidence
+    alternative_to: Annotated[
+        Bottleneck | None, about("The cause whose fix removes the same time; null if none does.")
+    ] = None
+    worse_alone: Annotated[bool, about("Whether its fix alone makes the kernel slower.")] = False
+    evidence: tuple[Evidence, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class NcuRun:
     """A run of ncu for one kernel: so many launches of a configuration, in the program.
@@ -105,8 +123,12 @@ class Verdict:
     ``gain`` is a factor of run time (2.0: half the time), an estimate of what removing the
     bottleneck brings, and ``gain_interval`` the factors between which four of five measured gains
     came out; ``None`` where nothing is to be removed or the evidence does not say.
-    ``next_limit`` is that estimate for a unit at its limit, of which no counter says how much
-    of its work could go: the factor at which the next unit is full. ``gain_reason`` is of either.
+    ``headroom`` is that estimate for a unit at its limit, of which no counter says how much
+    of its work could go: the speedup at which the next unit is full. ``gain_reason`` is of either.
+    ``causes`` are the bottleneck and what limits the kernel after it, in the order in which they
+    pay, ``combined_gain`` is what all of their fixes bring, and ``next_limit`` the unit that is
+    full then, if one is.
+    ``waste`` are the shares of needless work that were looked for where a unit is at its limit.
     ``also`` names the runners-up that the evidence does not tell apart from the first (for an
     inconclusive verdict: the candidates). ``findings`` say what single values show where the whole
     is not decided, or only by a lead. ``notes`` are sentences that qualify the verdict.
@@ -120,9 +142,13 @@ class Verdict:
     gain: float | None = None
     gain_interval: tuple[float, float] | None = None
     gain_reason: str = ""
-    next_limit: float | None = None
+    headroom: float | None = None
+    causes: tuple[Cause, ...] = ()
+    combined_gain: float | None = None
+    next_limit: str | None = None
     also: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    waste: tuple[Evidence, ...] = ()
     why: str = ""
     advice: tuple[str, ...] = ()
     findings: tuple[MetricFinding, ...] = ()
@@ -139,7 +165,7 @@ class Verdict:
     @property
     def gain_if_halved(self) -> float | None:
         """The gain if a unit at its limit had half the work, until the next one is full."""
-        return None if self.next_limit is None else min(HALF, self.next_limit)
+        return None if self.headroom is None else min(HALF, self.headroom)
 
 
 Duration = Annotated[float, Meta(extra_json_schema={"minimum": 0, OR_NULL: True})]

@@ -23,7 +23,7 @@ class Evidence(JsonStruct, frozen=True):
     """A fact: value op threshold unit. Where nothing is compared, op is "=", threshold null."""
 
     metric: CanonicalName
-    label: Annotated[str, about("What people call it.")]
+    label: Annotated[str, about("Display name of the metric.")]
     value: float
     unit: str
     op: Annotated[str, Meta(extra_json_schema={"enum": ["<", "<=", "=", ">", ">="]})] = "="
@@ -33,9 +33,9 @@ class Evidence(JsonStruct, frozen=True):
         str, added("How the value was computed; empty for the metric's own value.")
     ] = ""
     low: Annotated[
-        float | None, added("The least that a predicted value can be; null where it is exact.")
+        float | None, added("Lower bound of a predicted value; null where it is exact.")
     ] = None
-    high: Annotated[float | None, added("The most that it can be.")] = None
+    high: Annotated[float | None, added("Upper bound of a predicted value.")] = None
 
     def __post_init__(self) -> None:
         """Turn a comparison around that does not hold: a fact may speak against a rule."""

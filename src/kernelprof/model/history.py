@@ -53,7 +53,7 @@ class MomentJson(JsonStruct, frozen=True):
     date: Date
     origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
     kind: MomentKind
-    commit: Annotated[Commit | None, about("Of a baseline that was read from git.")]
+    commit: Annotated[Commit | None, about("The commit of a baseline read from git.")]
 
 
 class Moment(MomentJson, frozen=True, kw_only=True):

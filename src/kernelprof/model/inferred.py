@@ -27,7 +27,7 @@ def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
     return (
         f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
         "into the file for review",
-        *(f"of the inferred launch: {each}" for each in source.inferred),
+        *(f"about the inferred launch: {each}" for each in source.inferred),
     )
 
 

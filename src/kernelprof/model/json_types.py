@@ -59,9 +59,10 @@ class JsonStruct(Struct, frozen=True):
 Written = TypeVar("Written", bound=JsonStruct)
 
 
-def narrowed(kind: type[Written], value: Written) -> Written:
-    """The part of a value that documents have of it: the fields of its base class ``kind``."""
-    return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})
+def narrowed(kind: type[Written], value: object, /, **others: Any) -> Written:
+    """Fill the fields of ``kind`` with ``others``, then with attributes of the value."""
+    names = set(kind.__struct_fields__) - others.keys()
+    return kind(**others, **{name: getattr(value, name) for name in names if hasattr(value, name)})
 
 
 class Tool(JsonStruct, frozen=True):

@@ -1,16 +1,13 @@
 """The manifest of a capture directory: what was run on what, with which outcome.
 
-Plain values, their JSON and its schema. A manifest of another schema version is refused, one with
+Plain values and their JSON. A manifest of another schema version is refused, one with
 more keys than are known here is read.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
-
-import msgspec
 
 from kernelprof.errors import InputError
 from kernelprof.model.json_types import about
@@ -52,7 +49,7 @@ class PresetFacts:
 class CompilerWarning:
     """What the assembler says of code that it compiled all the same."""
 
-    code: Annotated[str, about("of ptxas, such as C7510")]
+    code: Annotated[str, about("ptxas warning code, such as C7510")]
     text: str
     function: Annotated[
         str | None,
@@ -71,13 +68,13 @@ class SourceFacts:
     compiler: str | None = None
     compile_flags: tuple[str, ...] = ()
     compile_sha256: Annotated[
-        Sha256 | None, about("of the options that the specification gives the compiler")
+        Sha256 | None, about("hash of the compiler options in the specification")
     ] = None
     includes: Annotated[
         dict[str, str] | None,
         about(
             "files that it includes in quotes, with their hashes; a file named only through a "
-            "macro has none"
+            "macro has no hash"
         ),
     ] = None
     resources: Annotated[
@@ -85,7 +82,7 @@ class SourceFacts:
         about("what the compiler gave the kernel: registers, shared and local memory"),
     ] = None
     compiler_warnings: Annotated[
-        tuple[CompilerWarning, ...], about("that ptxas gave for the kernel")
+        tuple[CompilerWarning, ...], about("ptxas warnings for the kernel")
     ] = ()
     inferred: Annotated[
         tuple[str, ...] | None,
@@ -93,7 +90,9 @@ class SourceFacts:
     ] = None
     options: Annotated[
         tuple[str, ...],
-        about("of the command line: sizes, defines and compiler flags other than the source's own"),
+        about(
+            "from the command line: sizes, defines and compiler flags other than the source's own"
+        ),
     ] = ()
 
 
@@ -112,7 +111,7 @@ class TimingFacts:
     high_ns: float
     confidence_low_ns: float | None = None
     confidence_high_ns: float | None = None
-    times_ns: Annotated[tuple[float, ...], about("all launches in their order")] = ()
+    times_ns: Annotated[tuple[float, ...], about("all launches, in launch order")] = ()
     flops: Annotated[float | None, about("floating-point operations that the problem needs")] = None
     min_bytes: Annotated[
         float | None, about("the least number of bytes that must move to and from device memory")
@@ -140,14 +139,14 @@ class RunFacts:
     raw: Annotated[FileName, about("file of the raw page, gzip")]
     raw_sha256: Sha256
     report: Annotated[FileName | None, about("file of the report")]
-    why: Annotated[str, about("what it was for")]
+    why: Annotated[str, about("purpose of the run")]
     metrics: Annotated[tuple[str, ...], about("requested metrics, by ncu's names")]
     launches: int
     passes: Annotated[int | None, about("replays over all launches; null: not known")]
     seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,
-        about("those to which the run was limited; null: all that pass the filters"),
+        about("kernels to which the run was limited; null: all that pass the filters"),
     ] = None
     application: Annotated[str | None, about("the executable that launched the first kernel")] = (
         None
@@ -220,7 +219,7 @@ class Manifest:
     def describe(self) -> str:
         """Describe in a line where and when it was made."""
         gpu = self.gpu.name or "an unknown GPU"
-        ncu = f"Nsight Compute {self.ncu}" if self.ncu else "an unknown Nsight Compute"
+        ncu = f"Nsight Compute {self.ncu}" if self.ncu else "an unknown version of Nsight Compute"
         return f"measured on {gpu} at {self.created} with {ncu}"
 
 
@@ -245,32 +244,3 @@ def from_json(text: str, where: str) -> Manifest:
             hint="capture again with 'kernelprof profile'",
         ) from error
     return manifest
-
-
-def manifest_schema() -> str:
-    """Return the JSON Schema of the manifest.
-
-    Every key is written, so every key is required, except for those that were added within
-    version 1: a manifest without them is read with their defaults.
-    """
-    (reference,), definitions = msgspec.json.schema_components([Manifest])
-    for name, definition in definitions.items():
-        keys = definition["properties"]
-        definition["required"] = [key for key in keys if key not in _ADDED.get(name, ())]
-    definitions["Manifest"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
-    document = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:kernelprof:manifest:v1",
-        **reference,
-        "$defs": definitions,
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-_ADDED: Final = {
-    "Manifest": ("survey", "survey_sha256"),
-    "RunFacts": ("lines", "lines_sha256"),
-    "SourceFacts": ("compile_sha256", "includes", "resources", "compiler_warnings"),
-    "TimingFacts": ("times_ns", "flops", "min_bytes"),
-    "CorrectnessFacts": ("sizes",),
-}

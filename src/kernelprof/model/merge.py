@@ -74,7 +74,7 @@ def join(first: Capture, more: Capture) -> Capture:
         column = next(each for each in sides if each is not None)
         if any(each is not None and each.unit != column.unit for each in sides):
             raise InputError(
-                f"{name} has another unit in {more.origin} than in {first.origin}",
+                f"{name} has a different unit in {more.origin} than in {first.origin}",
                 hint="read the captures one by one",
             )
         values_of = [

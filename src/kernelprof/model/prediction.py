@@ -108,6 +108,24 @@ class PathCoverage:
     ``None`` where some are written in bulk."""
     output_bytes: int | None = None
     """Bytes of all outputs."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of blocks whose results are compared with those of another version."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSample:
+    """Values that some blocks wrote to an output at the measured size, at hashed places of it.
+
+    ``tolerance`` is the relative error that the check allows; 0 where values have to be equal.
+    """
+
+    name: str
+    inputs: str
+    """A digest of the arguments: samples with another one are not comparable."""
+    tolerance: float
+    places: tuple[int, ...]
+    values: tuple[Number | None, ...]
+    """``None``: infinite, or no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +151,7 @@ class Predicted:
     mistake: Mistake | None = None
     """Why nothing was counted."""
     coverage: PathCoverage | None = None
+    outputs: tuple[OutputSample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

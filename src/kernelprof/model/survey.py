@@ -80,9 +80,9 @@ class GpuTime(JsonStruct, frozen=True):
     start_up: Annotated[
         NonNegative, about("From its first activity until a tenth of the launches were made.")
     ] = field(name="start_up_ns")
-    span: Annotated[NonNegative, about("From there to the end of its last kernel.")] = field(
-        name="span_ns"
-    )
+    span: Annotated[
+        NonNegative, about("From the end of start-up to the end of its last kernel.")
+    ] = field(name="span_ns")
     kernels: Annotated[NonNegative, about("At least one kernel ran.")] = field(name="kernels_ns")
     copies: Annotated[NonNegative, about("Only copies and memsets ran.")] = field(name="copies_ns")
     idle: tuple[IdleTime, ...]
@@ -128,9 +128,9 @@ class SurveyedKernel(JsonStruct, frozen=True):
     block: KnownDimensions
     devices: tuple[str, ...]
     launches: Positive
-    time: Annotated[NonNegative, about("Of all its launches.")] = field(name="time_ns")
+    time: Annotated[NonNegative, about("Total over all its launches.")] = field(name="time_ns")
     median: Nanoseconds = field(name="median_ns")
-    share: Annotated[Share, about("Part of the time of all kernels.")]
+    share: Annotated[Share, about("Share of the total kernel time.")]
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
     measured: Annotated[NonNegative, about("Its measured launches.")] = 0
     owners: Annotated[tuple[Owner, ...], about("What most of its time is attributed to.")] = ()
@@ -165,7 +165,7 @@ class Survey(JsonStruct, frozen=True, kw_only=True):
     answer: ProgramAnswer | None
     gpus: Annotated[tuple[GpuTime, ...], about("The one with the most kernel time first.")]
     kernels: Annotated[tuple[SurveyedKernel, ...], about("Those with the most time first.")]
-    groups: Annotated[tuple[Owner, ...], about("By kind, those with the most time first.")]
+    groups: Annotated[tuple[Owner, ...], about("Grouped by kind, most time first.")]
     coverage: Annotated[Coverage | None, about("null where nothing was measured.")] = None
     warnings: tuple[str, ...] = ()
 

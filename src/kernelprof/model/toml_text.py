@@ -74,7 +74,7 @@ def _without_strings(line: str) -> str:
     return _STRING.sub('"', line).partition("#")[0]
 
 
-_TOO_DEEP: Final = f"tables and lists are more than {MOST_PARTS} deep"
+_TOO_DEEP: Final = f"tables and lists are nested more than {MOST_PARTS} deep"
 
 
 def _check_values(values: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ def _check_values(values: dict[str, Any]) -> None:
                 if isinstance(value, dict | list):
                     inside.append(value)
                 elif isinstance(value, int) and not -_MOST_WHOLE <= value < _MOST_WHOLE:
-                    raise TomlError("a number does not fit 64 bits")
+                    raise TomlError("a number does not fit in 64 bits")
         level = inside
         if not level:
             return

@@ -81,7 +81,7 @@ LOADING: Final = (4 << 16, 5 << 16)
 class Configuration:
     """A kernel and how it is launched. ``name`` is demangled where that could be done here.
 
-    Sizes of memory are in bytes: static and dynamic shared memory a block, local memory a thread.
+    Sizes of memory are in bytes: static and dynamic shared memory per block, local memory a thread.
     """
 
     name: str

@@ -21,33 +21,38 @@ class BlamedLine(JsonStruct, frozen=True):
     line: Positive | None
     text: Annotated[str, about("The line's source; empty where it is not known.")]
     function: Annotated[str, about("The kernel.")]
-    instruction: Annotated[str, about("The machine instruction of most weight there.")]
+    instruction: Annotated[str, about("The machine instruction with the most weight on that line.")]
     offset: Annotated[NonNegative, about("Offset in the kernel's code, in bytes.")]
     kind: Annotated[str, about("load, store, atomic, barrier, branch and the like.")]
     share: Share
     of: Annotated[
         str,
         about(
-            "The whole that share refers to: waiting, excess sectors, idle threads and the like."
+            "The total that share is a fraction of: waiting, excess sectors, idle threads and "
+            "the like."
         ),
     ]
     helper: Annotated[
-        str, about("The inlined function that the line is in; empty: the kernel.")
+        str, about("The inlined function that the line is in; empty for the kernel itself.")
     ] = ""
     called_at: Annotated[
         tuple[int, ...], about("Lines of the same file that call it, as far as known.")
     ] = ()
-    sectors: Annotated[
-        float | None, about("Of 32 bytes, for each time that a warp carries out the access.")
+    sectors: Annotated[float | None, about("32-byte sectors per request of a warp.")] = None
+    wavefronts: Annotated[
+        float | None, about("Shared-memory wavefronts per request of a warp.")
     ] = None
-    wavefronts: Annotated[float | None, about("The same for shared memory.")] = None
-    ideal: Annotated[float | None, about("The fewest of either that the access could need.")] = None
+    ideal: Annotated[
+        float | None, about("The fewest sectors or wavefronts that the access could need.")
+    ] = None
 
 
 class StallSummary(JsonStruct, frozen=True):
     """What the warps of a kernel wait for."""
 
-    samples: Annotated[NonNegative, about("Samples of warps, over all launches.")]
+    samples: Annotated[NonNegative, about("Warp samples over all launches.")]
     waiting: Annotated[NonNegative, about("Samples of warps that waited.")]
     unknown: Annotated[Share, about("Share of the waiting without a known reason.")]
-    lines: Annotated[tuple[BlamedLine, ...], about("Those with most of the waiting, at most five.")]
+    lines: Annotated[
+        tuple[BlamedLine, ...], about("The lines with the most waiting, at most five.")
+    ]

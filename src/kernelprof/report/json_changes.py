@@ -54,9 +54,7 @@ Date = Annotated[
     ),
 ]
 Lacking = Annotated[tuple[str, ...], about("Exact counters that only one side has.")]
-Median = Annotated[
-    float | None, about("Median time of a launch, by CUDA events where they were taken.")
-]
+Median = Annotated[float | None, about("Median time of a launch, by CUDA events where available.")]
 Line = Annotated[str, about("The outcome in one line.")]
 
 _ONE_SIDE: dict[str, Any] = {
@@ -168,7 +166,7 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     kernels: Annotated[
         list[Annotated[JudgedKernelJson, Meta(extra_json_schema=_ONE_SIDE)]],
-        about("Kernels that decide come first."),
+        about("Kernels that decide the outcome come first."),
     ]
 
 
@@ -192,7 +190,7 @@ class HistoryRowJson(MomentJson, frozen=True):
     source_sha256: str | None
     measured_by: Annotated[
         Annotated[str, Meta(extra_json_schema={"enum": [EVENTS, PROFILER]})] | None,
-        about("null without times of single launches."),
+        about("null without times of individual launches."),
     ]
     samples: Annotated[NonNegative, about("How many launches were timed.")]
     median_ns: Median
@@ -212,9 +210,9 @@ class KernelHistoryJson(JsonStruct, frozen=True):
     """A kernel over time."""
 
     name: str
-    detail: Annotated[str, about("Distinguishes kernels of one name.")]
+    detail: Annotated[str, about("Distinguishes kernels with the same name.")]
     summary: Line
-    older: Annotated[NonNegative, about("Rows before the first of these.")]
+    older: Annotated[NonNegative, about("Number of rows before the first one listed.")]
     rows: Annotated[list[HistoryRowJson], Meta(min_length=1, description="The oldest first.")]
 
 
@@ -241,7 +239,7 @@ class AttemptJson(JsonStruct, frozen=True):
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
         float | None,
-        about("Time after over time before, in the round; null where none was measured."),
+        about("Time after divided by time before, in the round; null where none was measured."),
     ]
     verdict: SideVerdictJson | None
     diff: Annotated[str, about("Against the source that the command was given.")]
@@ -268,19 +266,14 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     changed: Annotated[
         tuple[str, ...], about("Files of the kernel that something else changed meanwhile.")
     ]
-    saved: Annotated[str, about("Folder with their original contents; empty without any.")]
+    saved: Annotated[str, about("Folder with their original contents; empty if there are none.")]
     diff: Annotated[str, about("The best source against the original.")]
     text: Annotated[str, about("The best source.")]
 
 
 def _verdict_json(verdict: Verdict) -> SideVerdictJson:
-    return SideVerdictJson(
-        status=verdict.status,
-        bottleneck=verdict.bottleneck,
-        confidence=verdict.confidence,
-        also=[each.bottleneck for each in verdict.also],
-        estimated_gain=verdict.gain,
-    )
+    also = [each.bottleneck for each in verdict.also]
+    return narrowed(SideVerdictJson, verdict, also=also, estimated_gain=verdict.gain)
 
 
 def _finite(values: Iterable[float]) -> list[float]:
@@ -291,44 +284,32 @@ def _side_json(side: KernelSnapshot | None) -> SideJson | None:
     if side is None:
         return None
     inputs = side.inputs
-    return SideJson(
-        name=side.name,
-        grid=side.grid,
-        block=side.block,
-        launches=side.launches,
+    return narrowed(
+        SideJson,
+        side,
         verdict=_verdict_json(side.verdict),
-        median_ns=side.median_ns,
         events_ns=_finite(side.events_ns),
         profiled_ns=_finite(side.profiled_ns),
-        passed=side.passed,
         source=None if inputs is None else SourceFileJson(inputs.path, inputs.source_sha256),
     )
 
 
 def _compared_json(kernel: KernelComparison) -> ComparedKernelJson:
-    return ComparedKernelJson(
-        name=kernel.name,
-        match=kernel.match,
+    return narrowed(
+        ComparedKernelJson,
+        kernel,
         summary=words.headline(kernel),
         before=_side_json(kernel.before),
         after=_side_json(kernel.after),
-        time=kernel.time,
-        verdict_changed=kernel.verdict_changed,
-        other_work=kernel.other_work,
         counters=[narrowed(ComparedCounter, each) for each in kernel.counters],
-        lacking=kernel.lacking,
-        metrics=kernel.metrics,
-        inputs=kernel.inputs,
         notes=words.notes(kernel),
-        diff=kernel.diff,
-        arch=kernel.arch,
-        same_code=kernel.same_code,
     )
 
 
 def _judged_json(result: KernelResult) -> JudgedKernelJson:
-    return JudgedKernelJson(
-        **structs.asdict(_compared_json(result.kernel)),
+    return narrowed(
+        JudgedKernelJson,
+        _compared_json(result.kernel),
         outcome=result.outcome,
         findings=[narrowed(GateFinding, each) for each in result.findings],
     )
@@ -336,39 +317,36 @@ def _judged_json(result: KernelResult) -> JudgedKernelJson:
 
 def comparison_json(comparison: Comparison) -> ComparisonJson:
     """Put a comparison into its document."""
-    return ComparisonJson(
+    return narrowed(
+        ComparisonJson,
+        comparison,
         before=comparison.before.origin,
         after=comparison.after.origin,
         summary=words.summary(comparison),
-        times_comparable=comparison.times_comparable,
-        machine=comparison.machine,
-        notes=comparison.notes,
         kernels=[_compared_json(each) for each in comparison.kernels],
     )
 
 
 def gate_json(result: GateResult) -> GateJson:
     """Put what the gate decides into its document."""
-    comparison = result.comparison
-    return GateJson(
+    return narrowed(
+        GateJson,
+        comparison_json(result.comparison),
+        kind=result.kind,
         outcome=result.outcome,
         exit_code=int(result.exit_code),
         reason=words.reason(result),
         inconclusive_passes=result.inconclusive_passes,
         findings=[narrowed(GateFinding, each) for each in result.general],
-        before=comparison.before.origin,
-        after=comparison.after.origin,
-        summary=words.summary(comparison),
-        times_comparable=comparison.times_comparable,
-        machine=comparison.machine,
-        notes=comparison.notes,
         kernels=[_judged_json(each) for each in result.kernels],
     )
 
 
 def _row_json(row: HistoryRow) -> HistoryRowJson:
     moment, kernel = row.moment, row.kernel
-    return HistoryRowJson(
+    return narrowed(
+        HistoryRowJson,
+        row,
         **structs.asdict(narrowed(MomentJson, moment)),
         machine=narrowed(MachineJson, moment.machine),
         grid=kernel.grid,
@@ -380,68 +358,37 @@ def _row_json(row: HistoryRow) -> HistoryRowJson:
         measured_by=kernel.measured_by,
         samples=len(kernel.times_ns),
         median_ns=kernel.median_ns,
-        low_ns=row.low_ns,
-        high_ns=row.high_ns,
         compared_with=None if row.against is None else narrowed(MomentJson, row.against),
-        time=row.time,
-        verdict_changed=row.verdict_changed,
-        counters=row.counters,
-        lacking=row.lacking,
-        accepted=[AcceptanceJson(each.when, each.who, each.reason) for each in row.accepted],
+        accepted=[narrowed(AcceptanceJson, each) for each in row.accepted],
     )
 
 
 def _kernel_history_json(kernel: KernelHistory) -> KernelHistoryJson:
-    return KernelHistoryJson(
-        name=kernel.name,
-        detail=kernel.detail,
+    return narrowed(
+        KernelHistoryJson,
+        kernel,
         summary=history_words.summary(kernel),
-        older=kernel.older,
         rows=[_row_json(each) for each in kernel.rows],
     )
 
 
 def history_json(history: History) -> HistoryJson:
     """Put a history into its document."""
-    return HistoryJson(
-        origin=history.origin,
-        source=history.source,
-        moments=history.moments,
-        notes=history.notes,
-        kernels=[_kernel_history_json(each) for each in history.kernels],
-    )
+    kernels = [_kernel_history_json(each) for each in history.kernels]
+    return narrowed(HistoryJson, history, kernels=kernels)
 
 
 def _attempt_json(attempt: Attempt) -> AttemptJson:
-    return AttemptJson(
-        number=attempt.number,
-        decision=attempt.decision,
-        reason=attempt.reason,
-        seconds=attempt.seconds,
-        gate=attempt.gate,
-        ratio=attempt.ratio,
-        verdict=None if attempt.verdict is None else _verdict_json(attempt.verdict),
-        diff=attempt.diff,
-        printed=attempt.printed,
-    )
+    verdict = None if attempt.verdict is None else _verdict_json(attempt.verdict)
+    return narrowed(AttemptJson, attempt, verdict=verdict)
 
 
 def optimization_json(result: Optimization) -> OptimizationJson:
     """Put what was proposed for a kernel into its document."""
-    return OptimizationJson(
-        source=result.source,
-        command=result.command,
-        basis=result.basis,
-        ended=result.ended,
+    return narrowed(
+        OptimizationJson,
+        result,
         attempts=[_attempt_json(each) for each in result.attempts],
         first=_verdict_json(result.first),
         last=_verdict_json(result.last),
-        ratio=result.ratio,
-        seconds=result.seconds,
-        notes=result.notes,
-        applied=result.applied,
-        changed=result.changed,
-        saved=result.saved,
-        diff=result.diff,
-        text=result.text,
     )

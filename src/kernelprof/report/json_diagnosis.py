@@ -10,6 +10,7 @@ from msgspec import Meta
 from kernelprof.analysis.ncu_command import shared_command
 from kernelprof.model.diagnosis import (
     Candidate,
+    Cause,
     Confidence,
     DurationRange,
     FindingJson,
@@ -95,23 +96,33 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     estimated_gain: Annotated[Factor | None, about("Expected gain from removing the bottleneck.")]
     evidence: list[Evidence]
+    waste: Annotated[
+        list[Evidence],
+        added("At a unit's limit: the shares of needless work that were looked for."),
+    ]
     missing: Annotated[
         list[str],
         about(
-            "ncu's names of the metrics that would decide or raise the confidence.",
+            "ncu's names of the metrics that would decide the verdict or raise its confidence.",
             uniqueItems=True,
         ),
     ]
     command: Annotated[
         str | None,
-        about("The ncu command that collects the missing metrics; null also where ncu has none."),
+        about(
+            "The ncu command that collects the missing metrics; null also where ncu lacks "
+            "these metrics."
+        ),
     ]
     why: str
     advice: tuple[str, ...]
-    gain_reason: Annotated[str, about("Inputs of the gain or of the next limit.")]
+    gain_reason: Annotated[str, about("What the gain or the next limit is computed from.")]
     next_limit: Annotated[
-        Factor | None,
-        about("At a unit's limit: the gain at which the next unit reaches its limit."),
+        Factor | Bottleneck | None,
+        about(
+            "At a unit's limit: the gain at which the next unit reaches its limit. Of a "
+            "bottleneck: the unit that is full after the fixes of all causes, if one is."
+        ),
     ]
     gain_if_halved: Annotated[
         Factor | None,
@@ -130,8 +141,15 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     findings: Annotated[
         list[FindingJson],
-        added("Remarks on single values of an inconclusive or low-confidence verdict."),
+        added("Remarks on individual values of an inconclusive or low-confidence verdict."),
     ]
+    causes: Annotated[
+        tuple[Cause, ...],
+        added(
+            "The bottleneck and what limits the kernel after it, in the order in which they pay."
+        ),
+    ]
+    combined_gain: Annotated[Factor | None, added("Expected gain from the fixes of all causes.")]
 
 
 class AmountJson(JsonStruct, frozen=True):
@@ -156,7 +174,9 @@ class AccessJson(JsonStruct, frozen=True):
     requests: AmountJson
     sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]
-    ideal: Annotated[AmountJson | None, about("The fewest of either, with adjacent addresses.")]
+    ideal: Annotated[
+        AmountJson | None, about("The fewest sectors or wavefronts, with adjacent addresses.")
+    ]
 
 
 class PredictionJson(JsonStruct, frozen=True):
@@ -196,7 +216,7 @@ class KernelJson(JsonStruct, frozen=True):
         SurveyedKernel | None,
         added(
             "Every launch of this kernel in the surveyed program: `launches`, `ids` and "
-            "`duration_ns` are of those that were measured, `share` is of the whole program."
+            "`duration_ns` cover only the measured launches, `share` is of the whole program."
         ),
     ]
 
@@ -226,14 +246,11 @@ def _contents(diagnosis: Diagnosis) -> Contents | None:
 
 def _capture_json(diagnosis: Diagnosis) -> CaptureJson:
     contents = _contents(diagnosis)
-    inferred = None if contents is None else contents.inferred
-    return CaptureJson(
-        origin=diagnosis.origin,
-        launches=diagnosis.launches,
-        preset=diagnosis.preset,
-        warnings=diagnosis.warnings,
-        survey=diagnosis.survey,
-        inferred=None if inferred is None else _inferred_json(inferred),
+    source = None if contents is None else contents.inferred
+    return narrowed(
+        CaptureJson,
+        diagnosis,
+        inferred=None if source is None else _inferred_json(source),
         command=shared_command(each.verdict for each in diagnosis.kernels),
     )
 
@@ -246,68 +263,45 @@ def _kernel_json(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> KernelJson:
     contents = _contents(diagnosis)
     prediction = None if contents is None else contents.prediction
     capability = kernel.compute_capability
-    return KernelJson(
-        ids=kernel.ids,
-        name=kernel.name,
-        grid=kernel.grid,
-        block=kernel.block,
-        launches=kernel.launches,
-        duration_ns=kernel.duration_ns,
-        share=kernel.share,
-        device=kernel.device,
+    return narrowed(
+        KernelJson,
+        kernel,
         compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
         origin=diagnosis.origin,
         verdict=_verdict_json(kernel.verdict),
         predicted=None if prediction is None else _prediction_json(prediction.counts),
-        place=kernel.place,
-        waiting=kernel.waiting,
-        surveyed=kernel.surveyed,
     )
 
 
 def _verdict_json(verdict: Verdict) -> VerdictJson:
-    return VerdictJson(
-        status=verdict.status,
-        bottleneck=verdict.bottleneck,
-        confidence=verdict.confidence,
+    return narrowed(
+        VerdictJson,
+        verdict,
         also=[each.bottleneck for each in verdict.also],
         estimated_gain=verdict.gain,
         evidence=[
             narrowed(Evidence, each) for each in verdict.evidence if math.isfinite(each.value)
         ],
+        waste=[narrowed(Evidence, each) for each in verdict.waste],
         missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
-        command=verdict.command,
-        why=verdict.why,
-        advice=verdict.advice,
-        gain_reason=verdict.gain_reason,
-        next_limit=verdict.next_limit,
-        gain_if_halved=verdict.gain_if_halved,
+        next_limit=verdict.next_limit if verdict.headroom is None else verdict.headroom,
         candidates=verdict.also,
-        notes=verdict.notes,
         missing_metrics=verdict.missing,
-        gain_interval=verdict.gain_interval,
         findings=[narrowed(FindingJson, each) for each in verdict.findings],
     )
 
 
 def _prediction_json(prediction: Predicted) -> PredictionJson:
-    return PredictionJson(
-        arch=prediction.arch,
-        code=prediction.code,
-        blocks=prediction.blocks,
-        blocks_run=prediction.blocks_run,
-        accesses=[_access_json(each) for each in prediction.accesses],
-    )
+    accesses = [_access_json(each) for each in prediction.accesses]
+    return narrowed(PredictionJson, prediction, accesses=accesses)
 
 
 def _access_json(access: PredictedAccess) -> AccessJson:
-    return AccessJson(
+    return narrowed(
+        AccessJson,
+        access,
         file=access.file or None,
         line=access.line or None,
-        space=access.space,
-        kind=access.kind,
-        bytes_a_thread=access.bytes_a_thread,
-        instructions=access.instructions,
         requests=AmountJson(*access.requests),
         sectors=_amount_json(access.sectors),
         wavefronts=_amount_json(access.wavefronts),

@@ -108,12 +108,12 @@ class Answers:
         judged by what they count, with the line that got worse; no time is measured.
         policy: a TOML file in place of the default limits.
         """
-        places = [self._find(each) for each in (baseline, candidate)]
+        places = [self._folders.find(each) for each in (baseline, candidate)]
         predict = all(map(is_source, places))
         for each in places:
             if is_source(each):
                 self._check_source(each)
-        rules: Path | dict[str, Any] = self._find(policy) if policy else {}
+        rules: Path | dict[str, Any] = self._folders.find(policy) if policy else {}
         result = changes.gate(places[0], places[1], policy=rules, predict=predict)
         return self._remember(result, tokens)
 
@@ -178,7 +178,7 @@ class Answers:
         return f"{text}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
 
     def _diagnose(self, target: str, kernel: str) -> Sequence[Diagnosis]:
-        path = self._find(target)
+        path = self._folders.find(target)
         if is_source(path):
             diagnoses = [self._diagnose_source(path)]
         else:
@@ -200,7 +200,7 @@ class Answers:
 
     def _comparison_side(self, name: str) -> Path | Capture:
         """A side of a comparison; of sources that are not measured their recorded captures."""
-        path = self._find(name)
+        path = self._folders.find(name)
         if self._allow_run or not is_source(path):
             return path
         capture = recorded_capture(path, sources.check_source(path, self._folders), _NOT_RUN)
@@ -214,7 +214,7 @@ class Answers:
         return capture
 
     def _source_file(self, name: str) -> Path:
-        path = self._find(name)
+        path = self._folders.find(name)
         if not is_source(path):
             raise UsageError("only a .cu file can be predicted", where=name)
         self._check_source(path)
@@ -223,9 +223,6 @@ class Answers:
     def _check_source(self, source: Path) -> None:
         if not self._allow_run:
             sources.check_source(source, self._folders)
-
-    def _find(self, name: str) -> Path:
-        return self._folders.find(name)
 
 
 def error_text(error: KernelprofError) -> str:

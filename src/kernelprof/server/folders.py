@@ -33,7 +33,7 @@ class Folders:
                 raise UsageError(
                     "there is no such folder",
                     where=str(each),
-                    hint="name folders that are there: kernelprof mcp FOLDER...",
+                    hint="name folders that exist: kernelprof mcp FOLDER...",
                 )
         self.given: Final = tuple(each.expanduser().resolve() for each in given or [Path()])
         cuda = data_folder(CUDA).resolve()

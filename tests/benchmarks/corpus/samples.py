@@ -30,7 +30,7 @@ def verdict(
     also: tuple[str, ...] = (),
     confidence: Confidence = Confidence.HIGH,
     status: Status = Status.BOTTLENECK,
-    next_limit: float | None = None,
+    headroom: float | None = None,
 ) -> Verdict:
     """A verdict that names a bottleneck."""
     return Verdict(
@@ -38,14 +38,14 @@ def verdict(
         bottleneck=slug,
         confidence=confidence,
         gain=gain,
-        next_limit=next_limit,
+        headroom=headroom,
         also=tuple(Candidate(each, 1.0, 1.5) for each in also),
     )
 
 
-def full(slug: str, next_limit: float = 4.0) -> Verdict:
+def full(slug: str, headroom: float = 4.0) -> Verdict:
     """A unit at its limit."""
-    return verdict(slug, None, status=Status.AT_LIMIT, next_limit=next_limit)
+    return verdict(slug, None, status=Status.AT_LIMIT, headroom=headroom)
 
 
 def undecided(*slugs: str) -> Verdict:

@@ -64,7 +64,7 @@ def test_the_unit_at_its_limit_is_named_too() -> None:
 
 
 def test_half_of_the_work_brings_no_more_than_the_next_limit() -> None:
-    found = scored(pair(bottleneck=DRAM), full(DRAM, next_limit=1.4), 2.1)
+    found = scored(pair(bottleneck=DRAM), full(DRAM, headroom=1.4), 2.1)
     assert (found.predicted, found.error) == (1.4, pytest.approx(1.5))
 
 

@@ -224,7 +224,7 @@ def test_all_pairs_are_timed_by_one_process(python: Path) -> None:
     [
         ("wrong", "before is off", 1),
         ("crash", "Segmentation fault", 3),
-        ("hang", "the program was still running after 1.3 s and was ended", 3),
+        ("hang", "the program was still running after 1.3 s and was killed", 3),
     ],
 )
 @pytest.mark.slow("processes that hang")

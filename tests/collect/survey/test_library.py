@@ -175,3 +175,23 @@ def test_a_library_that_others_can_change_is_not_loaded(tmp_path: Path, monkeypa
     monkeypatch.setattr("os.getuid", lambda: 4_000_000)
     with pytest.raises(MissingToolError, match="other users can change"):
         library._cache()
+
+
+def test_a_library_of_other_bytes_than_were_compiled_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(library, "which", lambda name: f"/bin/{name}")
+
+    def compile_library(*words: str) -> subprocess.CompletedProcess[str]:
+        Path(words[words.index("-o") + 1]).write_bytes(b"compiled")
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setattr(library, "ask", compile_library)
+    cupti = library.Cupti(((tmp_path,),), (tmp_path,))
+    made = library.build(cupti)
+    made.write_bytes(b"another")
+    assert library.build(cupti) == made
+    assert made.read_bytes() == b"compiled"
+    monkeypatch.setattr(library, "ask", None)
+    assert library.build(cupti) == made

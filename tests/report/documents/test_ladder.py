@@ -69,8 +69,8 @@ def test_times_rates_and_shares() -> None:
     assert coalesced["expected gain"] == "at limit"
     assert coalesced["next rung gained"] == "-"
     text = as_markdown(CLIMB)
-    assert "**95 % confidence of the median:** 7.92 to 8.08 ms, 20 launches" in text
-    assert "**95 % confidence of the median:** 1.8 to 2.4 ms (all), 20 launches" in text
+    assert "**95 % confidence interval of the median:** 7.92 to 8.08 ms, 20 launches" in text
+    assert "**95 % confidence interval of the median:** 1.8 to 2.4 ms (all), 20 launches" in text
     assert "**Of the FP32 peak:** 9.8 %" in text
     assert tile["verdict"] == "failed"
     assert {value for name, value in tile.items() if name not in {"rung", "verdict"}} == {"-"}
@@ -254,7 +254,7 @@ def test_the_method_says_how_they_took_turns() -> None:
     assert (
         "of the rung and of cuBLAS in alternating rounds: 3 rounds and 20 launches at most" in text
     )
-    assert "Profiles and figures of one size are at 1000." in text
+    assert "Profiles, and figures for a single size, are at 1000." in text
 
 
 @pytest.mark.parametrize(

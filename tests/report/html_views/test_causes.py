@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.changes import taken
 
+import kernelprof
+from kernelprof.report.document import Chart
+from kernelprof.report.documents.capture_page import after_fixes
 from kernelprof.report.documents.changed_kernel import LEAST, MOST, find_causes
 from kernelprof.report.figures.measured import Medians
 from kernelprof.report.figures.multiprocessor import EXPLAINED, IN_WORDS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernelprof.report.documents.changed_kernel import Causes
 
 PAIRS = [("tile", "tile-barrier"), ("tile-barrier", "tile"), ("padded", "padded-0")]
@@ -53,3 +58,19 @@ def test_nothing_is_made_of_no_change() -> None:
 
 def test_every_state_has_words() -> None:
     assert {name.replace("_", " ") for name in EXPLAINED} == set(IN_WORDS)
+
+
+def test_a_page_shows_the_time_after_each_fix(captures: Path) -> None:
+    capture = kernelprof.read(captures / "h200_two_causes" / "1_grid_layout.raw.csv.gz")
+    (kernel,) = capture.diagnose().kernels
+    (section,) = after_fixes(kernel)
+    chart = section.blocks[0]
+    assert isinstance(chart, Chart)
+    now, *fixes, last = chart.rows
+    assert (now.start, now.end) == (0.0, pytest.approx(776_000, rel=1e-3))
+    assert [each.name for each in fixes] == ["small-grid", "uncoalesced-global-access"]
+    assert [each.start for each in fixes] == [now.end, fixes[0].end]
+    gains = [each.start / each.end for each in fixes]
+    causes = kernel.verdict.causes
+    assert gains == pytest.approx([each.gain_after_previous for each in causes], rel=1e-3)
+    assert last.end == fixes[-1].end

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.report.blocks import every
 from tests.report.html_views.helpers import page_of
@@ -19,7 +20,9 @@ from kernelprof.report.charts.placement import (
     Line,
     Spot,
     boxes_overlap,
-    covers_mark,
+    lines_cross,
+    mark_boxes,
+    spot_boxes,
     text_width,
 )
 from kernelprof.report.charts.roofline import WIDTHS, place_labels
@@ -83,7 +86,7 @@ def test_labels_keep_off_points_lines_and_each_other(name: str) -> None:
             assert spots
             limits = [each for each in field.lines if each.weight == 1]
             for width in field.widths:
-                boxes = [each.box(width) for each in spots]
+                boxes = spot_boxes(spots, np.array([width]))[:, 0]
                 for at, (spot, box) in enumerate(zip(spots, boxes, strict=True)):
                     said = (spot.words, width)
                     assert box[0] >= 0, said
@@ -91,12 +94,14 @@ def test_labels_keep_off_points_lines_and_each_other(name: str) -> None:
                     assert box[2] <= width, said
                     assert box[3] <= field.height, said
                     assert not any(boxes_overlap(box, other) for other in boxes[:at]), said
-                    assert not any(covers_mark(box, point, width) for point in field.points), said
-                    assert not any(line.crosses(box, width) for line in limits), said
+                    marks = mark_boxes(field.points, np.array(width)) if field.points else ()
+                    assert not any(boxes_overlap(box, mark) for mark in marks), said
+                    assert not limits or not lines_cross(box, limits, np.array(width)).any(), said
 
 
 def _beside(line: Line, spot: Spot) -> bool:
-    return any(line.crosses(spot.box(width), width) for width in (1000.0, 290.0))
+    widths = np.array((1000.0, 290.0))
+    return bool(lines_cross(spot_boxes([spot], widths), [line], widths).any())
 
 
 def test_a_line_that_goes_through_a_box_crosses_it() -> None:

@@ -17,6 +17,7 @@ from kernelprof.analysis.metrics.interval import Interval, Truth
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.interval import FloatArray
     from kernelprof.analysis.metrics.pipelines import TensorPipeline
     from kernelprof.analysis.metrics.units import UnitUtilization
     from kernelprof.analysis.metrics.waste import Waste
@@ -51,6 +52,13 @@ IDLE_MEMORY = 0.5
 SLOWEST_L2_ATOMIC_NS = 1.5
 """Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
 ``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
+
+
+DRAM_CYCLES = 800.0
+"""SM cycles of a load that misses L2, about (H200)."""
+
+LOADS_AT_ONCE = 4.0
+"""Loads of a warp that are in flight together: as many as nvcc unrolls a loop of unknown length."""
 
 
 class MemoryWaits(Quantities):
@@ -191,6 +199,22 @@ class Gains(Quantities):
         gain = by_relief.where(self.units.saturated, by_relief.at_most(by_waiting))
         return gain.where(share > 0.0, 1.0)
 
+    @quantity
+    def latency_when_coalesced(self) -> Interval:
+        """Part of the launch that coalesced loads take by their latency alone.
+
+        Little's law for each warp: loads that miss L1 over those in flight, times their latency.
+        Where L1 fetches each useful sector once, its hits are the other bytes of these sectors,
+        and coalesced loads all miss.
+        """
+        facts = self.facts
+        useful = facts["global_sectors_ideal"].at_least(1.0)
+        missing = (facts["l2_sectors_from_l1"] / useful).at_most(1.0)
+        warps = facts["grid_size"] * (facts["block_size"] * (1 / COMMON.warp_size)).at_least(1.0)
+        loads = facts["global_load_requests"] / warps.at_least(1.0)
+        cycles = loads * self.waves.at_least(1.0) * (DRAM_CYCLES / LOADS_AT_ONCE)
+        return missing * cycles / facts["sm_cycles_elapsed"].at_least(1.0)
+
     # --- a grid that fills the GPU -------------------------------------------------------------
 
     @quantity
@@ -258,6 +282,10 @@ class Gains(Quantities):
         idle = (expected / self.units.active_share.at_least(1e-3)).at_least(1.0)
         return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 
+    def longer_active(self, gain: FloatArray) -> FloatArray:
+        """Return by how much the part of the launch grows in which SMs have work, if all get it."""
+        return np.minimum(gain, (1.0 / self.units.active_share.at_least(1e-3)).middle)
+
     # --- more warps ----------------------------------------------------------------------------
 
     @quantity
@@ -274,6 +302,11 @@ class Gains(Quantities):
             facts["sm_cycles_active"] >= facts["sm_cycles_elapsed"] * BALANCED_SMS
         )
         return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
+
+    @quantity
+    def more_warps(self) -> Interval:
+        """How many times as many warps fill every slot."""
+        return (1.0 / self.occupancy.at_least(1 / COMMON.warps_per_sm)).at_least(1.0)
 
     @quantity
     def _hidden_by_warps(self) -> Interval:
@@ -293,8 +326,7 @@ class Gains(Quantities):
 
         Tiles of matrix products take the room of warps: faster ones have fewer warps.
         """
-        slots = (1.0 / self.occupancy.at_least(1 / COMMON.warps_per_sm)).at_least(1.0)
-        gain = self.by_latency(self._hidden_by_warps).at_most(slots)
+        gain = self.by_latency(self._hidden_by_warps).at_most(self.more_warps)
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts["waves_per_sm"] >= 1.0)
         return gain.where(low & ~self.pipeline.works_on_tensor_cores, 1.0)
 

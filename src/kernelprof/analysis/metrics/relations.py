@@ -121,12 +121,14 @@ def _occupancy(theoretical: FloatArray, block: FloatArray, *limits: FloatArray) 
 
 
 def _fma_lite_pipe(pipe: FloatArray, heavy: FloatArray, *others: FloatArray) -> BoolArray:
-    """The half of the pipe that does FP32 alone: 0.64 to 2 of each other from 30 % on."""
+    """The half of the pipe without integers: 0.64 to 2 of each other from 30 % on."""
     *rates, threads, sms = others
     lite = 2.0 * pipe - heavy
     lanes = sms * THREADS_ISSUED / 2.0
     least = 0.3 * lanes * lite / 100.0 * threads / COMMON.warp_size
-    below: BoolArray = (lite >= 30.0) & (np.add.reduce(rates) < least)
+    below: BoolArray = (lite >= 30.0) & (
+        np.add.reduce(rates[:3]) + np.nansum(rates[3:], axis=0) < least
+    )
     return below
 
 
@@ -134,6 +136,7 @@ _LIMITS: Final = (
     "block_limit_registers", "block_limit_shared_mem", "block_limit_warps", "block_limit_blocks",
 )  # fmt: skip
 _RATES: Final = ("ffma_rate", "fadd_rate", "fmul_rate")
+_HALF_RATES: Final = ("hfma_rate", "hadd_rate", "hmul_rate")
 _STALLS: Final = tuple(f"stall_{name}" for name in STALLS)
 _PARTS_OF_SM: Final = (
     "alu_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe", "adu_pipe", "lsu_pipe",
@@ -350,8 +353,12 @@ RELATIONS: Final = (
         "the pipe is not busy enough for the arithmetic",
     ),
     Relation(
-        ("fma_pipe", "fma_heavy_pipe", *_RATES, "threads_per_instruction_predicated", "sm_count"),
+        (
+            "fma_pipe", "fma_heavy_pipe", *_RATES, *_HALF_RATES,
+            "threads_per_instruction_predicated", "sm_count",
+        ),
         _fma_lite_pipe, "the pipe is busier than the arithmetic requires",
+        optional=frozenset(_HALF_RATES),
     ),
     _exceeds(
         "sm_cycles_active", 1.08, "sm_cycles_elapsed", 100.0,
@@ -426,6 +433,46 @@ RELATIONS: Final = (
         "zero over the launch although the tensor cores are busy while active",
     ),
     _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma that is not there"),
+    # 0 without atomics.
+    Relation(
+        (
+            "l2_atomic_unit_hottest", "global_atomic_requests", "global_reduction_requests",
+            "tma_reduction_sectors",
+        ),
+        lambda unit, atomics, reductions, bulk: (
+            np.greater(unit, 2.0) & (atomics + reductions == 0) & ~(bulk > 0)
+        ),
+        "L2 executes atomics without a request",
+        optional=frozenset({"tma_reduction_sectors"}),
+    ),
+    # 1 at most without those others (0.93 with loads from other blocks of a cluster).
+    Relation(
+        (
+            "shared_wavefronts", "shared_load_wavefronts", "shared_store_wavefronts",
+            "shared_atomic_wavefronts_share", "wgmma_pipe", "async_copies",
+        ),
+        lambda wavefronts, loads, stores, *others: (
+            np.greater(wavefronts, 2.0 * (loads + stores) + _FEW) & (np.add.reduce(others) == 0)
+        ),
+        "shared-memory accesses without an instruction that makes them",
+    ),
+    # 2.12 points beyond the busiest of them at most; texture instructions have a pipe of their own.
+    Relation(
+        ("instruction_throughput", "stall_tex_throttle", "issue_slots", *_PIPES),
+        lambda percent, texture, *parts: (
+            np.greater(percent, np.maximum(np.maximum.reduce(parts) + 4.0, 50.0)) & (texture == 0)
+        ),
+        "the instructions use more than their busiest pipe",
+    ),
+    # Chips with this half of the pipe do FP16 there and on tensor cores; 1.0013 seen.
+    Relation(
+        ("fma_pipe", "tensor_pipe", "fma_heavy_pipe", "sm_count", *_RATES, *_HALF_RATES),
+        lambda fma, tensor, heavy, sms, *rates: (
+            fma + tensor / 2.0 < 95.0 * np.add.reduce(rates) / (sms * THREADS_ISSUED) - 1.0
+        )
+        & (heavy >= 0),
+        _TOO_MUCH_ARITHMETIC,
+    ),
     # 8 points beyond the busiest of them at most.
     Relation(
         ("sm_throughput", "issue_slots", "instruction_throughput", *_PIPES),

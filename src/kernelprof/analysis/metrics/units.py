@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.interval import IntArray
+    from kernelprof.analysis.metrics.interval import BoolArray, IntArray
     from kernelprof.analysis.metrics.shipped_rules import ShippedRules
 
 
@@ -55,6 +55,21 @@ PIPE_USE_PER_ISSUE_SLOT: Final = {
     "xu_pipe": THREADS_ISSUED / COMMON.xu_lanes,
 }
 """Utilization of a pipe for each share of the issue slots it gets, at most."""
+
+DIVIDING_XU = 0.1
+MULTIPLICATIONS_OF_DIVISION = 0.2
+"""A 32-bit division is three XU instructions of 8 cycles and four or more multiplications of 2, so
+the heavy half of the FMA pipe is at least a third as busy as XU."""
+
+DIVISION_PER_XU: Final = {
+    "issue": (0.8, 3.5),
+    "alu_pipe": (0.75, 3.0),
+    "fma_heavy_pipe": (0.5, 3.5),
+}
+"""How busy a 32-bit and a 64-bit division keep each unit while they keep XU busy: 3 of 19 and of 85
+instructions of nvcc 13.0 (sm_90), by their cycles."""
+LONG_DIVISION_RATIO = 2.0
+"""Heavy half over XU above which divisions are 64-bit ones: between those two."""
 
 HEAVY_RATIO = 1.25
 """FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
@@ -228,6 +243,34 @@ class UnitUtilization(Quantities):
         """Whether integer multiplications keep the heavy half of the FMA pipe busier than FP32."""
         return self.pipe("fma_heavy_pipe") > self.pipe("fma_pipe") * HEAVY_RATIO
 
+    @quantity
+    def dividing(self) -> Truth:
+        """Whether the integer work is division or remainder by values that vary.
+
+        A division takes its first approximation from the XU pipe and the rest from integer
+        multiplications. Bit counts beside multiplications look the same.
+        """
+        xu, multiplications = self.pipe("xu_pipe"), self.pipe("fma_heavy_pipe")
+        by_division = (xu >= DIVIDING_XU) & (multiplications >= xu * MULTIPLICATIONS_OF_DIVISION)
+        return by_division & self.multiplies_integers
+
+    @quantity
+    def divides_integers(self) -> BoolArray:
+        """Launches that are :attr:`dividing` for sure."""
+        return self.dividing.sure
+
+    @quantity
+    def busiest_without_division(self) -> Interval:
+        """The saturation of the busiest unit if the code divided no integers, 0 to 1."""
+        xu = self.pipe("xu_pipe")
+        wide = self.pipe("fma_heavy_pipe") > xu * LONG_DIVISION_RATIO
+        saturations = self.saturations
+        left = (
+            saturations[name] - (xu * long).where(wide, xu * short)
+            for name, (short, long) in DIVISION_PER_XU.items()
+        )
+        return largest(self.busiest_except("sm", "xu_pipe", "fma_pipe", *DIVISION_PER_XU), *left)
+
     def _compute_pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)
         own = own.or_at_most(Interval.exactly(self.shipped.pipe_at_most(name)))
@@ -239,8 +282,9 @@ class UnitUtilization(Quantities):
             both = Interval.exactly(self.shipped.shared_pipe_at_most)
             own = own.or_at_most(both - self.pipe("fp64_pipe"))
         if name == "fma_heavy_pipe":
-            # Half of the FMA pipe: twice as busy as the whole at most.
-            own = own.or_at_most(self.pipe("fma_pipe") * 2.0)
+            # Half of the FMA pipe: twice as busy as the whole at most, and FP32 needs both halves.
+            by_fp32 = self.shipped.peak_share("fp32").low_only()
+            own = own.or_at_most(self.pipe("fma_pipe") * 2.0 - by_fp32)
         if name == "fp64_pipe":
             own = own.or_else(own.at_least(self.shipped.peak_share("fp64").low_only()))
         if name == "xu_pipe" and self.shipped.has_rule_messages:

@@ -233,6 +233,13 @@ class Waste(Quantities):
         return _share(atomics, self.plain_requests).replaced(atomics.high == 0, 0.0)
 
     @quantity
+    def atomic_sectors(self) -> Interval:
+        """Share of the sectors of global accesses that atomics move."""
+        facts = self.facts
+        atomics = facts["l2_atomic_sectors"] + facts["l2_reduction_sectors"]
+        return (atomics / facts["global_sectors"].at_least(1.0)).at_most(1.0)
+
+    @quantity
     def plain_requests(self) -> Interval:
         """Requests to global memory without atomics.
 

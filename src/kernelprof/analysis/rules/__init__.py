@@ -16,7 +16,7 @@ verdicts where the rule looks at ``low_only()`` of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from importlib import import_module
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.advice import Advice
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.metrics.interval import Interval, Truth
+    from kernelprof.analysis.metrics.interval import FloatArray, Interval, Truth
     from kernelprof.analysis.metrics.units import NamePerLaunch
+
+    Factor = FloatArray | float
 
 
 class Subsystem(StrEnum):
@@ -121,6 +123,23 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What the fix of a bottleneck leaves of a launch: factors, by launch or one for all.
+
+    ``units`` are the work of units (names of :data:`kernelprof.analysis.verdict.projection.UNITS`),
+    ``counters`` are other metrics. ``waits`` are the warp states that go away first. ``active`` is
+    how much longer SMs have work in the shorter launch, ``warps`` how many more warps they hold.
+    """
+
+    units: Mapping[str, Factor] = field(default_factory=dict)
+    counters: Mapping[str, Factor] = field(default_factory=dict)
+    waits: tuple[str, ...] = ()
+    instructions: Factor = 1.0
+    warps: Factor = 1.0
+    active: Factor = 1.0
+
+
+@dataclass(frozen=True)
 class RuleFinding:
     """The result of one rule for every launch.
 
@@ -137,6 +156,8 @@ class RuleFinding:
     """Launches in which this rule wins whatever the others find (a debug build)."""
     promise: Interval | None = None
     """The gain to print where it is less than the one that rules are compared by."""
+    effect: Callable[[FloatArray], Effect] = field(default=lambda _: Effect())
+    """What a fix leaves that makes the launch faster by these factors."""
 
     @cached_property
     def evidence_items(self) -> tuple[EvidenceItem, ...]:
@@ -331,14 +352,16 @@ def stall_finding(
     *,
     notable: Threshold,
     formula: str = "",
+    waits: tuple[str, ...] = (),
 ) -> RuleFinding:
     """Return the finding of a stall that takes a share of warp time.
 
-    ``label`` is what warps do then: "waiting at barriers".
+    ``label`` is what warps do then: "waiting at barriers". ``waits`` go away with it.
     """
     return RuleFinding(
         gain=gain,
         gain_reason="the headroom of the busiest unit, without these stalls",
+        effect=lambda _: Effect(waits=(stall, *waits)),
         evidence=lambda: (
             percent(
                 f"stall_{stall}",
@@ -362,16 +385,32 @@ def pipe_finding(
     others: Interval,
     evidence: Callable[[], tuple[EvidenceItem, ...]],
     *,
+    effect: Callable[[FloatArray], Effect],
     pipe: str = "this pipe",
 ) -> RuleFinding:
     """Return an arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
-    Where warps are not full, the instructions that fill a pipe are not all needed.
+    Where warps are not full, or divide integers, the instructions that fill a pipe are not all
+    needed.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
     return RuleFinding(
-        gain, evidence, saturation, f"the utilization of the busiest unit other than {pipe}"
+        gain,
+        evidence,
+        saturation.replaced(context.units.divides_integers, 0.0),
+        f"the utilization of the busiest unit other than {pipe}",
+        effect=effect,
     )
+
+
+def less_work(*waits: str, unit: str) -> Callable[[FloatArray], Effect]:
+    """Return the effect of so much less work of a unit that the launch gets faster by its gain."""
+    return lambda gain: Effect(units={unit: 1.0 / gain}, waits=waits)
+
+
+def fewer_instructions(*waits: str) -> Callable[[FloatArray], Effect]:
+    """Return the effect of so many fewer instructions that the launch gets faster by its gain."""
+    return lambda gain: Effect(instructions=1.0 / gain, waits=waits)
 
 
 def pipe_evaluation(
@@ -391,6 +430,7 @@ def pipe_evaluation(
                 issue_slots(context),
                 measured(context, "memory_throughput", "memory throughput"),
             ),
+            effect=less_work("math_pipe_throttle", "mio_throttle", unit=pipe),
         )
 
     return evaluate

@@ -28,6 +28,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 pipeline.is_fed_by_bulk_copies, 1.0
             )
         ),
+        effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
         gain_reason="the headroom of the other units, with the tensor cores always busy or no warp "
         "waiting for copies",
         evidence=lambda: (
@@ -152,9 +153,8 @@ RULE = rules.Rule(
     detects="The tensor cores idle while no other unit is full: warps wait for tiles, at barriers, "
     "for serialized matrix instructions, or to store results. The rule covers kernels that use "
     "wgmma or asynchronous copies (cp.async, TMA).",
-    matters="These kernels hide latency with asynchronous work, not with many warps: one block "
-    "per SM "
-    "is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
+    matters="These kernels hide latency with asynchronous work, not with many warps: one block per "
+    "SM is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
     "metric shows why.",
     example="With one stage, a kernel copies a tile, waits, multiplies, waits and copies the next. "
     "Four stages and a producer warp keep copies and matrix instructions in flight all the time.",
@@ -214,8 +214,7 @@ RULE = rules.Rule(
     ),
     wrong_when="With several blocks per SM, one computes while another waits: stalls then mean "
     "little, but idle tensor cores still matter. A matrix product too small for the GPU gets the "
-    "verdict small-grid. "
-    "L2 or DRAM near their limit have their own verdicts.",
+    "verdict small-grid. L2 or DRAM near their limit have their own verdicts.",
     references=(
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
         "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory Accelerator",

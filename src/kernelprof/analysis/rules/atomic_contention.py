@@ -31,6 +31,12 @@ FULL_SLICE = rules.Threshold(
 )
 
 
+_COUNTS = (
+    "global_atomic_requests", "global_reduction_requests", "l2_atomic_sectors",
+    "l2_reduction_sectors", "shared_atomic_wavefronts_share",
+)  # fmt: skip
+
+
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, waste, waiting = context.units, context.waste, context.waits
     part = waste.bank_conflicts * waste.shared_atomic_part
@@ -54,6 +60,14 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_latency(waiting.atomic_share).at_least(in_shared).at_least(one_slice),
         gain_reason="warp time without the waits for atomics",
+        effect=lambda _: rules.Effect(
+            units={"atomics": 0.0},
+            counters={
+                **dict.fromkeys(_COUNTS, 0.0),
+                "global_sectors": (1.0 - waste.atomic_sectors).middle,
+            },
+            waits=("long_scoreboard", "lg_throttle", "drain", "short_scoreboard", "mio_throttle"),
+        ),
         evidence=lambda: (
             rules.percent(
                 "global_reduction_requests",

@@ -32,6 +32,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     relief = context.gains.by_relief(others).at_most(1.0 / (1.0 - gone).at_least(1e-3))
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
+        effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
         gain_reason="the headroom of the busiest unit besides the constant cache, if nothing "
         "waited for constants",
         evidence=lambda: (

@@ -72,8 +72,7 @@ RULE = rules.Rule(
     fixes=FIXES,
     caller=FIXES,
     wrong_when="To match, optimized code would need a fixed latency of eleven cycles or more in "
-    "nearly every "
-    "instruction. No capture shows such a kernel.",
+    "nearly every instruction. No capture shows such a kernel.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",

@@ -54,6 +54,7 @@ RULE = rules.Rule(
     example="acc = acc * x + y is one dependency chain. Four independent accumulators do four "
     "times the work in the same time.",
     fixes=(
+        INTEGER_DIVISION,
         unless(
             "warps mostly wait for shared memory or special functions",
             lambda launch: launch["stall_short_scoreboard"] > launch["stall_wait"],
@@ -87,7 +88,6 @@ RULE = rules.Rule(
             number=lambda launch: launch["xu_pipe"],
             measured="The XU pipe is {x} % busy, and warps wait for its results.",
         ),
-        INTEGER_DIVISION,
     ),
     wrong_when="Enough warps per scheduler hide fixed latencies. Another bottleneck then has the "
     "larger gain.",

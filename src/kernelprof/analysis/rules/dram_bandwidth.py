@@ -25,6 +25,9 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         saturation=saturation,
         promise=1.0 / saturation.at_least(1e-3),
         gain_reason="the utilization of the busiest unit outside the memory system",
+        effect=lambda gain: rules.Effect(
+            units={"dram": 1.0 / gain, "l2": 1.0 / gain}, waits=("long_scoreboard", "drain")
+        ),
         evidence=lambda: (
             rules.dram_utilization(context, ">", NEAR_LIMIT),
             rules.percent(

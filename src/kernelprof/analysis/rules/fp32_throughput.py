@@ -38,6 +38,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 phrase="{x} of instructions are floating-point arithmetic",
             ),
         ),
+        effect=rules.fewer_instructions("math_pipe_throttle", "not_selected"),
         pipe="the FP32 pipe",
     )
 

@@ -18,10 +18,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     full = units.is_near_limit("issue") & (useful < 0.5) & context.waste.full_warps
     remaining = units.busiest(
         units.busiest_except("sm", "issue"), units.saturations["issue"] * useful
-    )
+    ).replaced(units.divides_integers, units.busiest_without_division)
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
         gain_reason="the utilization of the busiest other unit, without the overhead instructions",
+        effect=rules.fewer_instructions("not_selected"),
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),
             rules.percent(
@@ -57,6 +58,7 @@ RULE = rules.Rule(
     example="An inner loop that is not unrolled spends a compare, a branch and address arithmetic "
     "on each FMA. Unrolling removes them: 1.37x faster on an H200.",
     fixes=(
+        INTEGER_DIVISION,
         Advice("Unroll the inner loop (#pragma unroll), and compute several outputs per thread."),
         WIDER_LOADS,
         WIDER_STORES,
@@ -68,7 +70,6 @@ RULE = rules.Rule(
             measured="The integer pipe is {x} % busy.",
         ),
         RESTRICT,
-        INTEGER_DIVISION,
     ),
     wrong_when="Integer kernels compute with the instructions that are overhead in other kernels. "
     "If the integer pipe is full, the verdict is integer-throughput.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, when
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION
 
 NEAR_LIMIT = rules.near_limit(
     "60 % ALU in gemm_tiled without unrolling is overhead, not the bottleneck"
@@ -15,16 +16,20 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     heavy = units.saturations["fma_heavy_pipe"].where(units.multiplies_integers, 0.0)
     saturation = units.busiest(units.saturations["alu_pipe"], heavy)
     alu, multiply = units.pipe("alu_pipe"), units.pipe("fma_heavy_pipe")
+    others = units.busiest_except("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe")
+    # Where issue slots are fuller, instruction-issue has the gain from the division.
+    dividing = units.dividing & (saturation >= units.saturations["issue"])
     return rules.pipe_finding(
         context,
         saturation,
         saturation >= NEAR_LIMIT.value,
-        units.busiest_except("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
+        units.busiest_without_division.where(dividing, others),
         lambda: (
             rules.percent("alu_pipe", "ALU pipe utilization", alu, ">", NEAR_LIMIT),
             rules.percent("fma_heavy_pipe", "integer multiply pipe utilization", multiply),
             rules.issue_slots(context),
         ),
+        effect=rules.fewer_instructions("math_pipe_throttle", "not_selected"),
         pipe="the integer pipes",
     )
 
@@ -50,6 +55,7 @@ RULE = rules.Rule(
     "Hashes, bit tricks and index arithmetic fill it first.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
+        INTEGER_DIVISION,
         Advice(
             "Use LOP3, byte permutation and funnel shifts: one instruction for several operations.",
             unless=_MULTIPLIES,

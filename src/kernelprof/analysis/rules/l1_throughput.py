@@ -28,6 +28,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
+        effect=rules.less_work("lg_throttle", "long_scoreboard", unit="l1"),
         gain_reason="the utilization of the busiest unit other than L1, with operands in registers "
         "or shared memory",
         evidence=lambda: (

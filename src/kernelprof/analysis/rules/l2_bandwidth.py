@@ -22,6 +22,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("l2")).where(full, 1.0),
         saturation=units.saturations["l2"],
         gain_reason="the utilization of the busiest unit other than L2",
+        effect=rules.less_work("long_scoreboard", "lg_throttle", unit="l2"),
         evidence=lambda: (
             rules.l2_stage(context, ">", NEAR_LIMIT),
             rules.dram_utilization(context),

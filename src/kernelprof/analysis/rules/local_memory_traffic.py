@@ -23,16 +23,29 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     unit = units.saturations
     local = waste.local_part
     needed_share = 1.0 - local
+    remaining_parts = {
+        "l1": 1.0 - local * (1.0 - waste.shared_part_of_l1),
+        "l2": needed_share.at_least(waste.global_part_of_l2),
+        "dram": needed_share.at_least(waste.global_part_of_dram),
+    }
     remaining = units.busiest(
-        units.busiest_except("l1", "l2", "dram"),
-        unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
-        unit["l2"] * needed_share.at_least(waste.global_part_of_l2),
-        unit["dram"] * needed_share.at_least(waste.global_part_of_dram),
+        units.busiest_except(*remaining_parts),
+        *(unit[name] * part for name, part in remaining_parts.items()),
     )
     waiting = units.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return rules.RuleFinding(
         gain=context.gains.by_waste(local, remaining, waiting),
         gain_reason="memory time without the local-memory sectors",
+        effect=lambda _: rules.Effect(
+            units={**{name: part.middle for name, part in remaining_parts.items()}, "shared": 1.0},
+            counters={
+                **dict.fromkeys(
+                    ("local_sectors", "local_load_sectors", "local_store_sectors"), 0.0
+                ),
+                "l2_sectors_from_l1": remaining_parts["l2"].middle,
+            },
+            waits=("lg_throttle", "long_scoreboard", "drain"),
+        ),
         evidence=lambda: (
             rules.percent(
                 "local_sectors",
@@ -76,8 +89,7 @@ RULE = rules.Rule(
         metric="local_sectors",
     ),
     detects="Loads and stores of local memory dominate the time: register spills, and arrays "
-    "indexed "
-    "with values known only at run time.",
+    "indexed with values known only at run time.",
     matters="Local memory resides in DRAM behind L1 and L2. A value that should be in a register "
     "costs a memory access per thread, and 32 sectors per warp if indices differ.",
     example="float a[64] with a[i % 64] and a run-time i resides in local memory. In a fully "

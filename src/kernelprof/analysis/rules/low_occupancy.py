@@ -31,6 +31,14 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_occupancy,
         gain_reason="the headroom of the busiest unit, at full occupancy",
+        effect=lambda _: rules.Effect(
+            counters={
+                "theoretical_occupancy": context.gains.more_warps.middle,
+                "waves_per_sm": 1.0 / context.gains.more_warps.middle,
+            },
+            waits=("long_scoreboard", "wait", "short_scoreboard"),
+            warps=context.gains.more_warps.middle,
+        ),
         evidence=lambda: (
             rules.measured(
                 context,
@@ -140,8 +148,7 @@ RULE = rules.Rule(
         RESTRICT,
     ),
     wrong_when="Low occupancy alone is not a problem: with enough independent work per thread, a "
-    "few "
-    "warps saturate a unit. The verdict then names that unit.",
+    "few warps saturate a unit. The verdict then names that unit.",
     references=(
         "CUDA C++ Best Practices Guide, Occupancy",
         "Volkov, Better Performance at Lower Occupancy, GTC 2010",

@@ -38,6 +38,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         waiting,
         notable=NOTABLE,
         formula="(long_scoreboard + drain) / cycles per instruction, plain accesses",
+        waits=("drain", "tex_throttle"),
     )
 
 
@@ -59,6 +60,7 @@ RULE = rules.Rule(
     example="sum += a[i] in a loop loads one value per iteration. Loading four independent values "
     "before the first use keeps four times as many bytes in flight.",
     fixes=(
+        INTEGER_DIVISION,
         Advice(
             "Issue several independent loads before the first use: unroll the loop, or process "
             "several items per thread."
@@ -83,7 +85,6 @@ RULE = rules.Rule(
         ),
         KEEP_WHAT_IS_READ,
         RESTRICT,
-        INTEGER_DIVISION,
         WIDER_STORES,
     ),
     wrong_when="If a memory unit is saturated, the verdict is that unit. Waits for uncoalesced, "

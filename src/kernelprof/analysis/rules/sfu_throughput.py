@@ -14,12 +14,10 @@ RULE = rules.Rule(
     order=210,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Special functions such as sine, exponential and square root limit the kernel: "
-        "their pipe "
-        "(XU) is the busiest unit.",
+        plain="Special functions such as sine, exponential and square root limit the kernel: their "
+        "pipe (XU) is the busiest unit.",
         numbered="Special functions such as sine, exponential and square root limit the kernel: "
-        "their "
-        "pipe (XU) is {x} busy.",
+        "their pipe (XU) is {x} busy.",
         metric="xu_pipe",
         at_limit="The pipe for special functions (XU) is as busy as it gets",
     ),
@@ -30,6 +28,7 @@ RULE = rules.Rule(
     example="__sinf in a chain, exp in softmax, or conversions between integer and float in image "
     "code.",
     fixes=(
+        INTEGER_DIVISION,
         when(
             "the kernel computes in FP32 and the FMA pipe is less than half busy",
             lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
@@ -52,7 +51,6 @@ RULE = rules.Rule(
             "Move conversions and divisions out of inner loops, and multiply by the reciprocal.",
             unless=BUSY_XU,
         ),
-        INTEGER_DIVISION,
     ),
     wrong_when="Integer division and modulo use this pipe too, for their first approximation.",
     references=(

@@ -15,6 +15,12 @@ NOTABLE_CONFLICTS = rules.Threshold(
 )
 
 
+_WAVEFRONTS = (
+    "shared_wavefronts", "shared_wavefronts_measured", "shared_load_wavefronts",
+    "shared_store_wavefronts",
+)  # fmt: skip
+
+
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, waste = context.units, context.waste
     # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
@@ -27,6 +33,17 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_waste(conflicts, remaining, waiting),
         gain_reason="the utilization of the busiest unit, without the extra wavefronts",
+        effect=lambda _: rules.Effect(
+            units={
+                "l1": (1.0 - conflicts * waste.shared_part_of_l1).middle,
+                "shared": (1.0 - conflicts).middle,
+            },
+            counters={
+                **dict.fromkeys(_WAVEFRONTS, (1.0 - conflicts).middle),
+                "shared_bank_conflicts": 0.0,
+            },
+            waits=("mio_throttle", "short_scoreboard"),
+        ),
         evidence=lambda: (
             rules.percent(
                 "shared_wavefronts",

@@ -26,6 +26,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("l1")).where(
             full, context.gains.by_latency(queue)
         ),
+        effect=rules.less_work("mio_throttle", "short_scoreboard", unit="l1"),
         gain_reason="the utilization of the busiest unit other than the shared-memory path",
         evidence=lambda: (
             rules.percent("l1_throughput", "L1 data-stage utilization", units.l1, ">", NEAR_LIMIT),

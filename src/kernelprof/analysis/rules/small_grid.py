@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.analysis.metrics import groups
 from kernelprof.model.library_kernel import KernelRole
+
+if TYPE_CHECKING:
+    from kernelprof.analysis.metrics.interval import FloatArray
 
 ONE_WAVE = rules.Threshold(
     "waves",
@@ -35,6 +40,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             fill.by_longer_launch,
         ),
         gain_reason="the utilization of a launch that fills every block slot of the GPU",
+        effect=lambda gain: _fill_gpu(context, gain),
         evidence=lambda: (
             rules.measured(
                 context,
@@ -55,6 +61,18 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 phrase="SMs active {x} of the time",
             ),
         ),
+    )
+
+
+def _fill_gpu(context: rules.RuleContext, gain: FloatArray) -> rules.Effect:
+    """Return the effect of two full waves: idle SMs get work, and then slots get warps."""
+    active = context.gains.longer_active(gain)
+    missing = (1.0 / context.gains.waves.at_least(1e-6)).at_least(1.0).middle
+    return rules.Effect(
+        counters={"waves_per_sm": 2.0 * missing, "grid_size": 2.0 * missing},
+        waits=("long_scoreboard",),
+        warps=(gain / active).clip(1.0, missing),
+        active=active,
     )
 
 
@@ -79,8 +97,7 @@ RULE = rules.Rule(
     detects="The launch has fewer blocks than the GPU holds at once (well below one wave), or "
     "takes only a few microseconds, mostly launch overhead.",
     matters="SMs without a block sit idle, and an SM with one block has few warps to switch "
-    "between. "
-    "In launches of a few microseconds, the overhead exceeds the work.",
+    "between. In launches of a few microseconds, the overhead exceeds the work.",
     example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks and "
     "adding the partial sums uses all of it.",
     fixes=(

@@ -50,6 +50,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=by_relief.where(full, newer),
         saturation=saturation,
         gain_reason="the utilization of the busiest unit other than this pipe",
+        effect=rules.less_work("math_pipe_throttle", unit="tensor_pipe"),
         evidence=lambda: (
             rules.percent(
                 "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), ">", NEAR_LIMIT
@@ -159,8 +160,7 @@ RULE = rules.Rule(
     caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
     wrong_when="The power limit lowers the clock of such kernels, so the time can change without "
     "any counter changing. If an asynchronous pipeline leaves the tensor cores idle a quarter of "
-    "the time, "
-    "the verdict is async-pipeline-stalls.",
+    "the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",

@@ -17,6 +17,10 @@ NOTABLE_EXCESS = rules.Threshold(
 )
 
 
+_SECTORS = ("global_sectors", "global_load_sectors", "global_store_sectors")
+_DRAM_BYTES = ("dram_bytes_read", "dram_bytes_written")
+
+
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, waste = context.units, context.waste
     unit = units.saturations
@@ -34,9 +38,26 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         * (1.0 - waste.local_part)
         * (1.0 - waste.atomic_part)
     )
+    gain = context.gains.by_waste(excess, remaining, waiting)
+    # With few warps in flight L1 hits are what hides latency.
+    alone = context.gains.latency_when_coalesced
     return rules.RuleFinding(
-        gain=context.gains.by_waste(excess, remaining, waiting),
+        gain=gain.at_most(1.0 / alone.low_only().at_least(1e-3)).at_least(1.0),
         gain_reason="the utilization of the busiest unit, without the wasted sectors",
+        effect=lambda _: rules.Effect(
+            units={
+                "l1": useful_l1_share.middle,
+                "shared": 1.0,
+                "l2": waste.useful_l2_share.middle,
+                "dram": waste.useful_dram_share.middle,
+            },
+            counters={
+                **dict.fromkeys(_SECTORS, (1.0 - excess).middle),
+                "l2_sectors_from_l1": waste.useful_l2_share.middle,
+                **dict.fromkeys(_DRAM_BYTES, waste.useful_dram_share.middle),
+            },
+            waits=("lg_throttle", "long_scoreboard", "drain"),
+        ),
         evidence=lambda: (
             rules.percent(
                 "global_sectors",

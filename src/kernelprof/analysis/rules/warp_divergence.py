@@ -31,6 +31,14 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         # One thread of a block starts its copies, and one of a warp group its products.
         gain=gain.where(~context.pipeline.by_design, 1.0),
         gain_reason="the instructions that full warps would save",
+        effect=lambda _: rules.Effect(
+            counters={
+                "threads_per_instruction": 1.0 / busy.at_least(1e-3).middle,
+                "threads_per_instruction_predicated": 1.0 / busy.at_least(1e-3).middle,
+            },
+            instructions=busy.middle,
+            waits=("branch_resolving",),
+        ),
         evidence=lambda: (
             rules.measured(
                 context,
@@ -63,6 +71,7 @@ RULE = rules.Rule(
     example="switch (threadIdx.x % 8) executes all eight cases in every warp. switch (blockIdx.x % "
     "8) executes one.",
     fixes=(
+        INTEGER_DIVISION,
         Advice("Sort or bin the work so that the threads of a warp take the same path."),
         Advice("Branch on the warp or block index, not on the lane."),
         when(
@@ -77,7 +86,6 @@ RULE = rules.Rule(
             number=lambda launch: launch["threads_per_instruction"],
             measured="On average {x} of 32 threads are active.",
         ),
-        INTEGER_DIVISION,
     ),
     caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),
     wrong_when="Threads that a predicate disables for one instruction (bounds checks) do not "

@@ -19,6 +19,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_balance,
         gain_reason="the run time of the same work balanced over the SMs",
+        effect=lambda gain: rules.Effect(active=context.gains.longer_active(gain)),
         evidence=lambda: (
             rules.percent(
                 "sm_cycles_active",

@@ -47,9 +47,7 @@ _WORDS: Final = {
 }
 
 
-def survey_program(
-    trace: Trace, seconds: float, *, ended: str = "", warnings: tuple[str, ...] = ()
-) -> Survey:
+def survey_program(trace: Trace, seconds: float, *, ended: str = "") -> Survey:
     """Return all that a trace says of a program that ran for so many seconds.
 
     ``ended`` says how the program ended, where not by itself with success.
@@ -64,7 +62,7 @@ def survey_program(
         groups=groups,
         answer=answer_survey(gpus, kernels, pytorch=_has_pytorch(trace)),
         ended=ended,
-        warnings=(*warnings, *trace.warnings, *_dropped(trace)),
+        warnings=(*trace.warnings, *_dropped(trace)),
     )
 
 
@@ -198,9 +196,8 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     )
     if stepping / launches >= _NOTABLE:
         lines.append(
-            f"{share(stepping / launches)} of the launches come from the optimizer: "
-            "`fused=True`, or "
-            "`foreach=True`, reduces their number."
+            f"{share(stepping / launches)} of the launches come from the optimizer: `fused=True`, "
+            "or `foreach=True`, reduces their number."
         )
     if pytorch:
         lines.append("Fuse elementwise operators: `torch.compile`.")
@@ -236,9 +233,8 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
         "Allocate once and use it again, or from a pool: `cudaMallocAsync`.",
     ),
     (Limit.LOADING, None): (
-        "Code is loaded once per process, here in {loading}: it takes a smaller share of a "
-        "longer run. "
-        "Compile for this GPU's architecture, so that the driver need not.",
+        "Code is loaded once per process, here in {loading}: it takes a smaller share of a longer "
+        "run. Compile for this GPU's architecture, so that the driver need not.",
     ),
     (Limit.HOST, True): (
         _HOST_CODE,

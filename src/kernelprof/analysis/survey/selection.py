@@ -222,7 +222,6 @@ def select_launches(
     *,
     before: float = 0.0,
     wanted: Callable[[str, str], bool] | None = None,
-    passes: int = PASSES["triage"],
     repeatable: bool = True,
 ) -> LaunchSelection | None:
     """Return the launches that show the most of a program's kernel time within so many seconds.
@@ -238,10 +237,10 @@ def select_launches(
     if not every.fits.any():
         return None
     candidates = _Candidates(trace, every, before, repeatable=repeatable)
-    tried = [candidates.beginning_with(first, budget, passes) for first in candidates.beginnings()]
+    tried = [candidates.beginning_with(first, budget) for first in candidates.beginnings()]
     enough = [each for each in tried if each.share >= SHARE]
     if enough:
-        return min(enough, key=lambda each: each.effort.estimate(passes))
+        return min(enough, key=lambda each: each.effort.estimate(PASSES["triage"]))
     return max(tried, key=lambda each: each.share)
 
 
@@ -273,7 +272,7 @@ class _Candidates:
         scores = self._scores([], nothing)
         return [int(each) for each in np.argsort(-scores, kind="stable")[:_BEGINNINGS]]
 
-    def beginning_with(self, first: int, budget: float, passes: int) -> LaunchSelection:
+    def beginning_with(self, first: int, budget: float) -> LaunchSelection:
         """Return one number after the other, the one that shows the most for its cost first."""
         chosen, seen = [first], self.shows[first].astype(np.int64)
         best = self._choice(chosen)
@@ -283,7 +282,7 @@ class _Candidates:
             if scores[position] <= 0:
                 break
             choice = self._choice([*chosen, position])
-            if choice.effort.estimate(passes) > budget:
+            if choice.effort.estimate(PASSES["triage"]) > budget:
                 break
             chosen.append(position)
             seen = seen + self.shows[position]

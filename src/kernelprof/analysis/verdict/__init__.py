@@ -15,9 +15,10 @@ import numpy as np
 
 from kernelprof.analysis.advice.lines import advise
 from kernelprof.analysis.findings import list_findings
-from kernelprof.analysis.metrics.groups import LAUNCH_OVERHEAD_NS
 from kernelprof.analysis.ncu_command import NextStep
-from kernelprof.analysis.rules import RuleContext, RuleFinding, load_rules
+from kernelprof.analysis.rules import RuleContext, load_rules
+from kernelprof.analysis.verdict.causes import list_causes
+from kernelprof.analysis.verdict.estimates import LARGEST_GAIN, estimate_gains, gain_interval
 from kernelprof.analysis.verdict.ranking import (
     LEAST_GAIN,
     Judgement,
@@ -26,9 +27,11 @@ from kernelprof.analysis.verdict.ranking import (
     rank_bottlenecks,
     weigh_cases,
 )
+from kernelprof.analysis.verdict.waste_sought import list_sought
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
+    Cause,
     Confidence,
     Diagnosis,
     DurationRange,
@@ -38,23 +41,22 @@ from kernelprof.model.diagnosis import (
     Verdict,
     VerdictEvidence,
 )
+from kernelprof.model.json_types import narrowed
 from kernelprof.model.names import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray, IntArray
     from kernelprof.analysis.metrics.relations import Doubt
+    from kernelprof.analysis.rules import EvidenceItem
+    from kernelprof.analysis.verdict.causes import LaunchCauses
     from kernelprof.model.capture import Capture, Launch
     from kernelprof.model.diagnosis import MetricFinding
 
 
 BLOCK: Final = 14336
 """Launches that are judged together; their intermediate values take 110 MB."""
-
-LARGEST_GAIN = 100.0
-"""Estimates beyond this say no more than "far from any limit"."""
 
 MOST_CANDIDATES = 4
 
@@ -63,16 +65,6 @@ NARROWED = "narrowed by what other metrics allow"
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
-
-# What is shown of a gain is an estimate: rules are compared by bounds, of which large ones are
-# seldom reached and small ones often exceeded. Both constants are read off the planted bottlenecks
-# of the corpus (H200); ``make corpus-report`` prints how many lie within the interval.
-RELIABLE: Final = 2.0
-"""Bound up to which the measured gains scatter around it."""
-DAMPING: Final = 0.8
-"""Exponent of what a bound promises beyond that."""
-GAIN_RANGE: Final = (0.6, 1.7)
-"""Measured gains over estimates: 79 of 92 lie between these."""
 
 SEVERAL_FOLD = 3.0
 """Ratio of times from which launches of one kernel are entries of their own."""
@@ -136,6 +128,7 @@ def diagnose(
         _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
         for row, group in zip(rows, groups, strict=True)
     )
+    kernels = _with_causes(judged, rows, kernels)
     if capture.code:
         # Loaded only for captures that have instructions.
         from kernelprof.analysis.stalls import blame_lines
@@ -173,6 +166,61 @@ def _kernel(
     )
 
 
+def _with_causes(
+    judged: Judgement, rows: Sequence[int], kernels: Sequence[KernelDiagnosis]
+) -> tuple[KernelDiagnosis, ...]:
+    """Add to verdicts what limits the kernels after the fix."""
+    firsts = [
+        (verdict.bottleneck, verdict.gain)
+        if verdict.status is Status.BOTTLENECK and verdict.bottleneck and verdict.gain is not None
+        else None
+        for verdict in (each.verdict for each in kernels)
+    ]
+    if not any(firsts):
+        return tuple(kernels)
+    listed = list_causes(judged.context.facts.capture.rows(rows), firsts)
+    return tuple(
+        replace(each, verdict=_add_causes(judged, row, each.verdict, launch))
+        for each, row, launch in zip(kernels, rows, listed, strict=True)
+    )
+
+
+def _add_causes(judged: Judgement, row: int, verdict: Verdict, launch: LaunchCauses) -> Verdict:
+    grades, causes = list(Confidence), []
+    for at, each in enumerate(launch.causes):
+        rule = load_rules()[each.slug]
+        low, high = gain_interval(each.alone)
+        # One step less sure for each fix that was only worked out.
+        grade = grades[min(grades.index(verdict.confidence) + at, len(grades) - 1)]
+        causes.append(
+            Cause(
+                bottleneck=each.slug,
+                gain=each.alone,
+                gain_low=low,
+                gain_high=high,
+                gain_after_previous=each.after,
+                confidence=grade,
+                alternative_to=each.alternative_to,
+                worse_alone=each.worse_alone,
+                evidence=tuple(
+                    narrowed(Evidence, item)
+                    for item in _evidence(
+                        judged.context, judged.findings[each.slug].evidence_items, row
+                    )
+                ),
+                advice=advise(rule.fixes, rule.caller, judged.context.launch(row), at_limit=False),
+            )
+        )
+    if not causes:
+        return verdict
+    return replace(
+        verdict,
+        causes=tuple(causes),
+        combined_gain=min(launch.combined, LARGEST_GAIN),
+        next_limit=launch.next_limit,
+    )
+
+
 def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: int) -> Verdict:
     context, ranking = judged.context, judged.ranking
     rule = judged.rule(row)
@@ -202,9 +250,10 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
         gain=None if full else gain,
         gain_interval=None if full or gain is None else gain_interval(gain),
         gain_reason=finding.gain_reason,
-        next_limit=gain if full else None,
+        headroom=gain if full else None,
         also=_candidates(ranking, [] if full or gain is None else ranking.runners_up(row), row),
-        evidence=_evidence(context, finding, row),
+        evidence=_evidence(context, finding.evidence_items, row),
+        waste=_evidence(context, list_sought(context, rule.subsystem), row) if full else (),
         why=" ".join(part for part in (rule.detects, detail) if part),
         advice=advise(rule.fixes, rule.caller, launch, at_limit=full),
         findings=list_findings(context.facts, row) if row in ranking.reasons else (),
@@ -224,7 +273,9 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: LaunchGroup, ro
     basis = "prediction" if judged.cases else "capture"
     run = next_step.run(row, group.rows, missing)
     evidence = [
-        item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)
+        item
+        for slug in likely[:3]
+        for item in _evidence(context, judged.findings[slug].evidence_items, row)
     ]
     return Verdict(
         status=Status.INCONCLUSIVE,
@@ -286,10 +337,12 @@ def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candida
     )
 
 
-def _evidence(context: RuleContext, finding: RuleFinding, row: int) -> tuple[Evidence, ...]:
+def _evidence(
+    context: RuleContext, items: Sequence[EvidenceItem], row: int
+) -> tuple[Evidence, ...]:
     """Return the facts with a known value, each with its threshold if it is past it."""
     rows = []
-    for shown in finding.evidence_items:
+    for shown in items:
         value = float(shown.value.low[row])
         if not shown.value.is_exact[row] or not np.isfinite(value):
             continue
@@ -373,24 +426,6 @@ def _certain_gains(judged: Judgement) -> FloatArray:
             mine = (ranking.winner == at) & ~ranking.at_limit
             bounds = np.where(mine, np.minimum(bounds, promise.low), bounds)
     return estimate_gains(judged.context.facts, bounds)
-
-
-def estimate_gains(facts: Facts, bounds: FloatArray) -> FloatArray:
-    """Return the factor of run time to expect of each launch, by its bound.
-
-    No launch gets shorter than one that does nothing.
-    """
-    damped = RELIABLE * (np.maximum(bounds, RELIABLE) / RELIABLE) ** DAMPING
-    expected = np.where(bounds > RELIABLE, damped, bounds)
-    duration = facts.values("duration")
-    shortest = np.where(np.isnan(duration), np.inf, duration / LAUNCH_OVERHEAD_NS)
-    return np.maximum(np.minimum(expected, shortest), 1.0)
-
-
-def gain_interval(estimate: float) -> tuple[float, float]:
-    """Return where four of five measured gains lie; no gain is below 1."""
-    low, high = GAIN_RANGE
-    return max(1.0, estimate * low), estimate * high
 
 
 def group_launches(launches: Sequence[Launch], outcomes: Outcomes) -> list[LaunchGroup]:

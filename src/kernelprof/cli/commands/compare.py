@@ -20,8 +20,7 @@ def compare(
         typer.Argument(
             metavar="BEFORE",
             help="A directory written by `profile`, .csv, .ncu-rep, a baseline or a diagnosis as "
-            ".json; or "
-            "a .cu file, if both are.",
+            ".json; or a .cu file, if both are.",
         ),
     ],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, after the change.")],

@@ -33,8 +33,7 @@ def doctor(
         typer.Option(
             "--require",
             help="Exit with code 4 unless this is available. `profile` stands for all that "
-            "profiling a "
-            "program needs, `sources` for all that a .cu file needs.",
+            "profiling a program needs, `sources` for all that a .cu file needs.",
         ),
     ] = None,
     output_format: Annotated[

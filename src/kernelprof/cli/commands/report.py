@@ -22,8 +22,7 @@ def report(
         typer.Argument(
             metavar="CAPTURE",
             help="A directory written by `profile`, .csv (raw or details page), the text page of "
-            "ncu, "
-            ".ncu-rep (all also .gz), a folder of these, or -.",
+            "ncu, .ncu-rep (all also .gz), a folder of these, or -.",
         ),
     ],
     *,

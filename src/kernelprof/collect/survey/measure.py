@@ -114,7 +114,7 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} of {self.budget:g} s of the budget are left for "
+                f"{max(left, 0):.0f} of {self.budget:g} s of the budget are left for kernels with "
                 f"{share(of_time)} of the time",
                 hint="give it more with --budget",
             )
@@ -173,7 +173,7 @@ def survey_first(
     if choice is None:
         ended = f" ({run.ended})" if run.ended else ""
         progress.note(
-            f"the survey of {run.seconds:.1f} s{ended} saw no kernel that was asked for. "
+            f"the survey of {run.seconds:.1f} s{ended} saw none of the requested kernels. "
             f"{_without(budget)}"
         )
         return None
@@ -197,7 +197,7 @@ def survey_first(
 def _without(budget: float) -> str:
     each = PASSES["triage"] * PASS_S
     return (
-        f"Launches are measured as they come, in about {each:.1f} s each, until the budget of "
+        f"Launches are measured as they come, taking about {each:.1f} s each, until the budget of "
         f"{budget:g} s is used"
     )
 

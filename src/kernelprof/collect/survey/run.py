@@ -15,9 +15,11 @@ import stat
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.collect.survey.reader import read_survey
 from kernelprof.errors import MissingToolError
 from kernelprof.installation import packages_command
@@ -89,23 +91,22 @@ def build(cupti: Cupti) -> Path:
     """Compile the library, unless it is in the user's cache; :class:`MissingToolError` if not."""
     sources = sorted(SOURCES.glob("*.[ch]"))
     folder = _cache()
-    places = [folder / f"survey-{_digest(sources, each)}.so" for each in cupti.includes]
-    for target in places:
-        if target.is_file():
-            _refuse_strangers(target)
+    names = [f"survey-{_digest(sources, each)}" for each in cupti.includes]
+    for target in chain.from_iterable(folder.glob(f"{name}-*.so") for name in names):
+        _refuse_strangers(target)
+        if target.stem.endswith(f"-{files.sha256(target)}"):
             return target
     reason = "there is no C compiler (cc, gcc, clang, g++)"
-    for target, includes in zip(places, cupti.includes, strict=True):
+    for name, includes in zip(names, cupti.includes, strict=True):
         for compiler in _COMPILERS:
             path = which(compiler[0])
             if path is None:
                 continue
             with tempfile.TemporaryDirectory(dir=folder) as temporary:
-                draft = Path(temporary) / target.name
+                draft = Path(temporary) / name
                 done = ask(path, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
                 if done is not None and done.returncode == 0:
-                    draft.replace(target)
-                    return target
+                    return draft.replace(folder / f"{name}-{files.sha256(draft)}.so")
             if done is not None:
                 reason = " ".join(done.stderr.splitlines()[:_LAST_LINES])
     raise MissingToolError(
@@ -146,9 +147,9 @@ def _cache() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise MissingToolError(
-            f"the folder for compiled code cannot be made: {error.strerror}",
+            f"the folder for compiled code cannot be created: {error.strerror}",
             where=str(folder),
-            hint="name another one in $XDG_CACHE_HOME",
+            hint="set $XDG_CACHE_HOME to another folder",
         ) from error
     _refuse_strangers(folder)
     return folder
@@ -269,10 +270,10 @@ def record_program(
                 environment=survey_environment(os.environ, library, cupti, target),
             )
         except processes.TimeLimitError:
-            ended = f"it was ended after {time_limit:g} s"
+            ended = f"it was stopped after {time_limit:g} s"
         else:
             if outcome.code < 0:
-                ended = f"it was ended by signal {-outcome.code}"
+                ended = f"it was killed by signal {-outcome.code}"
             elif outcome.code > 0:
                 ended = f"it ended with exit code {outcome.code}"
         return SurveyRun(read_survey(target), time.monotonic() - begin, ended)

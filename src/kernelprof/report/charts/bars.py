@@ -74,6 +74,11 @@ class WaterfallStep(NamedTuple):
     text: str
 
 
+def waterfall_step(name: str, start: float, end: float, look: str, text: str) -> WaterfallStep:
+    """A step with no more digits than a picture shows."""
+    return WaterfallStep(name, tidy(start), tidy(end), look, text)
+
+
 def share_row(share: Share, look: str, state: str = "") -> BarRow:
     """A part of a whole with its number."""
     text = f"{100 * share.share:.1f} %"

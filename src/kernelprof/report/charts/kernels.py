@@ -21,7 +21,7 @@ KINDS_OF_VERDICTS: Final = {
     "memory": ("var(--k-memory)", "memory: L1, L2 or device memory"),
     "shared": ("var(--k-shared)", "shared memory"),
     "work": ("var(--k-work)", "arithmetic and instructions"),
-    "waiting": ("var(--k-waiting)", "waiting: too little at once"),
+    "waiting": ("var(--k-waiting)", "waiting: too little in flight"),
     "limit": ("var(--k-limit)", "at its limit"),
     "open": ("var(--k-open)", "inconclusive"),
     OTHERS: ("var(--k-rest)", "other kernels"),
@@ -202,7 +202,7 @@ def _legend(entries: Sequence[TreemapEntry]) -> Sequence[Key]:
         Key(words, colour) for kind, (colour, words) in KINDS_OF_VERDICTS.items() if kind in there
     ]
     if any(each.saves > 0 for each in entries):
-        keys.append(Key("line at the bottom: the part of it that the fix could save", "var(--fg)"))
+        keys.append(Key("line at the bottom: the time that the fix could save", "var(--fg)"))
     return keys
 
 

@@ -55,11 +55,6 @@ class Spot(NamedTuple):
     cost: float = 0.0
     bold: bool = False
 
-    def box(self, width: float) -> Boxes:
-        """What the words cover in a plot of a width."""
-        box: Boxes = _boxes([self], np.array([width]))[0, 0]
-        return box
-
 
 class Line(NamedTuple):
     """A line between two places, and how much it matters beside a limit's that it crosses words."""
@@ -69,10 +64,6 @@ class Line(NamedTuple):
     x2: float
     y2: float
     weight: float = 1.0
-
-    def crosses(self, box: Boxes, width: float) -> bool:
-        """Whether it goes through a box in a plot of a width."""
-        return bool(_crossed(box, [self], np.array(width))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +101,16 @@ class Field:
     def _choices(self, labels: Sequence[Sequence[Spot]]) -> list[_Choice]:
         spots = [spot for each in labels for spot in each]
         widths = np.array(self.widths)
-        boxes = _boxes(spots, widths)
+        boxes = spot_boxes(spots, widths)
         left, top, right, bottom = np.moveaxis(boxes, -1, 0)
         outside = (left < 0) | (right > widths) | (top < 0) | (bottom > self.height)
         harms = _OVERLAP * outside.sum(axis=-1)
         if self.points:
-            hidden = boxes_overlap(boxes[:, :, None], _marks(self.points, widths))
+            hidden = boxes_overlap(boxes[:, :, None], mark_boxes(self.points, widths))
             harms = harms + _HIDES * hidden.sum(axis=(-2, -1))
         if self.lines:
             weights = np.array([each.weight for each in self.lines])
-            crossed = _crossed(boxes, self.lines, widths)
+            crossed = lines_cross(boxes, self.lines, widths)
             harms = harms + _CROSSED * (crossed * weights).sum(axis=(-2, -1))
         own = np.array([each.cost for each in spots])
         costs = own + harms
@@ -175,7 +166,8 @@ class _Choice:
         return int(self.order[costs[self.order].argmin()])
 
 
-def _boxes(spots: Sequence[Spot], widths: Costs) -> Boxes:
+def spot_boxes(spots: Sequence[Spot], widths: Costs) -> Boxes:
+    """What the words of each spot cover in plots of these widths."""
     columns = np.array(
         [(e.part, e.height, e.dx, *_reach(e.words, e.anchor, e.bold)) for e in spots]
     )
@@ -194,14 +186,16 @@ def _reach(words: str, anchor: str, bold: bool) -> tuple[float, float]:
     return before, size - before
 
 
-def _marks(points: Sequence[tuple[float, float]], widths: Costs) -> Boxes:
+def mark_boxes(points: Sequence[tuple[float, float]], widths: Costs) -> Boxes:
+    """What the marks of points cover."""
     x, y = np.array(points, np.float64).T
     x = x * widths[..., None]
     y = np.broadcast_to(y, x.shape)
     return np.stack((x - _MARK, y - _MARK, x + _MARK, y + _MARK), axis=-1)
 
 
-def _crossed(boxes: Boxes, lines: Sequence[Line], widths: Costs) -> Answers:
+def lines_cross(boxes: Boxes, lines: Sequence[Line], widths: Costs) -> Answers:
+    """Which lines go through which boxes."""
     x, y, x2, y2 = np.array([(e.x, e.y, e.x2, e.y2) for e in lines]).T
     left, top, right, bottom = (each[..., None] for each in np.moveaxis(boxes, -1, 0))
     across = (x2 - x) * widths[..., None]
@@ -240,11 +234,6 @@ def boxes_overlap(one: Boxes, other: Boxes) -> Answers:
     answers: Answers = (left < other[..., 2]) & (other[..., 0] < right)
     answers &= (top < other[..., 3]) & (other[..., 1] < bottom)
     return answers
-
-
-def covers_mark(box: Boxes, point: tuple[float, float], width: float) -> bool:
-    """Whether a box covers a part of the mark of a point."""
-    return bool(boxes_overlap(box, _marks([point], np.array(width))[0]))
 
 
 def along_slope(line: Line, words: Sequence[str], step: float) -> list[Spot]:

@@ -29,6 +29,7 @@ from kernelprof.report.documents.verdict import (
     distinct_evidence,
     fact_text,
     less_work,
+    other_findings,
     verdict_headline,
 )
 
@@ -112,7 +113,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     verdict = kernel.verdict
     undecided = verdict.status is Status.INCONCLUSIVE
     if undecided and verdict.findings:
-        yield Fact("Found", (_list(each.text for each in verdict.findings[:BRIEF_ROWS]),))
+        if others := other_findings(verdict)[:BRIEF_ROWS]:
+            yield Fact("Found", (_list(each.text for each in others),))
     elif verdict.evidence:
         rows = distinct_evidence(verdict)[:BRIEF_ROWS]
         yield Fact("Evidence", (_list(map(fact_text, rows)),))

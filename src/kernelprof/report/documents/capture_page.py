@@ -10,7 +10,7 @@ from kernelprof.analysis.rules import Subsystem, load_rules
 from kernelprof.model.capture import Capture, line_shares
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
 from kernelprof.model.names import cut_middle, printable
-from kernelprof.model.numbers import count, number, quantity, share
+from kernelprof.model.numbers import count, factor, number, quantity, rounded_quantity, share
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
     Block,
@@ -173,7 +173,7 @@ def _capture_facts(capture: Capture, diagnosis: Diagnosis, *, measured: bool) ->
     yield ("program", file_name(capture.application or ""))
     yield ("preset asked for", diagnosis.preset or "")
     missing = sorted(capture.unavailable)
-    yield ("not available", ", ".join(missing), "Metrics that ncu could not give.")
+    yield ("not available", ", ".join(missing), "Metrics that ncu could not collect.")
 
 
 def _prediction_facts(prediction: PredictionFacts) -> Iterable[Labelled]:
@@ -286,7 +286,7 @@ def _shares(
     title: str, what: str, parts: Iterable[bars.Share], explained: str = ""
 ) -> Iterable[Section]:
     if rows := bars.share_rows(parts):
-        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, each part by its name")
+        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, each part with its name")
         yield Section(title, (chart, *([Paragraph(explained)] if explained else ())))
 
 
@@ -334,6 +334,9 @@ _TIMED: Final = (
     "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler: "
     "time of the launch that has the counters."
 )
+_ESTIMATED: Final = (
+    "Estimates from the counters: each step is what a fix saves after those above it."
+)
 _PROFILED: Final = (
     "Time of the launch that has the counters; the profiler runs kernels one at a time."
 )
@@ -341,7 +344,7 @@ _BUSIEST: Final = (
     "The unit nearest to its limit. In a streaming kernel L2 can rank above device memory, "
     "although it only passes the data on."
 )
-_SHOWN: Final = "All numbers below are of this launch, the one with the median time."
+_SHOWN: Final = "All numbers below are for this launch, the one with the median time."
 _PILLS: Final = {
     Status.BOTTLENECK: "Limited by ",
     Status.AT_LIMIT: "At its limit: ",
@@ -428,6 +431,7 @@ def kernel_cards(
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
         parts.append(Section("What would settle it" if undecided else "What to do", advice))
         blocks.append(Section("", tuple(parts), layout=Layout.GRID))
+        blocks += after_fixes(kernel)
         if attachments.prediction is not None:
             facts_of_lines = attachments.prediction, attachments.source_text
             blocks += filter(None, (prediction.section(*facts_of_lines, place),))
@@ -453,6 +457,29 @@ def kernel_cards(
             layout=Layout.HERO,
             summary=summarize_verdict(kernel.verdict, predicted=predicted),
         )
+
+
+def after_fixes(kernel: KernelDiagnosis) -> Iterable[Section]:
+    """From the time as it is to what is left after the fix of every cause, where there are several.
+
+    An alternative saves the time that its first cause saves, so it has no step.
+    """
+    verdict, times = kernel.verdict, kernel.duration_ns
+    causes = [each for each in verdict.causes if each.alternative_to is None]
+    if len(causes) == 1 or not causes or times is None:
+        return
+    at = times.median
+    steps = [bars.waterfall_step("Now", 0.0, at, "before", rounded_quantity(at, "ns"))]
+    for each in causes:
+        left = at / each.gain_after_previous
+        saved = f"−{rounded_quantity(at - left, 'ns')}, {factor(each.gain_after_previous)}"
+        steps.append(bars.waterfall_step(each.bottleneck, at, left, "less", saved))
+        at = left
+    steps.append(
+        bars.waterfall_step("After all", 0.0, at, "first", f"about {rounded_quantity(at, 'ns')}")
+    )
+    chart = Chart("waterfall", tuple(steps), "Time after the fix of each cause")
+    yield Section("What the fixes bring", (chart, Note(_ESTIMATED)))
 
 
 def _source(

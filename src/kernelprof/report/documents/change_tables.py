@@ -135,7 +135,7 @@ def not_run(side: KernelSnapshot) -> str:
     facts = side.predicted
     if facts is None or facts.blocks_run:
         return ""
-    return "not run" if facts.mistake is None else "not run to its end"
+    return "not run" if facts.mistake is None else "not run to completion"
 
 
 def verdict_change(kernel: KernelComparison) -> Text:

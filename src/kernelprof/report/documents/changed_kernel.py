@@ -10,7 +10,7 @@ from kernelprof.launch.run.trial import timing_facts
 from kernelprof.model.names import cut_middle, printable, short_name
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
-from kernelprof.report.charts.bars import WaterfallStep
+from kernelprof.report.charts.bars import waterfall_step
 from kernelprof.report.charts.drawing import tidy, time_unit
 from kernelprof.report.charts.times import LaunchTimes, NoiseBand
 from kernelprof.report.document import (
@@ -172,14 +172,18 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
     change = _causes(kernel, before, after)
     if change is None:
         return
-    rows = [_step("Before", 0.0, change.before_ns, "before", format_time(change.before_ns))]
+    rows = [
+        waterfall_step("Before", 0.0, change.before_ns, "before", format_time(change.before_ns))
+    ]
     at = change.before_ns
     for (name, part), amount in zip(change.parts, _of_change(change), strict=True):
         look = "rest" if name == EVERYTHING_ELSE else "more" if part > 0 else "less"
-        rows.append(_step(name, at, at + part, look, amount))
+        rows.append(waterfall_step(name, at, at + part, look, amount))
         at += part
-    rows.append(_step("After", 0.0, change.after_ns, "first", format_time(change.after_ns)))
-    label = "Parts of the change of the time, by warp state"
+    rows.append(
+        waterfall_step("After", 0.0, change.after_ns, "first", format_time(change.after_ns))
+    )
+    label = "Parts of the change in time, by warp state"
     counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
     bullets = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
     chart = Chart("waterfall", tuple(rows), label)
@@ -212,10 +216,6 @@ def _of_change(causes: Causes) -> list[str]:
     return amounts
 
 
-def _step(name: str, start: float, end: float, look: str, text: str) -> WaterfallStep:
-    return WaterfallStep(name, tidy(start), tidy(end), look, text)
-
-
 def _seconds(nanoseconds: float) -> float:
     """Nine digits: launches of one kernel differ in the fifth."""
     return tidy(nanoseconds * 1e-9, 9)
@@ -234,8 +234,8 @@ _UNKNOWN: Final = "One capture has no source information, so only the launch is 
 _NO_TEXT: Final = "The sources differ; one capture does not contain its text."
 _REPEAT: Final = "These repeat to the last digit for the same code, so any difference is real."
 _METRICS: Final = (
-    "Percentages are of the unit's peak or of their whole; other bars are relative to the larger "
-    "side."
+    "Percentages are of the unit's peak or of the respective total; other bars are relative to the "
+    "larger side."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 

@@ -78,9 +78,8 @@ _COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
-    "Each mark is the median time after divided by that before, with its 95 % interval. Left of "
-    "the "
-    "dashed line is faster."
+    "Each mark is the median time after divided by the median before, with its 95 % interval. Left "
+    "of the dashed line is faster."
 )
 _CHARTED: Final = {
     TimeOutcome.SLOWER: "slower",
@@ -273,7 +272,7 @@ def page(
 
 def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
     rows = tuple(_marks(kernels[:MOST_MARKS]))
-    label = "Change of the time of the kernels; the same is in the table below"
+    label = "Change in kernel time; the same data is in the table below"
     blocks: list[Block] = [Chart("changes", rows, label), Note(_MARKS)] if rows else []
     blocks.append(_table(kernels, on_page=True))
     summary = Span(words.sentence(clip_text(words.summary(comparison))))

@@ -66,7 +66,7 @@ _ON_PAGE: Final = (
     *(replace(each, optional=each.title in _SPARE) for each in _COLUMNS[1:]),
     Column("could save", number=True),
 )
-_SAVES: Final = "Part of all time: the kernel's share x (1 - 1 / gain)."
+_SAVES: Final = "Share of the total time: the kernel's share x (1 - 1 / gain)."
 _CONFIDENCE: Final = ("low", "medium", "high")
 
 

@@ -46,7 +46,7 @@ WORDS: Final = {
     Done.DIAGNOSED: "captures diagnosed",
     Done.UNCHANGED: "unchanged, and stored already",
     Done.SAME: "the same as another job",
-    Done.LEFT_OUT: "files left out, no captures",
+    Done.LEFT_OUT: "files left out, not captures",
     Done.FAILED: "failed",
 }
 _TONES: Final = {Done.FAILED: Tone.BAD, Done.MEASURED: Tone.GOOD}

@@ -47,9 +47,8 @@ LOG_FROM: Final = 8.0
 
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
-    "Times are medians of the launches of a capture. Only a change that is "
-    "significant and larger than the noise has a number; it compares with the previous row on the "
-    "same GPU."
+    "Times are medians of the launches of a capture. Only a change that is significant and larger "
+    "than the noise is given as a number, relative to the previous row on the same GPU."
 )
 _MARKS: Final = (
     ("▲", "slower"),
@@ -160,7 +159,7 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
         return []
     times = [time for row in rows for time in (row.low, row.time, row.high)]
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
-    label = f"Time of {title} over dates, with its verdicts; the same is in the table below"
+    label = f"Time of {title} over time, with its verdicts; the same data is in the table below"
     text = (
         "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
         "Dashed lines are where the verdict changed."

@@ -215,8 +215,8 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
         if variants:
             others = "is a variant" if variants == 1 else f"{variants} are variants"
             sentences.append(
-                f"{len(timed) - variants} of the rungs lead up, each changing one thing in the one "
-                f"before; the other {others} to compare with."
+                f"{len(timed) - variants} of the rungs lead to the fastest, each changing one "
+                f"thing in the one before; the other {others} to compare with."
             )
     failed = sum(rung.error is not None for rung in climb.rungs)
     if failed:
@@ -279,14 +279,15 @@ def _rungs(climb: Climb) -> Section:
 
 _ALONE: Final = (
     "The verdict is based on the preset `full`. Expected gain is the estimate from the counters "
-    "of the rung alone; next rung gained is the gain of each rung that changes one thing in this "
+    "of the rung alone; 'next rung gained' is the gain of each rung that changes one thing in this "
     "one. A rung can gain more where it changes more than what "
     "limited the one before, and a variant may lose."
 )
 _INTERLEAVED: Final = (
     'The verdict is based on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
     "in alternating rounds; median of the rounds, lowest and highest in brackets. Gain is over the "
-    "rung that this one changes, at {size}, as is next rung gained; expected gain is the estimate "
+    "rung that this one changes, at {size}, as is 'next rung gained'; 'expected gain' is the "
+    "estimate "
     "from the counters of the rung alone."
 )
 
@@ -338,18 +339,17 @@ def _bytes(climb: Climb) -> Section | None:
         *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
     )
     rows = tuple(tuple(_bytes_row(rung, levels)) for rung in climb.rungs)
-    text = "In brackets: multiples of the fewest bytes. "
+    text = "In brackets: multiples of the minimum number of bytes. "
     if "asked" in levels:
         text += (
-            "Asked by threads is what the instructions of all threads request in total; a value "
-            "that "
-            "a whole warp reads counts 32 times. Through L1 and through L2 are"
+            "'Asked by threads' is what the instructions of all threads request in total; a value "
+            "that a whole warp reads counts 32 times. Through L1 and through L2 are"
         )
     else:
         text += "Through L2 are"
     text += (
-        " the 32-byte sectors that move there; device memory is what is read and written: less "
-        "than is needed where a part of C is still in L2 at the end."
+        " the 32-byte sectors that move there; device memory is what is read and written there, "
+        "less than needed if a part of C is still in L2 at the end."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")
@@ -434,7 +434,8 @@ def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
     yield Fact("File", (Span(rung.file, code=True),))
     if rung.timing is not None:
         launches = count(rung.timing.launches, "launch")
-        yield Fact("95 % confidence of the median", (f"{spread_cell(rung.timing)}, {launches}",))
+        words = f"{spread_cell(rung.timing)}, {launches}"
+        yield Fact("95 % confidence interval of the median", (words,))
     yield from _interleaved_facts(rung)
     of_peak = ratio(gflops(rung.timing), peak_rate(climb))
     if of_peak is not None:

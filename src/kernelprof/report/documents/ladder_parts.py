@@ -210,7 +210,9 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
         *(_bar(rung, way, unit) for rung in climb.rungs),
         *(ClimbLimit(f"{label} {unit.number(r)}", tidy(unit.convert(r))) for label, r in limits),
     ]
-    label = f"{unit.name} of each rung in order, with its verdict; the table below has the same"
+    label = (
+        f"{unit.name} of each rung in order, with its verdict; the table below has the same data"
+    )
     text = (
         "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
         "are variants to compare with."
@@ -367,11 +369,9 @@ def _interleaving_rule(climb: Climb) -> str:
     return (
         "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
         f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
-        "at most, fewer for a long kernel. Rounds begin with the rung and with cuBLAS "
-        "alternately, after an untimed launch. Figures of cuBLAS beside a rung come from the "
-        "same rounds. Profiles and figures "
-        "of one size are at "
-        f"{climb.measured_sizes[-1]}."
+        "at most, fewer for a long kernel. Rounds begin with the rung and with cuBLAS alternately, "
+        "after an untimed launch. Figures of cuBLAS beside a rung come from the same rounds. "
+        f"Profiles, and figures for a single size, are at {climb.measured_sizes[-1]}."
     )
 
 
@@ -397,7 +397,7 @@ def _ceiling_rule(climb: Climb) -> str:
 def _peak_rule(climb: Climb) -> str:
     peak, chip, name = peak_rate(climb), climb.surroundings, climb.product.about.peak
     if peak is None:
-        return f"The {name} of this GPU is unknown, so its share of peak is not given."
+        return f"The {name} of this GPU is unknown, so no share of peak is given."
     lanes = peak_lanes(chip, climb.product)
     units = "lanes" if climb.product.precision == "float32" else "multiply-adds of tensor cores"
     return (

@@ -91,9 +91,9 @@ def _ended(optimization: Optimization) -> str:
         case Ended.BUDGET:
             return f"Ended after {optimization.limit:g} s."
         case Ended.NOTHING:
-            return "Ended, since nothing more was proposed."
+            return "Ended because nothing more was proposed."
         case Ended.TAMPERED:
-            return "Ended, since the kernel's own files were changed meanwhile."
+            return "Ended because the kernel's own files were changed meanwhile."
         case Ended.INTERRUPTED:
             return "Ended by an interrupt."
 

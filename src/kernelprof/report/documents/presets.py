@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table, Tone
@@ -19,13 +19,16 @@ _WHY_SAMPLES = (
 )
 
 
+_SAMPLES: Final = " Also collects samples by source line."
+
+
 def index(presets: Iterable[Preset]) -> Document:
     """All presets, each with its description."""
     rows = tuple(
         (
             Cell(Span(preset.name, code=True)),
             Cell(str(len(preset.metrics))),
-            Cell(preset.description + (" And samples by source line." if preset.samples else "")),
+            Cell(f"{preset.description}{_SAMPLES if preset.samples else ''}"),
         )
         for preset in presets
     )

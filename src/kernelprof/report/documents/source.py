@@ -311,19 +311,19 @@ _CHOOSE_A_LINE: Final = (
     "Choose a line to see its machine code; `Up` and `Down` go to the next line that has some."
 )
 _REQUEST: Final = (
-    "`A request` is what an instruction of a warp moves: sectors of 32 bytes, or wavefronts of "
+    "`A request` is what one warp instruction moves: sectors of 32 bytes, or wavefronts of "
     "shared memory, and in brackets the ideal where that is less."
 )
 _MOVED: Final = (
-    "`Moved` are the bytes of all accesses at a line, in brackets the bytes needed where that is "
-    "less."
+    "`Moved` is the bytes moved by all accesses at a line, in brackets the bytes needed where that "
+    "is less."
 )
 _NO_LINES: Final = (
     "Compiled without line information, so no instruction has a line: compile with -lineinfo."
 )
 _NO_TEXT: Final = (
-    "The capture has the lines of the instructions, but not the text of the source: collect it "
-    "with `ncu --import-source yes`."
+    "The capture has the line numbers of the instructions, but not the text of the source: collect "
+    "it with `ncu --import-source yes`."
 )
 _PREDICTED: Final = (
     "Beside a line: sectors or wavefronts per request, in brackets the ideal where that is less."
@@ -413,7 +413,7 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
     if MOVED in listing.noted:
         yield _MOVED
     if machine.shortened:
-        shown_lines = f"those of the costliest lines are shown, {machine.most:,}"
+        shown_lines = f"only those of the costliest lines are shown: {machine.most:,}"
         yield f"Of {machine.size:,} instructions {shown_lines}."
 
 

@@ -88,8 +88,8 @@ def describe_survey(survey: Survey) -> str:
     if survey.gpus and survey.gpus[0].start_up > survey.gpus[0].span:
         gpu = survey.gpus[0]
         text += (
-            f" The time is counted only after a tenth of the launches: {quantity(gpu.span, 'ns')}; "
-            f"{quantity(gpu.start_up, 'ns')} of start-up came before."
+            " Only the time after the first tenth of the launches is counted: "
+            f"{quantity(gpu.span, 'ns')}; {quantity(gpu.start_up, 'ns')} of start-up came before."
         )
     if survey.coverage is not None:
         measured = survey.coverage

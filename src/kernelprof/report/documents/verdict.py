@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import load_metrics
-from kernelprof.analysis.rules import Headline, Threshold, load_rules
+from kernelprof.analysis.rules import Headline, Subsystem, Threshold, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import (
     Candidate,
@@ -45,6 +45,8 @@ from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from kernelprof.model.diagnosis import MetricFinding
 
 WHOLES: Final[Mapping[str, float]] = {
     "%": 100.0,
@@ -131,7 +133,7 @@ def _same(unit: str, shown: str) -> bool:
 MOST_NAMED: Final = 3
 
 
-_ALL_NEEDED: Final = "and no work is wasted: this GPU cannot run such a kernel much faster."
+_ALL_NEEDED: Final = "and no waste was found: this GPU cannot run such a kernel much faster."
 _UNSURE: Final = "but the capture does not prove that all of the work is needed."
 
 
@@ -199,6 +201,8 @@ _SOURCES: Final = {
     Origin.COMPILER: "from the compiler",
 }
 NO_GAIN_BELOW: Final = 1.005
+LEADING: Final = 1.25
+"""Weight from which a single value is a lead where no rule has one: as ``findings.NOTABLE``."""
 NO_BOUND_FROM: Final = 100.0
 """From here on, a candidate's gain is an unbounded unknown, not an estimate."""
 
@@ -225,23 +229,52 @@ def verdict_headline(verdict: Verdict, *, predicted: bool = False) -> str:
     if verdict.status is Status.BOTTLENECK:
         return f"Limited by {verdict.bottleneck}."
     if verdict.status is Status.AT_LIMIT:
-        reason = " No work is wasted."
-        sure = verdict.confidence is not Confidence.LOW
-        return f"At its limit: {verdict.bottleneck}.{reason if sure else ''}"
-    names = join_words([each.bottleneck for each in verdict.also], "or") if verdict.also else ""
-    if names and len(verdict.also) == 1:
-        names = f"probably {names}; "
-    elif names:
-        names = f"could be {names}; "
+        return f"At its limit: {verdict.bottleneck}."
+    lead = find_lead(verdict)
+    reason = _why_open(verdict, lead, predicted=predicted)
+    return f"{lead}; not proven: {reason}." if lead else f"Inconclusive: {reason}."
+
+
+def find_lead(verdict: Verdict) -> str:
+    """What the evidence points to without deciding, with the fact that does; empty if nothing."""
+    names = [each.bottleneck for each in verdict.also]
+    fact = shown_lead(verdict)
+    if not names:
+        return f"Points to {fact.bottleneck} ({_inline(fact)})" if fact is not None else ""
+    if len(names) > 2:
+        return f"Could be {join_words(names, 'or')}"
+    first = f"{names[0]} ({_inline(fact)})" if fact is not None else names[0]
+    return f"Most likely {join_words([first, *names[1:]], 'or')}"
+
+
+def shown_lead(verdict: Verdict) -> MetricFinding | None:
+    """The finding that the headline of an undecided verdict quotes."""
+    names = [each.bottleneck for each in verdict.also]
+    if len(names) > 2 or verdict.status is not Status.INCONCLUSIVE:
+        return None
+    for each in verdict.findings:
+        if each.bottleneck == names[0] if names else each.weight >= LEADING:
+            return each if each.bottleneck else None
+    return None
+
+
+def other_findings(verdict: Verdict) -> tuple[MetricFinding, ...]:
+    """The findings that the headline does not quote."""
+    lead = shown_lead(verdict)
+    return tuple(each for each in verdict.findings if each is not lead)
+
+
+def _inline(finding: MetricFinding) -> str:
+    text = finding.text.removesuffix(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _why_open(verdict: Verdict, lead: str, *, predicted: bool) -> str:
     if not verdict.missing:
-        reason = "the metrics do not decide" if names else "no rule explains the run time"
-    elif predicted:
-        reason = "only a measurement can decide"
-    else:
-        reason = (
-            "the metrics to confirm it are missing" if names else "decisive metrics are missing"
-        )
-    return f"Inconclusive: {names}{reason}."
+        return "the metrics do not decide" if lead else "no rule explains the run time"
+    if predicted:
+        return "only a measurement can decide"
+    return "the metrics to confirm it are missing" if lead else "decisive metrics are missing"
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -275,12 +308,31 @@ def describe_gain(verdict: Verdict) -> str:
     return text
 
 
+_UNSEEN: Final[Mapping[Subsystem, str]] = {
+    Subsystem.DRAM: "bytes that are read more than once",
+    Subsystem.L2: "bytes that are read more than once",
+    Subsystem.L1: "values that are loaded again instead of kept in registers",
+    Subsystem.SHARED: "values that are loaded again instead of kept in registers",
+    Subsystem.PIPES: "arithmetic that a cheaper formula saves",
+    Subsystem.INSTRUCTIONS: "instructions that a cheaper formula saves",
+}
+
+
+def describe_waste(verdict: Verdict) -> list[str]:
+    """Which waste was looked for at a limit, and which no counter shows."""
+    rule = load_rules().get(verdict.bottleneck or "")
+    if rule is None or not verdict.waste or rule.subsystem not in _UNSEEN:
+        return []
+    shares = [f"{each.label} {quantity(each.value, each.unit)}" for each in verdict.waste]
+    return [f"{', '.join(shares)}; counters do not show {_UNSEEN[rule.subsystem]}"]
+
+
 def less_work(verdict: Verdict) -> str:
     """The gain from halving the work of a unit at its limit; empty if there is none."""
-    half, most = verdict.gain_if_halved, verdict.next_limit
+    half, most = verdict.gain_if_halved, verdict.headroom
     if half is None or most is None or half < NO_GAIN_BELOW:
         return ""
-    text = f"up to {factor(half)} with half of it"
+    text = f"up to {factor(half)} with half of the work"
     if factor(most) != factor(half) and most < NO_BOUND_FROM:
         text += f", never more than {factor(most)}"
     return text
@@ -292,8 +344,26 @@ def gain(verdict: Verdict) -> str:
     if verdict.status is Status.AT_LIMIT:
         text = less_work(verdict)
         return f"{text}, computed from {reason}" if text and reason else text
-    text = describe_gain(verdict)
-    return ", computed from ".join(filter(None, (text, reason)))
+    text = ", computed from ".join(filter(None, (describe_gain(verdict), reason)))
+    others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
+    return text + "".join(f"; a fix of {each} removes the same time" for each in others)
+
+
+def describe_causes(verdict: Verdict) -> list[str]:
+    """What limits the kernel after the fix of its bottleneck, a line each; empty if unknown."""
+    lines = []
+    for each in verdict.causes[1:]:
+        if each.alternative_to is not None:
+            continue
+        text = f"then {each.bottleneck}, {factor(each.gain_after_previous)} more"
+        if each.worse_alone:
+            text += " (its fix alone would make the kernel slower)"
+        elif each.gain < NO_GAIN_BELOW:
+            text += " (its fix alone gains nothing)"
+        lines.append(text)
+    if lines and verdict.next_limit is not None:
+        lines.append(f"after these fixes: {verdict.next_limit}, at its limit")
+    return lines
 
 
 def evidence_section(verdict: Verdict) -> Table:
@@ -348,7 +418,7 @@ def _origin(each: Evidence) -> str:
 
 def finding_bullets(verdict: Verdict, most: int | None = None) -> Bullets:
     """Facts that single values show, for a verdict that is open or of low confidence."""
-    return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
+    return Bullets(tuple(Span(each.text) for each in other_findings(verdict)[:most]))
 
 
 def brief_verdict(verdict: Verdict) -> Iterable[Block]:
@@ -376,10 +446,14 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
     if advice:
         yield Fact("What to do", advice)
     if verdict.status is Status.AT_LIMIT:
+        yield Fact("Waste", tuple(describe_waste(verdict)))
         if text := less_work(verdict):
             yield Fact("Less work", (text,))
     elif text := describe_gain(verdict):
-        yield Fact("Gain", (text,))
+        others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
+        yield Fact("Gain", (", or by ".join((text, *others)),))
+    if lines := describe_causes(verdict):
+        yield Fact("Next", tuple(lines))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", verdict.notes[:1])
 
@@ -427,7 +501,9 @@ def parts(
         ("Computed", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("How" if everything else "What to do", list(verdict.advice)),
+        ("Waste", describe_waste(verdict)),
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
+        ("Next", describe_causes(verdict)),
         ("Candidates" if undecided else "Runner-up", candidates),
         ("Note", list(verdict.notes)),
         ("Missing", missing),

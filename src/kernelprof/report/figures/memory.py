@@ -25,7 +25,7 @@ _REQUESTED: Final = (
     "whole warp reads counts 32 times."
 )
 _DISTINCT: Final = (
-    "Different bytes that the warps' global loads and stores use; a value that several threads of "
+    "Distinct bytes that the warps' global loads and stores use; a value that several threads of "
     "a warp read at once counts once."
 )
 _L1: Final = (
@@ -208,7 +208,8 @@ def _only_floats(manifest: Manifest | None) -> bool:
 
 def _notes(launch: LaunchFigures, fewest: float | None) -> Iterable[str]:
     if fewest is not None:
-        yield f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
+        least = quantity(fewest, "byte")
+        yield f"The minimum number of bytes is {least}, by the launch specification."
     local = launch.exact_value(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."

@@ -26,7 +26,7 @@ LEAST_UNKNOWN: Final = 0.005
 
 EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. Fewer "
-    "or nearer accesses, more of them in flight at once, or more warps shorten this.",
+    "accesses, data closer to the SM, more of them in flight at once, or more warps shorten this.",
     "short_scoreboard": "A warp waits for a result of shared memory, a special function or a "
     "dynamic branch. Fewer such instructions, or others to issue meanwhile, shorten this.",
     "lg_throttle": "The queue for global and local memory instructions is full: there are too many "
@@ -48,8 +48,8 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "predicates in their place, shorten this.",
     "dispatch_stall": "A warp was selected, but the dispatcher held its instruction back because "
     "something that it needs was not free.",
-    "drain": "A warp has ended and waits until its last stores have left. Many stores at the end "
-    "of short kernels cause this.",
+    "drain": "A warp has ended and waits until its last stores have drained. Many stores at the "
+    "end of short kernels cause this.",
     "imc_miss": "A warp waits for a constant that was not in the constant cache.",
     "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
     "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
@@ -203,6 +203,6 @@ def _lag(theoretical: float | None, achieved: float | None) -> str:
     if theoretical is None or achieved is None or achieved >= LAGGING * theoretical:
         return ""
     return (
-        f"Of the {share(theoretical)} that fit, {share(achieved)} were there on average: the grid "
+        f"Of the {share(theoretical)} that fit, {share(achieved)} were active on average: the grid "
         "is small, warps end early, or blocks end at different times."
     )

@@ -141,13 +141,13 @@ _OF_THREADS: Final = "Share of the instructions that threads execute."
 _FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
 _OF_WARPS: Final = "Share of the instructions that warps execute."
 _OF_ALU: Final = (
-    "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, of 64 lanes."
+    "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, which has 64 "
+    "lanes."
 )
 _OF_FMA: Final = (
-    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so "
-    "an upper bound: a 64-bit product takes the pipe twice. Compilers write moves, shifts and "
-    "additions "
-    "as multiply-adds, too."
+    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so an "
+    "upper bound: a 64-bit product takes the pipe twice. Compilers write moves, shifts and "
+    "additions as multiply-adds, too."
 )
 _OTHER_MEMORY: Final = "shared, local, shuffles"
 _OTHER_LSU: Final = "shuffles, special registers"
@@ -162,7 +162,11 @@ _PIPES: Final = (
         "Reciprocals, roots, exponentials, sines, bit counts and conversions: computed from the "
         "use of the XU pipe.",
     ),
-    (TENSOR, "wgmma_pipe", "Products of warp groups (wgmma): computed from the use of their pipe."),
+    (
+        TENSOR,
+        "wgmma_pipe",
+        "Matrix products of warpgroups (wgmma): computed from the use of their pipe.",
+    ),
     (
         "barriers, constants",
         "adu_pipe",

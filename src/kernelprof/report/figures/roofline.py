@@ -416,7 +416,7 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
     if flop_count.precision == SPECIFIED:
         yield "Operations are those of the launch specification: the counters do not give them."
     elif flop_count.precision.startswith("tensor"):
-        yield f"It counts operations of the {flop_count.precision}."
+        yield f"The roofline counts operations of the {flop_count.precision}."
     else:
         basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
         what = f"{flop_count.precision} operations, a fused multiply-add as two"
@@ -433,7 +433,7 @@ def both_sides(
 ) -> Roofline:
     """Both sides of a kernel with the way from one to the other; without points, why not."""
     if any(each.kind in _OTHER_CHIP for each in machine):
-        why = "The two GPUs have different limits, so there is no roofline of both."
+        why = "The two GPUs have different limits, so they cannot share a roofline."
         return Roofline((), (), (why,))
     before, after = map(_side, kernels, numbers)
     if before is None or after is None:

@@ -255,12 +255,11 @@ _OTHER_RULES: Final = {
 """Title and meaning of rules that are no bottleneck."""
 
 
-def write_diagnoses(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> str:
+def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
     """One run with the kernels of all captures, of which at most :data:`MOST_RESULTS` are kept.
 
     Those that take most time are kept, bottlenecks before anything else; a notification of the run
-    says how many are left out. ``docs`` is where kernelprof is documented; without it what the
-    installed package says of itself.
+    says how many are left out.
     """
     kernels = [
         (diagnosis, kernel, label)
@@ -300,7 +299,7 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> 
         [_rule_of_verdict(name) for name in rules],
         results,
         exit_code=ExitCode.INCONCLUSIVE if undecided else ExitCode.DONE,
-        home=docs or _documentation(),
+        home=_documentation(),
         notes=notes,
     )
 
@@ -352,7 +351,7 @@ class _Places:
         hot = source.hot_of(kernel, self._hot)
         lines = 0 if self._text is None else self._text.count("\n") + 1
         for line, part in source.hottest_lines(source.marked_lines(hot or {}, lines))[:1]:
-            message = {"text": f"{share(part)} of the samples of warps are at this line."}
+            message = {"text": f"{share(part)} of the warp samples are at this line."}
             return {**_location(path, line), "message": message}
         return None
 
@@ -421,7 +420,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     if kernel.place is not None:
         sentences.append(f"{waiting.stall_sentence(kernel.place)}.")
     if verdict.status is Status.INCONCLUSIVE:
-        sentences += [each.text for each in verdict.findings[: words.BRIEF_ROWS]]
+        sentences += [each.text for each in words.other_findings(verdict)[: words.BRIEF_ROWS]]
         if verdict.command is not None:
             sentences.append(f"To decide: {verdict.command}")
         elif verdict.why:
@@ -475,16 +474,13 @@ def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     return f"{text}. Predicted for {predicted.arch}, {number(access.requests.value)} requests."
 
 
-def write_gate(
-    result: GateResult, lines: Mapping[str, int] | None = None, *, docs: str | None = None
-) -> str:
+def write_gate(result: GateResult, lines: Mapping[str, int] | None = None) -> str:
     """The gate's answer: one run with a rule a code.
 
     ``lines`` says by a kernel's name where it is defined; without it the sources that are known
-    say so. ``docs`` is the address of the page on the gate; without it that of the installed
-    package's metadata, where it has one.
+    say so.
     """
-    home = docs or _documentation()
+    home = _documentation()
     lines = _lines_of_kernels(result) if lines is None else lines
     details = labels_of_changes([each.kernel for each in result.kernels])
     groups: list[tuple[KernelResult | None, str, Iterable[GateFinding]]] = [

@@ -63,12 +63,13 @@ def list_entries(folder: Path) -> Iterator[Path]:
         deeper = len(here.relative_to(folder).parts) < DEPTH
         folders[:] = sorted(each for each in folders if deeper and not each.startswith("."))
         for name in sorted(names):
-            if not name.startswith(".") and _is_plain(here / name):
+            if not name.startswith(".") and is_plain_itself(here / name):
                 yield here / name
     yield from unreadable
 
 
-def _is_plain(file: Path) -> bool:
+def is_plain_itself(file: Path) -> bool:
+    """Whether this is a plain file, and not a link to one."""
     try:
         return stat.S_ISREG(file.lstat().st_mode)
     except OSError:

@@ -34,6 +34,8 @@ _MOST_LINES_A_ROW: Final = 400
 _MOST_OTHER_LINES: Final = 200
 _MOST_NCU_LINES: Final = 100_000
 """Lines of ``ncu`` that are kept: one for each launch of a long capture, and what it warned of."""
+_MOST_STRAY_LINES: Final = 2_000_000
+"""Lines that are looked at and are no rows, such as a program's: a broken row takes 8 us."""
 _LONGEST_OTHER_LINE: Final = 1 << 14
 """Of a line that is no row."""
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
@@ -177,6 +179,7 @@ class Scanner:
         self._parse = parse
         self._table: CsvTable | None = None
         self._size = 0
+        self._strays = 0
         self._id = 0
 
     def tables(self) -> Iterator[CsvTable]:
@@ -233,6 +236,9 @@ class Scanner:
 
     def _take_line(self) -> int:
         line = self._lines.get()
+        self._strays += 1
+        if self._strays > _MOST_STRAY_LINES:
+            raise NoCaptureError(f"more than {_MOST_STRAY_LINES:,} lines are no rows of a table")
         if not line:
             return 1
         header = self._parse_header(line)
@@ -341,6 +347,7 @@ class Scanner:
             self._set_units(self._table, row)
             return
         self._table.rows.append(row)
+        self._strays -= 1
         self._size += len(row) + _ROW
 
     def _has_no_id(self, row: bytes) -> bool:

@@ -1,0 +1,118 @@
+"""What limits a kernel after the fix of its bottleneck."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import kernelprof
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.rules import Effect
+from kernelprof.analysis.verdict.causes import list_causes
+from kernelprof.analysis.verdict.projection import ProjectedFacts, project
+from kernelprof.model.diagnosis import Status
+
+if TYPE_CHECKING:
+    from kernelprof.model.diagnosis import Verdict
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+FACTORS = CAPTURES / "h200_factors"
+GRID = CAPTURES / "h200_two_causes" / "1_grid_layout.raw.csv.gz"
+PRODUCT = CAPTURES / "h200_two_causes" / "7_redundant_uncoalesced.raw.csv.gz"
+
+
+def verdict_of(path: Path) -> Verdict:
+    return kernelprof.read(path).diagnose().kernels[0].verdict
+
+
+def test_a_fix_that_alone_costs_time_pays_after_the_first() -> None:
+    verdict = verdict_of(GRID)
+    first, second = verdict.causes
+    assert (first.bottleneck, second.bottleneck) == ("small-grid", "uncoalesced-global-access")
+    assert (first.worse_alone, second.worse_alone) == (False, True)
+    # Measured: 5.8x, 0.60x, 2.0x and 11.6x.
+    assert first.gain == pytest.approx(776 / 135, rel=0.5)
+    assert second.gain == pytest.approx(776 / 1300, rel=0.5)
+    assert second.gain_after_previous == pytest.approx(135 / 67, rel=0.1)
+    assert verdict.combined_gain == pytest.approx(776 / 67, rel=0.5)
+    assert verdict.next_limit == "dram-bandwidth"
+    assert first.gain == verdict.gain
+    assert second.evidence
+    assert second.advice
+
+
+def test_the_second_of_two_alternatives_adds_little() -> None:
+    verdict = verdict_of(PRODUCT)
+    first, second = verdict.causes
+    assert (first.bottleneck, second.bottleneck) == ("uncoalesced-global-access", "l1-throughput")
+    assert second.alternative_to == "uncoalesced-global-access"
+    assert second.gain_after_previous == pytest.approx(342 / 313, rel=0.5)
+
+
+def test_text_names_what_comes_next(kernelprof) -> None:
+    kernelprof(
+        f"diagnose {GRID}",
+        says=[
+            "then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
+            "slower)",
+            "after these fixes: dram-bandwidth, at its limit",
+        ],
+    )
+    kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x), or by l1-throughput")
+    same = "a fix of l1-throughput removes the same time"
+    kernelprof(f"diagnose {PRODUCT} --explain", says=same)
+
+
+def test_nothing_removed_leaves_every_counter() -> None:
+    capture = kernelprof.read(GRID).rows([0])
+    facts = Facts(capture)
+    same = ProjectedFacts(project(facts, [(np.ones(1, np.bool_), Effect())], np.ones(1)))
+    for name in ("duration", "l1_throughput", "global_sectors", "stall_long_scoreboard"):
+        assert same.values(name) == pytest.approx(facts.values(name), rel=1e-3)
+
+
+def test_half_the_time_doubles_what_is_left() -> None:
+    facts = Facts(kernelprof.read(GRID).rows([0]))
+    effect = Effect(units={"l1": 0.25}, waits=("long_scoreboard",))
+    half = ProjectedFacts(project(facts, [(np.ones(1, np.bool_), effect)], np.array([2.0])))
+    assert half.values("duration") == pytest.approx(facts.values("duration") / 2)
+    assert half.values("dram_throughput") == pytest.approx(facts.values("dram_throughput") * 2)
+    assert half.values("l1_throughput") == pytest.approx(facts.values("l1_throughput") / 2)
+    cycles = half.values("warp_cycles_per_instruction")
+    assert cycles == pytest.approx(facts.values("warp_cycles_per_instruction") / 2)
+    assert half.values("stall_wait") == pytest.approx(facts.values("stall_wait"))
+
+
+def test_a_launch_without_a_verdict_has_no_causes() -> None:
+    one, other = list_causes(kernelprof.read(GRID).rows([0, 1]), [None, ("small-grid", 4.8)])
+    assert one.causes == []
+    assert [each.slug for each in other.causes] == ["small-grid", "uncoalesced-global-access"]
+
+
+def test_a_verdict_at_its_limit_says_which_waste_was_looked_for(kernelprof) -> None:
+    capture = FACTORS / "waves-axpy.raw.csv.gz"
+    verdict = verdict_of(capture)
+    assert [(each.label, round(each.value)) for each in verdict.waste] == [
+        ("local memory", 0),
+        ("needless sectors", 0),
+    ]
+    kernelprof(
+        f"diagnose {capture}", says="counters do not show bytes that are read more than once"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("kmer-minimum-hashed-from-scratch", Status.BOTTLENECK),
+        ("philox-counters", Status.AT_LIMIT),
+    ],
+    ids=["remainders", "multiplications alone"],
+)
+def test_a_pipe_full_of_integer_division_is_not_at_its_limit(name: str, status: Status) -> None:
+    verdict = verdict_of(FACTORS / f"{name}.raw.csv.gz")
+    assert (verdict.bottleneck, verdict.status) == ("integer-throughput", status)
+    assert ("integer division" in verdict.advice[0]) == (status is Status.BOTTLENECK)
