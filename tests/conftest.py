@@ -95,8 +95,9 @@ class Samples:
         bottleneck="dram-bandwidth",
         confidence=Confidence.MEDIUM,
         gain_reason="the busiest unit beside device memory",
-        next_limit=3.7,
+        headroom=3.7,
         evidence=(Evidence("dram_throughput", "DRAM throughput", 91.7, "%", ">", 85.0),),
+        waste=(Evidence("load_bytes", "needless sectors", 1.5, "%"),),
         why="Device memory is as full as it gets.",
         advice=("Move fewer bytes.",),
     )

@@ -160,6 +160,7 @@ shared-memory-throughput; not proven: the metrics to confirm it are missing.
 Confidence: low.
   - Loads touch 16 sectors per request.
   - L1/TEX is at 97 % of peak.
+  - The grid has 0.77 waves.
 """
 SHORT_FULL_80 = """\
 
