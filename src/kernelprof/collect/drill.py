@@ -14,6 +14,7 @@ import numpy as np
 from kernelprof.analysis.metrics.catalogue import load_metrics, metrics_for, preset
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.failures import ProfilerError
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Diagnosis, Status
 from kernelprof.model.merge import merge_metrics
@@ -107,7 +108,7 @@ def collect_by_verdicts(
             both = merge_metrics(
                 capture, run(metrics_for(demand.names, capability), kernels, demand.why)
             )
-        except InputError as error:
+        except (InputError, ProfilerError) as error:
             sentence = f"The run to settle the verdict failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)

@@ -30,7 +30,13 @@ from kernelprof.collect.commands import (
 )
 from kernelprof.collect.drill import collect_by_verdicts, count_passes
 from kernelprof.collect.environment import LocalGpu, LocalMachine
-from kernelprof.collect.failures import NcuOutcome, NoLaunchError, ProfilerError, explain_failure
+from kernelprof.collect.failures import (
+    NcuOutcome,
+    NoLaunchError,
+    ProfilerError,
+    StorageError,
+    explain_failure,
+)
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
@@ -496,10 +502,10 @@ def measure_request(
         try:
             capture, drill_down = _collect_all(request, preset, session, surveyed)
         except KernelprofError as error:
-            if surveyed is None or request.keep is not None or session.runs:
+            if surveyed is None or isinstance(error, StorageError):
                 raise
             origin = str(request.source or shlex.join(request.application))
-            diagnosis = surveyed.alone(error, origin)
+            diagnosis = surveyed.alone(error, origin, keep=request.keep)
             empty = Capture((), {}, origin=origin, warnings=diagnosis.warnings)
             return ProfileResult(empty, session.manifest(), diagnosis=diagnosis)
         interrupts.check()

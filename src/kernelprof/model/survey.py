@@ -19,6 +19,7 @@ from kernelprof.model.json_types import (
     Positive,
     Share,
     about,
+    added,
 )
 from kernelprof.model.records import build, read_object, to_json
 
@@ -120,6 +121,18 @@ class Owner(JsonStruct, frozen=True):
     share: Share
 
 
+class SampledKernel(JsonStruct, frozen=True):
+    """What samples of the whole GPU say of a kernel that ran meanwhile."""
+
+    status: Annotated[str, about("As of a verdict: bottleneck, at-limit or inconclusive.")]
+    bottleneck: Annotated[str | None, about("Of medium confidence; null where inconclusive.")]
+    lead: Annotated[str | None, about("What the fullest unit points to; null where none is full.")]
+    units: Annotated[tuple[Evidence, ...], about("How busy units were, the busiest first.")]
+    metrics: Annotated[
+        dict[str, float], about("By the name that ncu has for it; counts are of one launch.")
+    ]
+
+
 class SurveyedKernel(JsonStruct, frozen=True):
     """A kernel in one launch configuration, over all its launches in the program."""
 
@@ -134,6 +147,9 @@ class SurveyedKernel(JsonStruct, frozen=True):
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
     measured: Annotated[NonNegative, about("Its measured launches.")] = 0
     owners: Annotated[tuple[Owner, ...], about("What most of its time is attributed to.")] = ()
+    sampled: Annotated[
+        SampledKernel | None, added("null where too few samples are of this kernel.")
+    ] = None
 
 
 class ProgramAnswer(JsonStruct, frozen=True):

@@ -106,6 +106,21 @@ class TracedGpu:
 
 
 @dataclass(frozen=True, slots=True)
+class SampledSeries:
+    """Counters that a GPU was sampled for at the same time.
+
+    ``start`` and ``end`` have one time a sample, ``values`` one row a sample and one column for
+    each of ``metrics``, which are named as CUPTI names them.
+    """
+
+    device: int
+    metrics: tuple[str, ...]
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     """A process that used a GPU. One that did not end by itself is not ``complete``.
 
@@ -128,6 +143,7 @@ class Trace:
 
     ``process`` in a row is a position in ``processes``. ``devices`` are keyed as the rows have
     them. ``functions`` are places in Python sources, as ``(file, line)`` by the kernel's name.
+    ``series`` are samples of whole GPUs.
     """
 
     processes: tuple[Process, ...]
@@ -141,4 +157,5 @@ class Trace:
     overheads: Rows = field(default_factory=lambda: np.zeros(0, OVERHEADS))
     allocations: Rows = field(default_factory=lambda: np.zeros(0, ALLOCATIONS))
     functions: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    series: tuple[SampledSeries, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -31,6 +31,7 @@ STRUCTURES = {
     frames.RANGE: "range_row",
     frames.MEMORY: "memory_row",
     frames.END: "end_row",
+    frames.SERIES: "series_row",
 }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import structs
 
 from kernelprof.analysis.survey.owners import OPTIMIZER, summarize_kernels
+from kernelprof.analysis.survey.series import sampled_kernels
 from kernelprof.analysis.survey.timeline import measure_gpus
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.numbers import count, quantity, share
@@ -54,6 +56,11 @@ def survey_program(trace: Trace, seconds: float, *, ended: str = "") -> Survey:
     """
     gpus = measure_gpus(trace)
     kernels, groups = summarize_kernels(trace)
+    sampled = sampled_kernels(trace)
+    kernels = tuple(
+        structs.replace(each, sampled=sampled.get((each.name, each.grid, each.block)))
+        for each in kernels
+    )
     return Survey(
         seconds=seconds,
         processes=len(trace.processes),

@@ -22,6 +22,7 @@ from kernelprof.model.survey import Coverage, Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from kernelprof.analysis.survey.selection import LaunchSelection
     from kernelprof.collect.commands import LaunchFilters
@@ -125,10 +126,12 @@ class Surveyed:
         longest = self.left if self.spent else max(self.left, self.estimate)
         return max(LEAST_S, min(LATE * self.estimate, longest))
 
-    def alone(self, error: KernelprofError, origin: str) -> Diagnosis:
-        """What the survey says by itself, where nothing could be measured."""
-        sentence = f"Nothing was measured: {error.what}."
-        return Diagnosis((), origin, warnings=(sentence,), survey=self.survey)
+    def alone(self, error: KernelprofError, origin: str, *, keep: Path | None = None) -> Diagnosis:
+        """What the survey says by itself, where nothing could be measured, nor kept."""
+        sentences = [f"Nothing was measured: {error.what}."]
+        if keep is not None:
+            sentences.append(f"Nothing was written to {keep}.")
+        return Diagnosis((), origin, warnings=tuple(sentences), survey=self.survey)
 
     def with_coverage(self) -> Survey:
         """The survey, with what measuring took until now."""

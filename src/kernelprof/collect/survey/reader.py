@@ -25,6 +25,7 @@ from kernelprof.model.trace import (
     TRANSFERS,
     Configuration,
     Process,
+    SampledSeries,
     Trace,
     TracedGpu,
 )
@@ -128,6 +129,8 @@ GRAPH: Final = 9
 RANGE: Final = 10
 END: Final = 11
 MEMORY: Final = 12
+SERIES: Final = 13
+SAMPLE: Final = 14
 
 
 def _layout(fields: str) -> np.dtype[np.void]:
@@ -165,8 +168,12 @@ ROWS: Final = {
     RANGE: _layout("time u8, thread u4, what u4, name u4, domain u4, id u8"),
     MEMORY: _layout("start u8, bytes u8, address u8, what u4, kind u4, device u4, context u4"),
     END: _layout("now u8, dropped u8"),
+    SERIES: _layout("device u4, at u4, name u4, unused u4"),
 }
 """The layout of each kind of row, byte for byte that of the C structures."""
+
+_SAMPLE_HEAD: Final = _layout("start u8, end u8, device u4, unused u4")
+"""The values of the sample follow it."""
 
 _MARK: Final = 0x5056504B
 _FRAME: Final = np.dtype([("mark", "<u4"), ("kind", "<u4"), ("row_bytes", "<u4"), ("bytes", "<u4")])
@@ -174,9 +181,13 @@ _FRAME: Final = np.dtype([("mark", "<u4"), ("kind", "<u4"), ("row_bytes", "<u4")
 
 @dataclass(frozen=True)
 class Frames:
-    """The rows of one file by kind, its texts, the command line, and whether it is complete."""
+    """The rows of one file by kind, its texts, the command line, and whether it is complete.
+
+    ``samples`` has one array for each burst of samples, in the order of the file.
+    """
 
     rows: dict[int, npt.NDArray[np.void]]
+    samples: tuple[npt.NDArray[np.void], ...] = ()
     texts: dict[int, str] = field(default_factory=dict)
     program: tuple[str, ...] = ()
     whole: bool = True
@@ -191,6 +202,7 @@ def read_frames(path: Path) -> Frames:
     data = path.read_bytes()
     parts: dict[int, list[npt.NDArray[np.void]]] = defaultdict(list)
     texts: dict[int, str] = {}
+    samples: list[npt.NDArray[np.void]] = []
     at, size = 0, len(data)
     while at + _FRAME.itemsize <= size:
         mark, kind, row_bytes, length = np.frombuffer(data, _FRAME, 1, at)[0].tolist()
@@ -201,6 +213,10 @@ def read_frames(path: Path) -> Frames:
         if kind == TEXT:
             number = int.from_bytes(data[begin : begin + 4], "little")
             texts[number] = data[begin + 4 : at].decode("utf-8", "replace")
+        elif kind == SAMPLE and row_bytes > _SAMPLE_HEAD.itemsize:
+            count = (row_bytes - _SAMPLE_HEAD.itemsize) // 8
+            row = np.dtype([*_SAMPLE_HEAD.descr, ("values", "<f8", (count,))])
+            samples.append(np.frombuffer(data, row, length // row_bytes, begin))
         elif kind in ROWS:
             if row_bytes != ROWS[kind].itemsize:
                 raise _other_version(path)
@@ -210,7 +226,8 @@ def read_frames(path: Path) -> Frames:
     if head is None or head["format"][0] != FORMAT:
         raise _other_version(path)
     program = texts.pop(0, "")
-    return Frames(rows, texts, tuple(program.split("\n")) if program else (), at == size)
+    command = tuple(program.split("\n")) if program else ()
+    return Frames(rows, tuple(samples), texts, command, at == size)
 
 
 def _other_version(path: Path) -> InputError:
@@ -255,6 +272,7 @@ def read_survey(folder: Path) -> Trace:
     processes: list[Process] = []
     parts: dict[str, list[Array]] = {}
     devices: dict[int, TracedGpu] = {}
+    series: list[SampledSeries] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             file = read_frames(path)
@@ -270,6 +288,7 @@ def read_survey(folder: Path) -> Trace:
             each["process"] = position
             parts.setdefault(name, []).append(each)
         devices.update(_devices(file))
+        series += _series(file)
         processes.append(_process(file, rows))
     columns: dict[str, Any] = {}
     for name, arrays in parts.items():
@@ -281,6 +300,7 @@ def read_survey(folder: Path) -> Trace:
         configurations=tuple(configurations.numbers),
         texts=tuple(texts.numbers),
         functions=_functions(folder),
+        series=tuple(series),
         **columns,
     )
 
@@ -338,6 +358,20 @@ def _configuration(row: Any, texts: dict[int, str]) -> Configuration:
         registers=int(row["registers"]),
         local=int(row["local"]),
     )
+
+
+def _series(file: Frames) -> list[SampledSeries]:
+    metrics: dict[int, list[str]] = defaultdict(list)
+    for row in np.sort(file.select(SERIES), order=["device", "at"]):
+        metrics[int(row["device"])].append(file.texts.get(int(row["name"]), ""))
+    made = []
+    for device, names in metrics.items():
+        mine = [each for each in file.samples if len(each) and each["device"][0] == device]
+        if mine:
+            rows = np.concatenate(mine)
+            times = rows["start"].astype(np.int64), rows["end"].astype(np.int64)
+            made.append(SampledSeries(device, tuple(names), *times, rows["values"]))
+    return made
 
 
 def _devices(file: Frames) -> dict[int, TracedGpu]:

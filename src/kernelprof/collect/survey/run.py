@@ -34,6 +34,44 @@ if TYPE_CHECKING:
 
 SOURCES: Final = Path(__file__).parent / "inject"
 PYTHON_HOOKS: Final = SOURCES / "python"
+STAND_INS: Final = SOURCES / "c"
+"""Stand for C++ headers that headers of CUPTI include and C does not have."""
+
+_SM: Final = "TPC.TriageCompute."
+_L1: Final = "SM_A.TriageCompute."
+_ELAPSED: Final = ".avg.pct_of_peak_sustained_elapsed"
+SAMPLED: Final = (
+    "sm__cycles_active.avg",
+    "sm__cycles_elapsed.max",
+    f"dram__throughput{_ELAPSED}",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    f"lts__t_sectors{_ELAPSED}",
+    f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
+    f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}",
+    f"{_SM}sm__inst_executed_realtime.sum sm__inst_executed_realtime.sum",
+    f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
+    f"sm__pipe_tensor_cycles_active{_ELAPSED} "
+    f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
+    f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
+    f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
+    f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED}",
+    f"{_SM}tpc__warps_active_realtime.sum",
+    f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}",
+    f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    f"{_L1}l1tex__lsu_writeback_active{_ELAPSED}",
+    f"{_L1}sm__thread_inst_executed_pred_on_realtime.sum",
+    "PCI.TriageCompute.pcie__read_bytes.sum",
+    "PCI.TriageCompute.pcie__write_bytes.sum",
+    "NVLRX.TriageCompute.nvlrx__bytes_packet_request_data_user.sum",
+    "NVLTX.TriageCompute.nvltx__bytes_packet_request_data_user.sum",
+)
+"""What a GPU is sampled for, the most important first: what it cannot count at once with those
+before it is left out. Each has CUPTI's names for it, of which the first that fits is taken; those
+with ``TriageCompute`` are of groups that are counted together."""
 
 _HEADER: Final = "cupti.h"
 _LIBRARIES: Final = ("libcupti.so", "libcupti.so.[0-9]*")
@@ -118,6 +156,7 @@ def build(cupti: Cupti) -> Path:
 
 def _words(includes: Sequence[Path], sources: Sequence[Path], draft: Path) -> list[str]:
     return [
+        f"-idirafter{STAND_INS}",
         *(f"-I{each}" for each in includes),
         *(str(each) for each in sources if each.suffix == ".c"),
         "-o",
@@ -226,6 +265,7 @@ def _folders(root: Path, *names: str) -> list[Path]:
 
 FOLDER_VARIABLE: Final = "KERNELPROF_SURVEY_DIR"
 CUPTI_VARIABLE: Final = "KERNELPROF_SURVEY_CUPTI"
+SERIES_VARIABLE: Final = "KERNELPROF_SURVEY_SERIES"
 _CUDA: Final = "CUDA_INJECTION64_PATH"
 _NVTX: Final = "NVTX_INJECTION64_PATH"
 _PYTHON: Final = "PYTHONPATH"
@@ -290,5 +330,6 @@ def survey_environment(
         _CUDA: str(library),
         FOLDER_VARIABLE: str(folder),
         CUPTI_VARIABLE: os.pathsep.join(map(str, cupti.libraries)),
+        SERIES_VARIABLE: "\n".join(SAMPLED),
         _PYTHON: os.pathsep.join(python),
     }

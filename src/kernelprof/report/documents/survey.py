@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import cut_middle, printable
 from kernelprof.model.numbers import comparison, count, quantity, share
-from kernelprof.model.survey import GpuTime, Limit, Owner, Survey, SurveyedKernel
+from kernelprof.model.survey import (
+    GpuTime,
+    Limit,
+    Owner,
+    SampledKernel,
+    Survey,
+    SurveyedKernel,
+)
 from kernelprof.report.document import (
     Block,
     Bullets,
@@ -44,6 +51,15 @@ _GPUS: Final = (
 )
 _WHERE: Final = Column("where", optional=True)
 _LAUNCHES: Final = (Column("launches", brief="n", number=True), Column("share", number=True))
+_SAMPLED: Final = (
+    Column("sampled kernel", yielding=True),
+    Column("share", number=True),
+    Column("verdict"),
+    Column("busiest units"),
+)
+MOST_SAMPLED: Final = 12
+BRIEF_SAMPLED: Final = 5
+UNITS_SHOWN: Final = 2
 _HEADINGS: Final = {
     "range": "NVTX ranges",
     "module": "Modules",
@@ -70,6 +86,7 @@ def section(survey: Survey, *, explain: bool) -> Section:
     if len(survey.gpus) > 1:
         blocks.append(_gpus(survey.gpus))
     blocks += _groups(survey.groups, explain=explain)
+    blocks += _sampled(survey.kernels, explain=explain)
     blocks.append(Paragraph(describe_survey(survey), Tone.MUTED))
     blocks += [Note(Span(each), warning=True) for each in survey.warnings]
     summary = "" if answer is None else Span(answer.sentence, tone)
@@ -90,6 +107,12 @@ def describe_survey(survey: Survey) -> str:
         text += (
             " Only the time after the first tenth of the launches is counted: "
             f"{quantity(gpu.span, 'ns')}; {quantity(gpu.start_up, 'ns')} of start-up came before."
+        )
+    sampled = [each for each in survey.kernels if each.sampled is not None]
+    if sampled:
+        text += (
+            f" Samples of hardware counters are of {count(len(sampled), 'kernel')} with "
+            f"{share(sum(each.share for each in sampled))} of the kernel time."
         )
     if survey.coverage is not None:
         measured = survey.coverage
@@ -147,6 +170,33 @@ def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
         where = (_WHERE,) if placed else ()
         columns = (Column(heading, yielding=True), *where, *_LAUNCHES)
         yield Table(columns, rows, label=heading)
+
+
+def _sampled(kernels: Sequence[SurveyedKernel], *, explain: bool) -> Iterable[Block]:
+    """What samples say of the costliest kernels that were not measured."""
+    mine = [each for each in kernels if each.sampled is not None and not each.measured]
+    mine = [each for each in mine if explain or each.share >= LEAST_SHARE]
+    rows = []
+    for each in mine[: MOST_SAMPLED if explain else BRIEF_SAMPLED]:
+        sampled = each.sampled
+        assert sampled is not None
+        units = [f"{unit.label} {share(unit.value / 100)}" for unit in sampled.units[:UNITS_SHOWN]]
+        rows.append(
+            (
+                Cell(Span(cut_middle(printable(each.name), _NAME_WIDTH), code=True)),
+                Cell(share(each.share), sort=each.share),
+                Cell(_verdict(sampled)),
+                Cell(", ".join(units)),
+            )
+        )
+    if rows:
+        yield Table(_SAMPLED, tuple(rows), label="Kernels that were sampled, and not measured")
+
+
+def _verdict(sampled: SampledKernel) -> Span:
+    if sampled.bottleneck is not None:
+        return Span(sampled.bottleneck, code=True)
+    return Span(f"{sampled.lead}?" if sampled.lead else "-", code=sampled.lead is not None)
 
 
 def _place(place: str) -> Cell:

@@ -25,6 +25,8 @@ enum frame_kind {
     RANGE = 10,
     END = 11,
     MEMORY = 12,
+    SERIES = 13,
+    SAMPLE = 14,
 };
 
 struct frame_head {
@@ -144,6 +146,22 @@ struct memory_row {
     uint32_t kind; /* CUpti_ActivityMemoryKind */
     uint32_t device;
     uint32_t context;
+};
+
+/* Metric number `at` of those that a GPU is sampled for. */
+struct series_row {
+    uint32_t device;
+    uint32_t at;
+    uint32_t name; /* text */
+    uint32_t unused;
+};
+
+/* A sample of a GPU; the values of its metrics follow, as doubles. */
+struct sample_row {
+    uint64_t start;
+    uint64_t end;
+    uint32_t device;
+    uint32_t unused;
 };
 
 struct end_row {

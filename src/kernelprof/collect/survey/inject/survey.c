@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "activity.h"
 #include "records.h"
+#include "sampling.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -91,6 +92,7 @@ static void *keep_flushing(void *nothing) {
 static void at_end(void) {
     if (getpid() != owner)
         return;
+    end_sampling();
     pthread_mutex_lock(&flush_lock);
     ended = 1;
     cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -170,12 +172,19 @@ static int begin(void) {
     return 1;
 }
 
+static int begin_with(void *library) {
+    if (library == NULL || !take_functions(library) || !begin())
+        return 0;
+    begin_sampling(library);
+    return 1;
+}
+
 /* The program's own CUPTI comes first: two in one process are in each other's way. */
 static int begin_with_any(void) {
     char path[4096] = "";
     if (dl_iterate_phdr(find_loaded, path)) {
         void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-        return library != NULL && take_functions(library) && begin();
+        return begin_with(library);
     }
     const char *given = getenv("KERNELPROF_SURVEY_CUPTI");
     while (given != NULL && *given) {
@@ -184,7 +193,7 @@ static int begin_with_any(void) {
             memcpy(path, given, length);
             path[length] = '\0';
             void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (library != NULL && take_functions(library) && begin())
+            if (begin_with(library))
                 return 1;
         }
         given += length + (given[length] == ':');

@@ -1,0 +1,371 @@
+"""From series of hardware counters to a capture of the kernels that ran meanwhile.
+
+A sample is of the whole GPU over some microseconds, in which several kernels may have run. What a
+metric was in each of them is fitted by least squares to the parts of all samples that they took.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import COMMON, architecture
+from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.groups import NEAR_LIMIT
+from kernelprof.analysis.survey.owners import kernel_numbers
+from kernelprof.analysis.verdict.ranking import rank_bottlenecks
+from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn, Origin
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.evidence import Evidence
+from kernelprof.model.survey import SampledKernel
+from sassim.occupancy import compute_occupancy, system_shared_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from kernelprof.model.trace import Configuration, SampledSeries, Trace, TracedGpu
+
+    Array = npt.NDArray[Any]
+    FloatArray = npt.NDArray[np.float64]
+    Dimensions = tuple[int, int, int] | None
+    KernelKey = tuple[str, Dimensions, Dimensions]
+
+ACTIVE: Final = "sm__cycles_active.avg"
+"""Tells when the SMs worked, by which the clock of the samples is put right."""
+
+SHIFT_NS: Final = 3_000_000
+STEPS_NS: Final = (50_000, 2_000)
+"""The clock of the samples is looked for this far around that of the kernels, in such steps: they
+lay 0.3 ms apart on an H100, of which the second is a tenth of a sample."""
+
+MOST_FOR_SHIFT: Final = 20_000
+"""Samples that the shift is fitted to."""
+
+LEAST_SAMPLES: Final = 3.0
+"""Samples that a kernel has to fill together. Our choice."""
+
+MOST_ERROR: Final = 5.0
+"""Standard error up to which a percentage is used, in points; of others, in percent of it."""
+
+_ELAPSED: Final = ".avg.pct_of_peak_sustained_elapsed"
+SAME: Final = {
+    f"sm__inst_executed_pipe_{pipe}{_ELAPSED}": f"sm__pipe_{pipe}_cycles_active{_ELAPSED}"
+    for pipe in ("fma", "fmaheavy")
+}
+"""Counters that stand for others. The instructions of a pipe keep it busy for a cycle or more: over
+``tests/captures/ladder`` and ``h200_once`` the two lie at most 1 point apart from 15 % on, but for
+wide integer products (20 and 30 %)."""
+
+INSTRUCTIONS: Final = "sm__inst_executed.sum"
+THREADS: Final = "sm__thread_inst_executed_pred_on.sum"
+WARPS: Final = "tpc__warps_active.sum"
+CYCLES: Final = "sm__cycles_elapsed.max"
+
+_PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
+_REALTIME: Final = "_realtime"
+_TIMED: Final = re.compile(r"\.(sum|avg|max|min)$")
+"""Ends metrics that grow with time; others are shares and rates."""
+
+
+UNITS: Final = {
+    "dram_throughput": "DRAM",
+    "l2_sectors": "L2",
+    "l1_wavefronts": "L1",
+    "issue_slots": "issue slots",
+    "tensor_pipe": "tensor pipe",
+    "fma_pipe": "FP32 pipe",
+    "fp64_pipe": "FP64 pipe",
+    "alu_pipe": "integer pipe",
+    "xu_pipe": "XU pipe",
+}
+"""Utilizations that are shown of a sampled kernel."""
+
+DIGITS: Final = 5
+"""Significant digits of values that are kept."""
+
+
+class Fit(NamedTuple):
+    """Values of one metric by kernel, and their standard errors; NaN where there is none."""
+
+    values: FloatArray
+    errors: FloatArray
+
+
+def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
+    """What samples say of kernels, by name, grid and block; nothing of those with few samples.
+
+    Rules judge them as measured ones. Sectors, conflicts and stalls are not among what is sampled,
+    so that a verdict is of medium confidence, and most have the fullest unit as a lead at best.
+    """
+    capture = sampled_capture(trace)
+    if capture is None:
+        return {}
+    judged = rank_bottlenecks(capture)
+    full = {
+        slug: each.saturation.low
+        for slug, each in judged.findings.items()
+        if each.saturation is not None
+    }
+    made = {}
+    for row, launch in enumerate(capture.launches):
+        values = {
+            name: float(f"{column.values[row]:.{DIGITS}g}")
+            for name, column in capture.columns.items()
+            if math.isfinite(column.values[row])
+        }
+        status = judged.status(row)
+        slug = judged.ranking.rules[judged.ranking.winner[row]]
+        fullest = max(full, key=lambda each: full[each][row])
+        made[launch.kernel, launch.grid, launch.block] = SampledKernel(
+            status=status.value,
+            bottleneck=None if status is Status.INCONCLUSIVE else slug,
+            lead=fullest if full[fullest][row] >= NEAR_LIMIT else None,
+            units=_busiest(values),
+            metrics=values,
+        )
+    return made
+
+
+def _busiest(values: dict[str, float]) -> tuple[Evidence, ...]:
+    units = []
+    for metric, label in UNITS.items():
+        names = load_metrics()[metric].all_ncu_names()
+        value = next((values[name] for name in names if name in values), None)
+        if value is not None:
+            units.append(Evidence(metric, label, value, "%", source=Origin.DERIVED))
+    return tuple(sorted(units, key=lambda each: -each.value))
+
+
+def sampled_capture(trace: Trace) -> Capture | None:
+    """A capture with one row for each kernel that was sampled long enough; ``None`` without any.
+
+    A row is a kernel in one launch configuration; counts are those of a launch of median length.
+    """
+    if not trace.series or not len(trace.kernels):
+        return None
+    numbers, kinds = kernel_numbers(trace)
+    durations = (trace.kernels["end"] - trace.kernels["start"]).astype(np.float64)
+    medians = np.zeros(len(kinds))
+    for number in np.unique(numbers).tolist():
+        medians[number] = np.median(durations[numbers == number])
+    fits: dict[str, Fit] = {}
+    for series in _in_time(trace):
+        rows = trace.kernels["device"] == series.device
+        parts = overlaps(series, trace.kernels[rows], numbers[rows], len(kinds))
+        for name, fit in _fit_series(series, parts):
+            before = fits.get(name)
+            fits[name] = fit if before is None else _better(before, fit)
+    finite = [np.isfinite(fit.values) for name, fit in fits.items() if name != CYCLES]
+    sampled = np.flatnonzero(np.any(finite, axis=0)) if finite else np.zeros(0, np.int64)
+    if len(sampled) == 0:
+        return None
+    firsts = np.array([int(np.argmax(numbers == each)) for each in sampled.tolist()])
+    return _capture(
+        trace, firsts, medians[sampled], {name: each.values[sampled] for name, each in fits.items()}
+    )
+
+
+def _in_time(trace: Trace) -> Iterator[SampledSeries]:
+    # All series with the clock of the kernels
+    for device in {each.device for each in trace.series}:
+        mine = [each for each in trace.series if each.device == device]
+        kernels = trace.kernels[trace.kernels["device"] == device]
+        telling = next((each for each in mine if ACTIVE in each.metrics), None)
+        shift = 0 if telling is None else find_shift(telling, kernels)
+        for each in mine:
+            yield type(each)(
+                each.device, each.metrics, each.start + shift, each.end + shift, each.values
+            )
+
+
+def find_shift(series: SampledSeries, kernels: Array) -> int:
+    """The nanoseconds by which samples are late, so that the SMs are active when kernels run."""
+    own = np.nan_to_num(series.values[:, series.metrics.index(ACTIVE)])
+    start, end = series.start, series.end
+    length = (end - start).astype(np.float64)
+    usual = length <= 10 * np.median(length)  # the first of a burst may be of what was before it
+    step = max(1, int(usual.sum()) // MOST_FOR_SHIFT)
+    start, end = start[usual][::step], end[usual][::step]
+    active = (own / length)[usual][::step]
+    edges = np.concatenate([kernels["start"], kernels["end"]]).astype(np.int64)
+    change = np.repeat([1, -1], len(kernels))
+    order = np.argsort(edges, kind="stable")
+    edges, running = edges[order], np.cumsum(change[order]) > 0
+    until = np.concatenate([[0.0], np.cumsum(np.diff(edges) * running[:-1])])
+
+    def likeness(shift: int) -> float:
+        busy = np.interp(end + shift, edges, until) - np.interp(start + shift, edges, until)
+        busy = busy / (end - start)
+        if busy.std() == 0 or active.std() == 0:
+            return 0.0
+        return float(np.corrcoef(busy, active)[0, 1])
+
+    best, reach = 0, SHIFT_NS
+    for size in STEPS_NS:
+        shifts = range(best - reach, best + reach + 1, size)
+        best = max(shifts, key=lambda each: (round(likeness(each), 4), -abs(each)))
+        reach = size
+    return best
+
+
+def overlaps(series: SampledSeries, kernels: Array, numbers: Array, count: int) -> Any:
+    """The part of each sample that each kernel took, as a sparse matrix of samples by kernels."""
+    from scipy.sparse import csr_array
+
+    order = np.argsort(series.start, kind="stable")
+    start, end = series.start[order], series.end[order]
+    first = np.searchsorted(end, kernels["start"], side="right")
+    last = np.searchsorted(start, kernels["end"], side="left")
+    touched = np.maximum(last - first, 0)
+    kernel = np.repeat(np.arange(len(kernels)), touched)
+    within = np.arange(len(kernel)) - np.repeat(np.cumsum(touched) - touched, touched)
+    sample = first[kernel] + within
+    begins = np.maximum(start[sample], kernels["start"][kernel])
+    ends = np.minimum(end[sample], kernels["end"][kernel])
+    part = (ends - begins) / (end[sample] - start[sample])
+    shape = (len(start), count)
+    return csr_array((part, (order[sample], numbers[kernel])), shape=shape)
+
+
+def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
+    length = (series.end - series.start).astype(np.float64)
+    for column, cupti in enumerate(series.metrics):
+        name = _PREFIX.sub("", cupti).replace(_REALTIME, "")
+        name = SAME.get(name, name)
+        timed = _TIMED.search(name) is not None
+        values = series.values[:, column] / length if timed else series.values[:, column]
+        if name == CYCLES:
+            # The clock is that of all kernels.
+            clock = np.full(parts.shape[1], np.median(values))
+            yield name, Fit(clock, np.zeros_like(clock))
+        else:
+            yield name, fit_metric(parts, values, relative=timed)
+
+
+def fit_metric(parts: Any, values: FloatArray, *, relative: bool) -> Fit:
+    """Fit what a metric is in each kernel; ``relative`` for errors in percent of the value."""
+    good = np.isfinite(values)
+    parts, values = parts[good], values[good]
+    count = parts.shape[1]
+    samples_of = np.asarray(parts.sum(axis=0)).ravel()
+    some = np.flatnonzero(samples_of >= LEAST_SAMPLES)
+    fitted, errors = np.full(count, np.nan), np.full(count, np.nan)
+    if not len(some):
+        return Fit(fitted, errors)
+    chosen = parts[:, some]
+    # What other kernels did in a sample is unknown: only samples without them count.
+    alone = np.asarray(parts.sum(axis=1)).ravel() - np.asarray(chosen.sum(axis=1)).ravel() < 0.05
+    chosen, values = chosen[alone], values[alone]
+    normal = (chosen.T @ chosen).toarray()
+    inverse = np.linalg.pinv(normal, rcond=1e-9, hermitian=True)
+    result = inverse @ (chosen.T @ values)
+    freedom = max(len(values) - len(some), 1)
+    # A kernel whose part is never told from another's has no value of its own.
+    separable = np.abs((inverse @ normal).diagonal() - 1.0) < 0.01
+    left = float(((values - chosen @ result) ** 2).sum()) / freedom
+    error = np.sqrt(np.maximum(inverse.diagonal(), 0.0) * left)
+    allowed = MOST_ERROR / 100 * np.abs(result) if relative else MOST_ERROR
+    sure = separable & (error <= allowed)
+    fitted[some[sure]] = np.maximum(result[sure], 0.0)
+    errors[some[sure]] = error[sure]
+    return Fit(fitted, errors)
+
+
+def _better(one: Fit, other: Fit) -> Fit:
+    takes = np.isnan(one.errors) | (other.errors < one.errors)
+    return Fit(*(np.where(takes, theirs, mine) for mine, theirs in zip(one, other, strict=True)))
+
+
+def _capture(
+    trace: Trace, firsts: Array, durations: FloatArray, fits: dict[str, FloatArray]
+) -> Capture:
+    # Of kernels, each by the position of one launch of it
+    launches, names = [], list[str | None]()
+    facts: dict[str, FloatArray] = {"duration": durations}
+    for row, kernel in enumerate(trace.kernels[firsts]):
+        launched = trace.configurations[int(kernel["configuration"])]
+        gpu = trace.devices.get(int(kernel["device"]))
+        names.append(None if gpu is None else gpu.name)
+        capability = None if gpu is None else gpu.compute_capability
+        launches.append(
+            Launch(
+                id=str(row),
+                kernel=launched.name,
+                grid=launched.grid,
+                block=launched.block,
+                compute_capability=capability,
+            )
+        )
+        for metric, value in _configured(launched, gpu):
+            facts.setdefault(metric, np.full(len(firsts), np.nan))[row] = value
+    columns = {}
+    for metric, values in facts.items():
+        if metric not in load_metrics():
+            continue
+        described = load_metrics()[metric]
+        origin = Origin.MEASURED if metric == "duration" else Origin.LAUNCH
+        columns[described.ncu[0]] = MetricColumn(
+            described.ncu[0], values, described.unit, described.unit, origin
+        )
+    read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
+    for name in sorted(fits.keys() & read.keys()):
+        timed = durations if _TIMED.search(name) else 1.0
+        unit = read[name].unit
+        columns[name] = MetricColumn(name, fits[name] * timed, unit, unit, Origin.DERIVED)
+    for name, values in _ratios(fits, facts):
+        described = load_metrics()[name]
+        columns[described.ncu[0]] = MetricColumn(
+            described.ncu[0], values, described.unit, described.unit, Origin.DERIVED
+        )
+    return Capture(tuple(launches), columns, text={DEVICE_NAME: tuple(names)}, origin="samples")
+
+
+def _ratios(
+    fits: dict[str, FloatArray], facts: dict[str, FloatArray]
+) -> Iterator[tuple[str, FloatArray]]:
+    # Of counters that were read at the same time
+    nothing = np.full(len(facts["duration"]), np.nan)
+    warps, executed, threads, cycles = (
+        fits.get(name, nothing) for name in (WARPS, INSTRUCTIONS, THREADS, ACTIVE)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        resident = warps / (cycles * facts.get("sm_count", nothing))
+        yield "active_warps", resident / COMMON.schedulers
+        yield "achieved_occupancy", 100.0 * resident / facts.get("most_warps", nothing)
+        yield "warp_cycles_per_instruction", warps / executed
+        yield "threads_per_instruction_predicated", threads / executed
+
+
+def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tuple[str, float]]:
+    yield "grid_size", float(math.prod(launched.grid))
+    yield "block_size", float(math.prod(launched.block))
+    yield "registers_per_thread", float(launched.registers)
+    if gpu is None:
+        return
+    yield "sm_count", float(gpu.multiprocessors)
+    sm = architecture(gpu.compute_capability)
+    if sm is None or sm.residency is None or not launched.registers:
+        return
+    shared = launched.static_shared + launched.dynamic_shared
+    shared += system_shared_bytes(gpu.compute_capability)
+    yield "shared_memory_per_block", float(shared)
+    fits = compute_occupancy(
+        sm.residency,
+        threads=math.prod(launched.block),
+        registers=launched.registers,
+        shared_bytes=shared,
+    )
+    yield "block_limit_registers", float(fits.registers)
+    yield "block_limit_warps", float(fits.warps)
+    yield "block_limit_blocks", float(fits.blocks)
+    if fits.shared is not None:
+        yield "block_limit_shared_mem", float(fits.shared)
+    yield "theoretical_occupancy", fits.percent
+    yield "most_warps", float(sm.residency.warps)
+    if fits.resident:
+        yield "waves_per_sm", math.prod(launched.grid) / (fits.resident * gpu.multiprocessors)

@@ -1,0 +1,406 @@
+/* PM sampling of CUPTI: series of hardware counters, without serializing or repeating kernels.
+ *
+ * It is done in bursts: the GPU writes a sample in 20 us, and decoding one takes ten times as long.
+ * The counters are as many of those that are wanted as the GPU counts at once. */
+#define _GNU_SOURCE
+#include "sampling.h"
+#include "records.h"
+
+#include <cupti.h>
+
+#if __has_include(<cupti_pmsampling.h>)
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    INTERVAL = 20000,      /* ns, or cycles of the system clock where the GPU has no timer for it */
+    BURST_MS = 10,
+    SAMPLES = 700,         /* that a burst has at most */
+    BUFFER_BYTES = 72 << 20,
+    MOST_METRICS = 64,
+    MOST_DEVICES = 16,
+    WAIT_S = 3,            /* for the last burst at the end */
+};
+
+#define FUNCTIONS(X)                                                                               \
+    X(cuptiProfilerInitialize)                                                                     \
+    X(cuptiDeviceGetChipName)                                                                      \
+    X(cuptiPmSamplingGetCounterAvailability)                                                       \
+    X(cuptiPmSamplingEnable)                                                                       \
+    X(cuptiPmSamplingDisable)                                                                      \
+    X(cuptiPmSamplingSetConfig)                                                                    \
+    X(cuptiPmSamplingStart)                                                                        \
+    X(cuptiPmSamplingStop)                                                                         \
+    X(cuptiPmSamplingDecodeData)                                                                   \
+    X(cuptiPmSamplingGetCounterDataSize)                                                           \
+    X(cuptiPmSamplingCounterDataImageInitialize)                                                   \
+    X(cuptiPmSamplingGetCounterDataInfo)                                                           \
+    X(cuptiPmSamplingCounterDataGetSampleInfo)                                                     \
+    X(cuptiProfilerHostInitialize)                                                                 \
+    X(cuptiProfilerHostDeinitialize)                                                               \
+    X(cuptiProfilerHostConfigAddMetrics)                                                           \
+    X(cuptiProfilerHostGetConfigImageSize)                                                         \
+    X(cuptiProfilerHostGetConfigImage)                                                             \
+    X(cuptiProfilerHostGetNumOfPasses)                                                             \
+    X(cuptiProfilerHostEvaluateToGpuValues)
+#define MEMBER(name) __typeof__(&name) name;
+static struct { FUNCTIONS(MEMBER) } call;
+#undef MEMBER
+
+/* A parameter block of a function, zeroed but for its size. */
+#define PARAMETERS(type, name) type##_Params name = {.structSize = type##_Params_STRUCT_SIZE}
+
+struct metric_set {
+    CUpti_Profiler_Host_Object *host;
+    const char *names[MOST_METRICS];
+    size_t count;
+    uint8_t *config;
+    size_t config_bytes;
+    uint8_t *image;
+    size_t image_bytes;
+};
+
+static struct metric_set set;
+static CUpti_PmSampling_Object *sampler;
+static size_t device;
+static const char *wanted; /* a line for each counter */
+static pthread_t thread;
+static int running, ended;
+static pid_t owner; /* a child after fork has no such thread */
+
+static int take(void *library) {
+#define TAKE(name)                                                                                 \
+    if ((call.name = (__typeof__(call.name))dlsym(library, #name)) == NULL)                        \
+        return 0;
+    FUNCTIONS(TAKE)
+#undef TAKE
+    return 1;
+}
+
+/* CUPTI tears down at exit what it has made by then, in the order of atexit: this comes first. */
+static void end_before_cupti(void) { atexit(end_sampling); }
+
+static int is_ended(void) { return __atomic_load_n(&ended, __ATOMIC_ACQUIRE); }
+
+static void pause_ms(long milliseconds) {
+    struct timespec time = {0, milliseconds * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static void *driver_function(const char *name) {
+    void *own = dlsym(RTLD_DEFAULT, name);
+    void *driver = own ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return driver ? dlsym(driver, name) : own;
+}
+
+/* Waits until the driver is ready; whether there is a GPU. */
+static int wait_for_driver(void) {
+    CUresult (*count)(int *) = (CUresult(*)(int *))driver_function("cuDeviceGetCount");
+    int devices = 0;
+    while (count != NULL && !is_ended() && count(&devices) != CUDA_SUCCESS)
+        pause_ms(1);
+    return devices > 0;
+}
+
+/* The first GPU that has the context of a program; -1 where the program ends before. */
+static int wait_for_context(void) {
+    CUresult (*count)(int *) = (CUresult(*)(int *))driver_function("cuDeviceGetCount");
+    CUresult (*state)(CUdevice, unsigned *, int *) = (CUresult(*)(CUdevice, unsigned *, int *))
+        driver_function("cuDevicePrimaryCtxGetState");
+    int devices = 0, active = 0;
+    unsigned flags;
+    if (state == NULL || count(&devices) != CUDA_SUCCESS)
+        return -1;
+    for (; !is_ended(); pause_ms(1))
+        for (int each = 0; each < devices && each < MOST_DEVICES; each++)
+            if (state(each, &flags, &active) == CUDA_SUCCESS && active)
+                return each;
+    return -1;
+}
+
+static CUpti_Profiler_Host_Object *new_host(const char *chip, const uint8_t *available) {
+    PARAMETERS(CUpti_Profiler_Host_Initialize, made);
+    made.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING;
+    made.pChipName = chip;
+    made.pCounterAvailabilityImage = available;
+    return call.cuptiProfilerHostInitialize(&made) == CUPTI_SUCCESS ? made.pHostObject : NULL;
+}
+
+static void drop_host(CUpti_Profiler_Host_Object *host) {
+    PARAMETERS(CUpti_Profiler_Host_Deinitialize, gone);
+    gone.pHostObject = host;
+    call.cuptiProfilerHostDeinitialize(&gone);
+}
+
+/* Whether the GPU counts all of the set at once; it is configured then. */
+static int fits(const char *chip, const uint8_t *available) {
+    CUpti_Profiler_Host_Object *host = new_host(chip, available);
+    if (host == NULL)
+        return 0;
+    PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, add);
+    add.pHostObject = host;
+    add.ppMetricNames = set.names;
+    add.numMetrics = set.count;
+    PARAMETERS(CUpti_Profiler_Host_GetConfigImageSize, size);
+    size.pHostObject = host;
+    uint8_t *config = NULL;
+    if (call.cuptiProfilerHostConfigAddMetrics(&add) == CUPTI_SUCCESS &&
+        call.cuptiProfilerHostGetConfigImageSize(&size) == CUPTI_SUCCESS &&
+        (config = malloc(size.configImageSize)) != NULL) {
+        PARAMETERS(CUpti_Profiler_Host_GetConfigImage, get);
+        get.pHostObject = host;
+        get.pConfigImage = config;
+        get.configImageSize = size.configImageSize;
+        PARAMETERS(CUpti_Profiler_Host_GetNumOfPasses, passes);
+        passes.pConfigImage = config;
+        passes.configImageSize = size.configImageSize;
+        if (call.cuptiProfilerHostGetConfigImage(&get) == CUPTI_SUCCESS &&
+            call.cuptiProfilerHostGetNumOfPasses(&passes) == CUPTI_SUCCESS &&
+            passes.numOfPasses == 1) {
+            if (set.host != NULL)
+                drop_host(set.host);
+            free(set.config);
+            set.host = host;
+            set.config = config;
+            set.config_bytes = size.configImageSize;
+            return 1;
+        }
+    }
+    free(config);
+    drop_host(host);
+    return 0;
+}
+
+/* Takes what the GPU can count beside what is taken already. A line has names of one counter: the
+ * first of all lines go together on new GPUs, which spares trying one after the other. */
+static void fill_set(const char *chip, const uint8_t *available) {
+    char *names[MOST_METRICS], *rest = NULL, *all = strdup(wanted); /* the set keeps its parts */
+    size_t lines = 0;
+    for (char *line = all ? strtok_r(all, "\n", &rest) : NULL; line != NULL && lines < MOST_METRICS;
+         line = strtok_r(NULL, "\n", &rest))
+        names[lines++] = line;
+    char *others[MOST_METRICS] = {NULL};
+    for (set.count = 0; set.count < lines; set.count++)
+        set.names[set.count] = strtok_r(names[set.count], " ", &others[set.count]);
+    int taken = fits(chip, available);
+    end_before_cupti();
+    if (taken)
+        return;
+    set.count = 0;
+    for (size_t at = 0; at < lines && !is_ended(); at++) {
+        taken = 0;
+        for (char *name = names[at]; name != NULL && !taken;
+             name = strtok_r(NULL, " ", &others[at])) {
+            set.names[set.count++] = name;
+            taken = fits(chip, available);
+            if (!taken)
+                set.count--;
+            end_before_cupti();
+        }
+    }
+}
+
+static int configure(void) {
+    PARAMETERS(CUpti_PmSampling_SetConfig, to);
+    to.pPmSamplingObject = sampler;
+    to.configSize = set.config_bytes;
+    to.pConfig = set.config;
+    to.hardwareBufferSize = BUFFER_BYTES;
+    to.samplingInterval = INTERVAL;
+    to.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+    CUptiResult result = call.cuptiPmSamplingSetConfig(&to);
+    if (result != CUPTI_SUCCESS) {
+        to.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL;
+        result = call.cuptiPmSamplingSetConfig(&to);
+    }
+    PARAMETERS(CUpti_PmSampling_GetCounterDataSize, size);
+    size.pPmSamplingObject = sampler;
+    size.pMetricNames = set.names;
+    size.numMetrics = set.count;
+    size.maxSamples = SAMPLES;
+    if (result != CUPTI_SUCCESS ||
+        call.cuptiPmSamplingGetCounterDataSize(&size) != CUPTI_SUCCESS)
+        return 0;
+    set.image_bytes = size.counterDataSize;
+    return (set.image = malloc(set.image_bytes)) != NULL;
+}
+
+static int clear_image(void) {
+    PARAMETERS(CUpti_PmSampling_CounterDataImage_Initialize, clear);
+    clear.pPmSamplingObject = sampler;
+    clear.counterDataSize = set.image_bytes;
+    clear.pCounterData = set.image;
+    return call.cuptiPmSamplingCounterDataImageInitialize(&clear) == CUPTI_SUCCESS;
+}
+
+static void name_series(void) {
+    struct series_row rows[MOST_METRICS];
+    for (uint32_t at = 0; at < set.count; at++)
+        rows[at] = (struct series_row){(uint32_t)device, at,
+                                       text_id(set.names[at], strlen(set.names[at])), 0};
+    put(SERIES, sizeof rows[0], rows, set.count * sizeof rows[0]);
+}
+
+/* Decodes and writes a burst. `ahead` is how far the wall clock is before that of all times: some
+ * versions of CUPTI give samples in the clock of the activity records, others in the wall clock. */
+static int write_burst(uint64_t ahead) {
+    PARAMETERS(CUpti_PmSampling_DecodeData, decode);
+    decode.pPmSamplingObject = sampler;
+    decode.pCounterDataImage = set.image;
+    decode.counterDataImageSize = set.image_bytes;
+    if (call.cuptiPmSamplingDecodeData(&decode) != CUPTI_SUCCESS)
+        return 0;
+    PARAMETERS(CUpti_PmSampling_GetCounterDataInfo, info);
+    info.pCounterDataImage = set.image;
+    info.counterDataImageSize = set.image_bytes;
+    if (call.cuptiPmSamplingGetCounterDataInfo(&info) != CUPTI_SUCCESS)
+        return 0;
+    size_t row_bytes = sizeof(struct sample_row) + set.count * sizeof(double), samples = 0;
+    char *rows = malloc(info.numCompletedSamples * row_bytes + 1);
+    if (rows == NULL)
+        return 0;
+    for (size_t at = 0; at < info.numCompletedSamples; at++) {
+        PARAMETERS(CUpti_PmSampling_CounterData_GetSampleInfo, when);
+        when.pPmSamplingObject = sampler;
+        when.pCounterDataImage = set.image;
+        when.counterDataImageSize = set.image_bytes;
+        when.sampleIndex = at;
+        char *row = rows + samples * row_bytes;
+        double values[MOST_METRICS];
+        PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, evaluate);
+        evaluate.pHostObject = set.host;
+        evaluate.pCounterDataImage = set.image;
+        evaluate.counterDataImageSize = set.image_bytes;
+        evaluate.rangeIndex = at;
+        evaluate.ppMetricNames = set.names;
+        evaluate.numMetrics = set.count;
+        evaluate.pMetricValues = values;
+        if (call.cuptiPmSamplingCounterDataGetSampleInfo(&when) != CUPTI_SUCCESS ||
+            call.cuptiProfilerHostEvaluateToGpuValues(&evaluate) != CUPTI_SUCCESS)
+            continue;
+        uint64_t late = when.startTimestamp > ahead ? ahead : 0;
+        struct sample_row head = {when.startTimestamp - late, when.endTimestamp - late,
+                                  (uint32_t)device, 0};
+        memcpy(row, &head, sizeof head);
+        memcpy(row + sizeof head, values, set.count * sizeof(double));
+        samples++;
+    }
+    put(SAMPLE, (uint32_t)row_bytes, rows, samples * row_bytes);
+    free(rows);
+    return 1;
+}
+
+static int burst(void) {
+    if (!clear_image())
+        return 0;
+    PARAMETERS(CUpti_PmSampling_Start, start);
+    start.pPmSamplingObject = sampler;
+    if (call.cuptiPmSamplingStart(&start) != CUPTI_SUCCESS)
+        return 0;
+    for (int passed = 0; passed < BURST_MS && !is_ended(); passed++)
+        pause_ms(1);
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    uint64_t ahead = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - now_ns();
+    PARAMETERS(CUpti_PmSampling_Stop, stop);
+    stop.pPmSamplingObject = sampler;
+    if (call.cuptiPmSamplingStop(&stop) != CUPTI_SUCCESS)
+        return 0;
+    return write_burst(ahead);
+}
+
+/* Chooses what a device is sampled for. */
+static int prepare(size_t number) {
+    device = number;
+    PARAMETERS(CUpti_Profiler_Initialize, begin);
+    PARAMETERS(CUpti_Device_GetChipName, chip);
+    chip.deviceIndex = device;
+    PARAMETERS(CUpti_PmSampling_GetCounterAvailability, available);
+    available.deviceIndex = device;
+    if (call.cuptiProfilerInitialize(&begin) != CUPTI_SUCCESS ||
+        call.cuptiDeviceGetChipName(&chip) != CUPTI_SUCCESS ||
+        call.cuptiPmSamplingGetCounterAvailability(&available) != CUPTI_SUCCESS)
+        return 0;
+    end_before_cupti();
+    /* Hosts keep what they are given here: it lives as long as the process. */
+    available.pCounterAvailabilityImage = malloc(available.counterAvailabilityImageSize);
+    if (available.pCounterAvailabilityImage == NULL ||
+        call.cuptiPmSamplingGetCounterAvailability(&available) != CUPTI_SUCCESS)
+        return 0;
+    fill_set(chip.pChipName, available.pCounterAvailabilityImage);
+    return set.count > 0;
+}
+
+static int begin_series(void) {
+    PARAMETERS(CUpti_PmSampling_Enable, enable);
+    enable.deviceIndex = device;
+    if (call.cuptiPmSamplingEnable(&enable) != CUPTI_SUCCESS)
+        return 0;
+    sampler = enable.pPmSamplingObject;
+    end_before_cupti();
+    if (!configure())
+        return 0;
+    name_series();
+    return 1;
+}
+
+static void sample(void) {
+    /* While the program makes its context: it takes as long. */
+    int prepared = wait_for_driver() && prepare(0);
+    int first = wait_for_context();
+    if (first < 0)
+        return;
+    if (first != 0)
+        prepared = prepare((size_t)first);
+    int works = prepared && begin_series();
+    for (int turn = 0; works && !is_ended(); turn++) {
+        works = burst();
+        if (turn == 0)
+            end_before_cupti();
+    }
+    PARAMETERS(CUpti_PmSampling_Disable, disable);
+    disable.pPmSamplingObject = sampler;
+    if (sampler != NULL)
+        call.cuptiPmSamplingDisable(&disable);
+}
+
+static void *keep_sampling(void *nothing) {
+    setpriority(PRIO_PROCESS, thread_id(), 19); /* the program's own threads come first */
+    sample();
+    return nothing;
+}
+
+void begin_sampling(void *library) {
+    const char *names = getenv("KERNELPROF_SURVEY_SERIES");
+    if (names == NULL || *names == '\0' || !take(library) || (wanted = strdup(names)) == NULL)
+        return;
+    owner = getpid();
+    running = pthread_create(&thread, NULL, keep_sampling, NULL) == 0;
+}
+
+void end_sampling(void) {
+    if (!running || getpid() != owner)
+        return;
+    running = 0;
+    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    pthread_timedjoin_np(thread, NULL, &until);
+}
+
+#else /* CUPTI before CUDA 12.6 */
+void begin_sampling(void *library) { (void)library; }
+void end_sampling(void) {}
+#endif

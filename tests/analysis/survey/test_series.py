@@ -1,0 +1,117 @@
+"""Samples of a whole GPU, and what they say of the kernels that ran meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.surveys import trace
+
+from kernelprof.analysis.survey.answer import survey_program
+from kernelprof.analysis.survey.series import (
+    find_shift,
+    fit_metric,
+    overlaps,
+    sampled_capture,
+    sampled_kernels,
+)
+from kernelprof.model.survey import from_bytes, to_bytes
+from kernelprof.model.trace import KERNELS, SampledSeries
+
+MEASURED = {
+    "nvjet": {"tensor_pipe": 89.9},
+    "CUDAFunctorOnSelf_add": {"dram_throughput": 88.2},
+    "cunn_SoftMaxForward": {"dram_throughput": 66.3},
+    "sin_kernel": {"dram_throughput": 86.0},
+}
+"""What ``ncu --set full`` gave for the four kernels of ``tests/gpu/survey/mixed.py`` on the same
+H100, in percent."""
+
+
+def kernels(*rows: tuple[int, int]) -> np.ndarray:
+    made = np.zeros(len(rows), KERNELS)
+    made["start"], made["end"] = zip(*rows, strict=True)
+    return made
+
+
+def series(start: np.ndarray, length: int, values: np.ndarray) -> SampledSeries:
+    return SampledSeries(0, ("sm__cycles_active.avg",), start, start + length, values)
+
+
+def test_units_are_as_busy_as_ncu_measured_them() -> None:
+    sampled = {key[0]: each for key, each in sampled_kernels(trace("mixed")).items()}
+    assert len(sampled) == len(MEASURED)
+    for name, expected in MEASURED.items():
+        (found,) = (each for key, each in sampled.items() if name in key)
+        units = {each.metric: each.value for each in found.units}
+        for metric, value in expected.items():
+            assert units[metric] == pytest.approx(value, abs=5.0), name
+        lead = "tensor-throughput" if name == "nvjet" else "dram-bandwidth"
+        assert (found.bottleneck or found.lead) == lead
+
+
+def test_what_was_sampled_is_kept_with_the_survey() -> None:
+    survey = survey_program(trace("mixed"), 3.0)
+    assert from_bytes(to_bytes(survey)) == survey
+    assert sum(each.share for each in survey.kernels if each.sampled) > 0.99
+
+
+def test_a_trace_without_samples_gives_nothing() -> None:
+    assert sampled_capture(trace("jacobi")) is None
+    assert sampled_kernels(trace("jacobi")) == {}
+
+
+@pytest.mark.parametrize("late", [-1_500_000, -70_000, 0, 40_000, 2_000_000])
+def test_samples_that_are_late_are_put_right(late: int) -> None:
+    known = trace("mixed")
+    (own,) = known.series
+    moved = replace(own, start=own.start + late, end=own.end + late)
+    base = find_shift(own, known.kernels)
+    assert find_shift(moved, known.kernels) == pytest.approx(base - late, abs=10_000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=5),
+    st.integers(2_000, 60_000),
+    st.integers(0, 2**32 - 1),
+)
+def test_kernels_shorter_than_a_sample_have_their_own_values(
+    rates: list[float], longest: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    numbers = random.integers(0, len(rates), 4000)
+    lengths = random.integers(1_000, longest, 4000)
+    ends = np.cumsum(lengths + random.integers(0, 3_000, 4000))
+    ran = kernels(*zip((ends - lengths).tolist(), ends.tolist(), strict=True))
+    start = np.arange(0, ends[-1], 20_000)
+    parts = overlaps(series(start, 20_000, np.zeros((len(start), 1))), ran, numbers, len(rates))
+    mixed = parts @ np.array(rates)
+    fit = fit_metric(parts, mixed + random.normal(0, 0.5, len(mixed)), relative=False)
+    for number, rate in enumerate(rates):
+        if np.isfinite(fit.values[number]):
+            assert fit.values[number] == pytest.approx(rate, abs=max(1.0, 6 * fit.errors[number]))
+    assert np.isfinite(fit.values).any()
+
+
+def test_kernels_that_always_run_together_are_not_told_apart() -> None:
+    start = np.arange(0, 2_000_000, 20_000)
+    # Half of each sample is of one, half of the other.
+    ran = kernels(*((at + part, at + part + 10_000) for at in start for part in (0, 10_000)))
+    parts = overlaps(
+        series(start, 20_000, np.zeros((len(start), 1))), ran, np.tile([0, 1], len(start)), 2
+    )
+    fit = fit_metric(parts, np.full(len(start), 50.0), relative=False)
+    assert np.isnan(fit.values).all()
+
+
+def test_a_kernel_of_two_samples_has_no_value() -> None:
+    start = np.arange(0, 200_000, 20_000)
+    parts = overlaps(
+        series(start, 20_000, np.zeros((len(start), 1))), kernels((0, 40_000)), np.zeros(1, int), 1
+    )
+    assert parts.sum() == pytest.approx(2.0)
+    assert np.isnan(fit_metric(parts, np.full(len(start), 50.0), relative=False).values).all()
