@@ -69,6 +69,16 @@ class LaunchValues:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
         return self.exact(self._facts["tma_load_sectors"])
 
+    @property
+    def converts_doubles(self) -> bool:
+        """Whether FP64 instructions take and give FP32 values."""
+        return bool(self._units.converts_doubles.sure[self.row])
+
+    @property
+    def guards_functions(self) -> bool:
+        """Whether most special functions are behind branches, as precise division is."""
+        return bool(self._units.guards_functions.sure[self.row])
+
     def sectors(self, kind: str) -> float:
         """Return the sectors of a request of global loads (``load``) or stores (``store``)."""
         return _ratio(self[f"global_{kind}_sectors"], self[f"global_{kind}_requests"])

@@ -253,7 +253,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
         headroom=gain if full else None,
         also=_candidates(ranking, [] if full or gain is None else ranking.runners_up(row), row),
         evidence=_evidence(context, finding.evidence_items, row),
-        waste=_evidence(context, list_sought(context, rule.subsystem), row) if full else (),
+        waste=_evidence(context, list_sought(context, rule), row) if full else (),
         why=" ".join(part for part in (rule.detects, detail) if part),
         advice=advise(rule.fixes, rule.caller, launch, at_limit=full),
         findings=list_findings(context.facts, row) if row in ranking.reasons else (),
