@@ -25,6 +25,7 @@ from kernelprof.report.documents.diagnosis import describe_costs, summarize_capt
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
+    describe_causes,
     describe_gain,
     distinct_evidence,
     fact_text,
@@ -125,6 +126,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     at_limit = verdict.status is Status.AT_LIMIT
     if gain := less_work(verdict) if at_limit else describe_gain(verdict):
         yield Fact("Less work" if at_limit else "Gain", (gain,))
+    if further := describe_causes(verdict, with_advice=True):
+        yield Fact("Next", (_list(further),))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", (Span(_clip(verdict.notes[0])),))
 
