@@ -108,6 +108,14 @@ def test_further_causes_follow_in_the_order_in_which_they_pay() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["text", "brief"])
+def test_kernels_of_a_library_with_the_same_advice_have_it_once(form: str) -> None:
+    capture = kp.read(ROOT / "tests" / "captures" / "validation" / "frameworks.raw.csv.gz")
+    told = capture.diagnose().to_text(form)
+    assert told.count("CUBLAS_COMPUTE_32F_FAST_TF32") == 1
+    assert "As for kernel 2" in told
+
+
 @pytest.mark.slow("a prediction")
 def test_so_it_is_where_it_is_predicted() -> None:
     predicted = kp.predict(ROOT / "examples" / "matvec.cu").diagnose().to_text("brief")
