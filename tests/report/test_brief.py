@@ -99,6 +99,23 @@ def test_the_line_to_blame_is_there_where_it_is_known() -> None:
     )
 
 
+def test_further_causes_follow_in_the_order_in_which_they_pay() -> None:
+    capture = kp.read(ROOT / "tests" / "captures" / "h200_two_causes" / "1_grid_layout.raw.csv.gz")
+    assert (
+        "\nNext: then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
+        "slower): Map threadIdx.x to the dimension that is contiguous in memory; after these "
+        "fixes: dram-bandwidth, at its limit\n" in capture.diagnose().to_text("brief")
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "brief"])
+def test_kernels_of_a_library_with_the_same_advice_have_it_once(form: str) -> None:
+    capture = kp.read(ROOT / "tests" / "captures" / "validation" / "frameworks.raw.csv.gz")
+    told = capture.diagnose().to_text(form)
+    assert told.count("CUBLAS_COMPUTE_32F_FAST_TF32") == 1
+    assert "As for kernel 2" in told
+
+
 @pytest.mark.slow("a prediction")
 def test_so_it_is_where_it_is_predicted() -> None:
     predicted = kp.predict(ROOT / "examples" / "matvec.cu").diagnose().to_text("brief")

@@ -43,8 +43,11 @@ PLACE = BlamedLine(
 
 @pytest.fixture
 def diagnosis() -> kp.Diagnosis:
+    return recorded("transpose-column-reads")
+
+
+def recorded(pair: str) -> kp.Diagnosis:
     """A kernel as it was recorded, with its instructions."""
-    pair = "transpose-column-reads"
     (code,) = from_bytes(gzip.decompress((LINES / f"{pair}.json.gz").read_bytes()))
     capture = kp.read(PAIRS / pair / "before")
     text = (ROOT / "cuda" / "pairs" / pair / "before.cu").read_text(encoding="utf-8")
@@ -123,6 +126,17 @@ def test_json_has_the_place_and_the_waiting(diagnosis: kp.Diagnosis) -> None:
     assert waiting["waiting"] < waiting["samples"]
     assert waiting["lines"][0]["line"] == 49
     assert sum(each["share"] for each in waiting["lines"]) <= 1.0
+
+
+def test_each_cause_has_its_own_line() -> None:
+    document = json.loads(recorded("hadamard-rows-and-flat-tile").to_text("json"))
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(document)
+    causes = document["kernels"][0]["verdict"]["causes"]
+    lines = [(each["bottleneck"], each["place"]["line"]) for each in causes]
+    assert lines == [("shared-bank-conflicts", 77), ("uncoalesced-global-access", 64)]
+    of_launch = json.loads(recorded("channel-energies-quarter-grid").to_text("json"))
+    first, second = of_launch["kernels"][0]["verdict"]["causes"]
+    assert (first["place"], second["place"]["line"]) == (None, 49)
 
 
 def test_json_of_a_capture_without_instructions_has_neither() -> None:

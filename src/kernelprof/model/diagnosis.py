@@ -18,11 +18,13 @@ from kernelprof.model.json_types import (
     FiniteOrNull,
     JsonStruct,
     about,
+    added,
 )
+from kernelprof.model.waiting import BlamedLine
 
 if TYPE_CHECKING:
     from kernelprof.model.survey import Survey, SurveyedKernel
-    from kernelprof.model.waiting import BlamedLine, StallSummary
+    from kernelprof.model.waiting import StallSummary
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -99,6 +101,9 @@ class Cause(JsonStruct, frozen=True):
     worse_alone: Annotated[bool, about("Whether its fix alone makes the kernel slower.")] = False
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
+    place: Annotated[
+        BlamedLine | None, added("The line that causes most of it; null where none is known.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import pytest
 from tests.support.captures import PAIRS, RECORDED
 from tests.support.few import one_in
 
+import kernelprof
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues, group_by_situation
 from kernelprof.analysis.advice.lines import CALLER, advise
 from kernelprof.analysis.rules import load_rules
@@ -25,6 +26,7 @@ from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.sources import read_capture
 
 CAPTURES = Path(__file__).parents[2] / "captures"
+SOURCES = Path(__file__).parent / "sources"
 LIST = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 EXPORTS = sorted(
     path
@@ -78,6 +80,8 @@ def _capture(case: Case) -> Capture:
         return _other(case)
     if isinstance(case, list):
         case = {"capture": case}
+    if "predicted" in case:
+        return kernelprof.predict(SOURCES / case["predicted"])
     name, kernel = case["capture"]
     whole = _read(name)
     rows = [row for row, launch in enumerate(whole.launches) if kernel in launch.kernel]
@@ -201,6 +205,15 @@ class TestWhatIssuesSaw:
                 of_libraries += 1
                 assert not any(own.search(line) for line in kernel.verdict.advice), kernel.name
         assert of_libraries > 40
+
+
+@pytest.mark.parametrize("source", ["hash_table.cu", "list_of_a_warp.cu"])
+def test_no_line_is_for_another_access(source: str) -> None:
+    """Atomics on many addresses need no reduction, and one address no wider or coalesced load."""
+    (kernel,) = kernelprof.predict(SOURCES / source).diagnose().kernels
+    assert kernel.verdict.bottleneck in {"atomic-contention", "memory-latency"}
+    wrong = re.compile(r"one atomic per block|own copy|hot counters|[Cc]oalesce|threadIdx|float4")
+    assert not [line for line in kernel.verdict.advice if wrong.search(line)]
 
 
 def test_a_missing_number_takes_the_line_along() -> None:

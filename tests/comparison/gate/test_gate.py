@@ -26,6 +26,7 @@ from tests.support.few import one_in
 from kernelprof.comparison import words
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.errors import UsageError
+from kernelprof.model.diagnosis import Cause, Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome
 
 if TYPE_CHECKING:
@@ -185,3 +186,37 @@ def test_a_cause_behind_the_first_is_credited_and_its_return_is_found(run_cli) -
     assert (
         "pass verdict-changed: still small-grid; now also uncoalesced-global-access, behind it"
     ) in back
+
+
+def test_a_removed_cause_is_credited_in_a_gate_and_the_same_causes_say_nothing(run_cli) -> None:
+    both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
+    fixed = " ".join(run_cli("gate", both, one).stdout.split())
+    assert "still small-grid; uncoalesced-global-access, which was behind it, is gone" in fixed
+    assert "behind it" not in run_cli("gate", both, both).stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("a b c", "a", "b and c, which were behind it, are gone"),
+        ("a", "a b", "now also b, behind it"),
+        ("a b", "a c", "now also c, behind it; b, which was behind it, is gone"),
+        ("a b", "b", ""),
+        ("a b", "b a", ""),
+        ("", "a b", ""),
+    ],
+    ids=["removed", "added", "replaced", "first one removed", "other order", "none listed"],
+)
+def test_causes_behind_the_first(before: str, after: str, text: str) -> None:
+    sides = (
+        Verdict(
+            Status.BOTTLENECK,
+            "a",
+            Confidence.HIGH,
+            causes=tuple(
+                Cause(slug, 2.0, 1.2, 3.4, 2.0, Confidence.HIGH) for slug in slugs.split()
+            ),
+        )
+        for slugs in (before, after)
+    )
+    assert words.further_text(*sides) == text

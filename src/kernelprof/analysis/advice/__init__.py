@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import rounded
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.interval import Interval
     from kernelprof.analysis.metrics.pipelines import TensorPipeline
     from kernelprof.analysis.metrics.units import UnitUtilization
+
+
+BROADCAST_SECTORS: Final = 1.1
+"""Sectors of a request, at most, where all threads of a warp read one address: one, and a tenth
+for the other loads of a kernel."""
 
 
 class LaunchValues:
@@ -69,9 +74,28 @@ class LaunchValues:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
         return self.exact(self._facts["tma_load_sectors"])
 
+    @property
+    def converts_doubles(self) -> bool:
+        """Whether FP64 instructions take and give FP32 values."""
+        return bool(self._units.converts_doubles.sure[self.row])
+
+    @property
+    def divides_integers(self) -> bool:
+        """Whether the integer work is division or remainder by values that vary."""
+        return bool(self._units.divides_integers[self.row])
+
+    @property
+    def guards_functions(self) -> bool:
+        """Whether most special functions are behind branches, as precise division is."""
+        return bool(self._units.guards_functions.sure[self.row])
+
     def sectors(self, kind: str) -> float:
         """Return the sectors of a request of global loads (``load``) or stores (``store``)."""
         return _ratio(self[f"global_{kind}_sectors"], self[f"global_{kind}_requests"])
+
+    def is_broadcast(self, kind: str) -> bool:
+        """Whether the threads of a warp access the same sector."""
+        return self.sectors(kind) <= BROADCAST_SECTORS
 
     def used(self, kind: str) -> float:
         """Return the bytes that a sector's request uses of it, 32 at most."""

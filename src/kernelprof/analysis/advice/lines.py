@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
-from kernelprof.analysis.metrics.groups import TENSOR_WORK
+from kernelprof.analysis.metrics.groups import SOME_TENSOR_WORK, TENSOR_WORK
 from kernelprof.model.library_kernel import KernelRole
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ def _side_by_side(launch: LaunchValues, kind: str) -> bool:
 NARROW_LOADS: Final = Condition(
     "loads are coalesced and narrower than 16 bytes per thread",
     # Asynchronous copies count as loads that use no bytes.
-    lambda launch: _side_by_side(launch, "load") and 0.9 <= launch.width("load") <= 8.5,
+    lambda launch: (
+        _side_by_side(launch, "load")
+        and not launch.is_broadcast("load")
+        and 0.9 <= launch.width("load") <= 8.5
+    ),
 )
 NARROW_STORES: Final = Condition(
     "stores are coalesced and 1 or 2 bytes per thread",
@@ -52,8 +56,10 @@ NO_SHARED_MEMORY: Final = Condition(
     "the kernel uses no shared memory", lambda launch: launch.shared_memory == 0
 )
 BUSY_XU: Final = Condition(
-    "the XU pipe is busy without floating-point work",
-    lambda launch: launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05,
+    "the XU pipe is busy without floating-point work, or with integer division",
+    lambda launch: (
+        launch.divides_integers or (launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05)
+    ),
 )
 ONE_WARP_BLOCKS: Final = Condition(
     "blocks are one warp each and reach the SM's block limit",
@@ -101,6 +107,10 @@ NO_CLUSTERS: Final = Condition(
     "the launch has no clusters", lambda launch: launch["cluster_size"] <= 1
 )
 WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["wgmma_pipe"] > 0)
+MATRIX_TILES: Final = Condition(
+    "tiles feed tensor cores",
+    lambda launch: launch.exact(launch.pipeline.tensor) >= SOME_TENSOR_WORK,
+)
 
 
 def _multiplies_by_mma_sync(launch: LaunchValues) -> bool:

@@ -129,8 +129,9 @@ class Facts:
 
     def lacks(self, name: str, row: int) -> bool:
         """Return whether a launch lacks a metric that its GPU has and that replaces no other."""
-        exists = self.metric_exists(name, self.capture.launches[row].compute_capability)
-        return name not in FALLBACKS and exists and not self.settled(name)[row]
+        if name in FALLBACKS or self.settled(name)[row]:
+            return False
+        return self.metric_exists(name, self.capture.launches[row].compute_capability)
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
         """Return whether the architecture has the metric at all."""

@@ -21,7 +21,11 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import COMMON, chip_of
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import Quantities, quantity
-from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
+from kernelprof.analysis.metrics.groups import (
+    PRACTICAL_CEILING,
+    SOME_TENSOR_WORK,
+    TENSOR_WORK,
+)
 from kernelprof.analysis.metrics.interval import Interval, Truth
 from kernelprof.analysis.metrics.relations import OPERANDS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
@@ -31,10 +35,6 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.units import UnitUtilization
-
-SOME_TENSOR_WORK: Final = 0.02
-"""Use of the tensor pipe below which it does not matter how the little is done: the FP16 moves of
-constants in FP32 kernels of our captures keep the pipe up to 1.6 % busy."""
 
 MOSTLY: Final = 0.5
 

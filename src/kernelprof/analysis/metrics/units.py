@@ -71,6 +71,21 @@ instructions of nvcc 13.0 (sm_90), by their cycles."""
 LONG_DIVISION_RATIO = 2.0
 """Heavy half over XU above which divisions are 64-bit ones: between those two."""
 
+FP64_PER_CONVERSION = 0.4
+"""FP64 instructions for each XU instruction, at least, where XU converts their FP32 operands and
+results: one between a conversion there and one back, less a fifth for what else XU does."""
+XU_PER_FP64 = 0.25
+"""XU instructions for each FP64 instruction from which these are conversions: FP64 division and
+roots take one for five or more (nvcc 13.0, sm_90)."""
+GUARDED_PER_XU = 4.8
+"""Instructions for each of XU, at least, where divisions and roots are precise: 10 for the two of a
+division and 9 for the one of a root or a reciprocal (nvcc 13.0, sm_90), less rounding."""
+GUARD_CYCLES_PER_XU = 2.0
+"""Cycles that a warp waits for branches for each of its XU instructions, from which divisions and
+roots are the precise ones: a branch to a slow path, of four cycles or more, for the two XU
+instructions of a division and the one of a root. 8.6 in ``rounds_div_sqrt`` of
+``tests/captures/validation``, 0.3 at most in 16 kernels of ours that fill XU otherwise."""
+
 HEAVY_RATIO = 1.25
 """FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
 runs on the heavy half alone, which is then up to twice as busy as the whole."""
@@ -210,6 +225,11 @@ class WarpStates(Quantities):
         return share * self.share_after_launch_overhead
 
 
+def _has_few_fp64_lanes(capability: Capability | None) -> bool:
+    limits = architecture(capability)
+    return limits is None or limits.fp64_lanes is None
+
+
 class UnitUtilization(Quantities):
     """Derived quantities that several rules share, each worked out once for all launches."""
 
@@ -258,6 +278,48 @@ class UnitUtilization(Quantities):
     def divides_integers(self) -> BoolArray:
         """Launches that are :attr:`dividing` for sure."""
         return self.dividing.sure
+
+    @quantity
+    def _xu_rate(self) -> Interval:
+        """XU instructions per cycle, counted per thread."""
+        return self.pipe("xu_pipe") * (self.facts["sm_count"] * COMMON.xu_lanes)
+
+    @quantity
+    def _fp64_rate(self) -> Interval:
+        rate = self.facts.sum_of(f"{name}_rate" for name in ("dfma", "dadd", "dmul"))
+        # An SM has 64 lanes at most, and an FMA counts as two operations of the peak.
+        most = self.shipped.peak_share("fp64") * (self.facts["sm_count"] * THREADS_ISSUED)
+        return rate.replaced(self.pipe("fp64_pipe").high == 0, 0.0).or_at_most(most)
+
+    @quantity
+    def conversions_at_most(self) -> Interval:
+        """Largest share of XU instructions that can convert operands of FP64 instructions."""
+        return (self._fp64_rate / (self._xu_rate * FP64_PER_CONVERSION).at_least(1e-6)).at_most(1.0)
+
+    @quantity
+    def converts_doubles(self) -> Truth:
+        """Whether the kernel converts FP32 values to FP64 and back for few instructions."""
+        few = self._xu_rate >= self._fp64_rate * XU_PER_FP64
+        return few & (self._fp64_rate > 0.0) & (self.conversions_at_most >= 1.0)
+
+    @quantity
+    def guards_functions(self) -> Truth:
+        """Whether special functions are mostly behind branches, as precise division is."""
+        functions = self.pipe("xu_pipe") * (COMMON.xu_lanes / THREADS_ISSUED)
+        waits = self.facts["stall_branch_resolving"] * self.issue
+        guarded = (functions > 0.0) & (self.issue >= functions * GUARDED_PER_XU)
+        return guarded & (waits >= functions * GUARD_CYCLES_PER_XU)
+
+    def does_needless_work(self, pipe: str) -> Truth:
+        """Return whether work that other code avoids fills an arithmetic pipe."""
+        needless = Truth(self.divides_integers, self.divides_integers)
+        if pipe == "xu_pipe":
+            return needless | self.converts_doubles | self.guards_functions
+        if pipe == "fp64_pipe":
+            # Where FP64 has half the lanes of FP32, conversions fill XU first.
+            few_lanes = self.facts.by_capability(_has_few_fp64_lanes)
+            return needless | (self.converts_doubles & Truth(few_lanes, few_lanes))
+        return needless
 
     @quantity
     def busiest_without_division(self) -> Interval:

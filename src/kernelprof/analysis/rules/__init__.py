@@ -387,17 +387,18 @@ def pipe_finding(
     *,
     effect: Callable[[FloatArray], Effect],
     pipe: str = "this pipe",
+    metric: str = "",
 ) -> RuleFinding:
     """Return an arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
     Where warps are not full, or divide integers, the instructions that fill a pipe are not all
-    needed.
+    needed; ``metric`` is its canonical name where it has needless instructions of its own.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
     return RuleFinding(
         gain,
         evidence,
-        saturation.replaced(context.units.divides_integers, 0.0),
+        saturation.where(~context.units.does_needless_work(metric), 0.0),
         f"the utilization of the busiest unit other than {pipe}",
         effect=effect,
     )
@@ -420,17 +421,24 @@ def pipe_evaluation(
 
     def evaluate(context: RuleContext) -> RuleFinding:
         units = context.units
+        others = units.busiest_except("sm", pipe)
+        if pipe == "xu_pipe":
+            # Without the conversions the FP64 instructions between them go as well.
+            others = units.busiest_except("sm", pipe, "fp64_pipe").where(
+                units.converts_doubles, others
+            )
         return pipe_finding(
             context,
             units.saturations[pipe],
             units.is_near_limit(pipe),
-            units.busiest_except("sm", pipe),
+            others,
             lambda: (
                 percent(pipe, label, units.pipe(pipe), ">", limit),
                 issue_slots(context),
                 measured(context, "memory_throughput", "memory throughput"),
             ),
             effect=less_work("math_pipe_throttle", "mio_throttle", unit=pipe),
+            metric=pipe,
         )
 
     return evaluate

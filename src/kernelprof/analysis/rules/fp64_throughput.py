@@ -24,13 +24,13 @@ RULE = rules.Rule(
     "a few double constants dominate the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
-        Advice("Use float if the accuracy allows, and double only for accumulation."),
         when(
-            "the kernel also computes in FP32",
-            lambda launch: uses_fp32(launch) and uses_fp64(launch),
+            "the kernel also computes in FP32, or converts to and from it",
+            lambda launch: uses_fp64(launch) and (uses_fp32(launch) or launch.converts_doubles),
             "Look for double constants and functions (0.5, sqrt) in float expressions: the kernel "
             "computes in both precisions.",
         ),
+        Advice("Use float if the accuracy allows, and double only for accumulation."),
         when(
             "the GPU has FP64 tensor cores and most arithmetic is FMA",
             lambda launch: (

@@ -8,6 +8,14 @@ from kernelprof.analysis.advice.lines import BUSY_XU, INTEGER_DIVISION, uses_fp3
 
 NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %")
 
+
+def _explain_needless(context: rules.RuleContext, row: int) -> str | None:
+    if context.units.converts_doubles.sure[row]:
+        return "Here conversions between float and double fill it."
+    guarded = context.units.guards_functions.sure[row]
+    return "Here precise divisions and square roots fill it." if guarded else None
+
+
 RULE = rules.Rule(
     slug="sfu-throughput",
     title="Special-function throughput",
@@ -30,6 +38,18 @@ RULE = rules.Rule(
     fixes=(
         INTEGER_DIVISION,
         when(
+            "the kernel computes in FP64",
+            uses_fp64,
+            "Write literals as 0.5f, and convert once: conversions between float and double use "
+            "this pipe.",
+        ),
+        when(
+            "divisions and square roots are precise (guarded by a branch to a slow path)",
+            lambda launch: launch.guards_functions,
+            "Use __fdividef and rsqrtf, or compile with -prec-div=false -prec-sqrt=false, if the "
+            "accuracy allows.",
+        ),
+        when(
             "the kernel computes in FP32 and the FMA pipe is less than half busy",
             lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
             "Compute some of the functions by polynomials on the FMA pipe.",
@@ -40,12 +60,6 @@ RULE = rules.Rule(
             "the kernel computes in FP32",
             uses_fp32,
             "Use exp2f with a scaled argument, or half2 functions that compute two at a time.",
-        ),
-        when(
-            "the kernel computes in FP64",
-            uses_fp64,
-            "Write literals as 0.5f, and convert once: conversions between float and double use "
-            "this pipe.",
         ),
         Advice(
             "Move conversions and divisions out of inner loops, and multiply by the reciprocal.",
@@ -60,4 +74,5 @@ RULE = rules.Rule(
     requires=("xu_pipe",),
     thresholds=(NEAR_LIMIT,),
     evaluate=rules.pipe_evaluation("xu_pipe", "XU pipe utilization", NEAR_LIMIT),
+    detail=_explain_needless,
 )

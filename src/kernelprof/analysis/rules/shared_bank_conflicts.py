@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.advice.lines import MATRIX_TILES
 from kernelprof.analysis.metrics import groups
 
 NOTABLE_CONFLICTS = rules.Threshold(
@@ -82,8 +83,13 @@ RULE = rules.Rule(
     example="tile[threadIdx.x][k] with rows of 32 floats maps a whole warp to one bank. Rows of 33 "
     "floats spread it over all 32.",
     fixes=(
-        Advice("Pad rows by one element: __shared__ float tile[32][33]."),
-        Advice("Swizzle the column with the row: tile[y][x ^ y]."),
+        Advice(
+            "Pad rows by 16 bytes, or swizzle their 16-byte parts with the row: ldmatrix reads 16 "
+            "aligned bytes of each of eight rows at a time.",
+            when=MATRIX_TILES,
+        ),
+        Advice("Pad rows by one element: __shared__ float tile[32][33].", unless=MATRIX_TILES),
+        Advice("Swizzle the column with the row: tile[y][x ^ y].", unless=MATRIX_TILES),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
     wrong_when="8- and 16-byte accesses need 2 and 4 wavefronts; the rule compares with that "

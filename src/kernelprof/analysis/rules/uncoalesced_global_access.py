@@ -90,7 +90,12 @@ SCATTERED = 16.0
 
 def _only(one: str, other: str, words: str) -> Condition:
     return Condition(
-        words, lambda launch: launch.used(one) <= SCATTERED and launch.used(other) >= IN_ORDER
+        words,
+        lambda launch: (
+            launch.used(one) <= SCATTERED
+            and not launch.is_broadcast(one)
+            and (launch.used(other) >= IN_ORDER or launch.is_broadcast(other))
+        ),
     )
 
 
@@ -103,6 +108,7 @@ _UNUSED = Condition(
     "loads are scattered and caches do not reuse their sectors",
     lambda launch: (
         launch.used("load") <= SCATTERED
+        and not launch.is_broadcast("load")
         and launch["l1_hit_rate"] < _CACHED_IN_L1
         and launch["l2_hit_rate"] < _CACHED_IN_L2
     ),

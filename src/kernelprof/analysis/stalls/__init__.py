@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from kernelprof.analysis.stalls.blame import (
     ATOMICS,
     BLAMED,
@@ -191,6 +193,11 @@ def blame_lines(
             continue
         blame = blames[name] = blames.get(name) or LineBlame(most[name])
         waiting = blame.summarize_stalls() if most[name].samples else None
+        causes = tuple(
+            structs.replace(each, place=blame.blamed_line(each.bottleneck))
+            for each in kernel.verdict.causes
+        )
         location = blame.blamed_line(kernel.verdict.bottleneck)
-        with_lines.append(replace(kernel, place=location, waiting=waiting))
+        verdict = replace(kernel.verdict, causes=causes)
+        with_lines.append(replace(kernel, verdict=verdict, place=location, waiting=waiting))
     return tuple(with_lines)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.analysis.verdict.estimates import expected_gain
 from kernelprof.analysis.verdict.projection import ProjectedFacts, project
@@ -19,7 +20,6 @@ from kernelprof.analysis.verdict.ranking import AT_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.rules import RuleFinding
     from kernelprof.model.capture import Capture
@@ -99,13 +99,15 @@ class LaunchCauses:
 
 
 def list_causes(
-    capture: Capture, verdicts: Sequence[tuple[str, float] | None]
+    capture: Capture,
+    verdicts: Sequence[tuple[str, float] | None],
+    evaluated: tuple[RuleContext, Findings] | None = None,
 ) -> list[LaunchCauses]:
     """List the causes of launches, each with its verdict and the gain of its fix.
 
-    A launch without one has none.
+    A launch without one has none. ``evaluated`` are the rules on these launches, where known.
     """
-    context, findings = _evaluate(capture)
+    context, findings = evaluated or _evaluate(capture)
     alone = _gains(context.facts, findings)
     original = context
     hidden = {
@@ -178,7 +180,7 @@ def _next(
 
 
 def _evaluate(capture: Capture, *, projected: bool = False) -> tuple[RuleContext, Findings]:
-    context = RuleContext(ProjectedFacts(capture))
+    context = RuleContext((ProjectedFacts if projected else Facts)(capture))
     # How the code was compiled shows in its own counters alone.
     rules = [each for each in load_rules().values() if not (projected and each.slug == DEBUG)]
     return context, {each.slug: each.evaluate(context) for each in rules}

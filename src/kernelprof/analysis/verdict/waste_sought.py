@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernelprof.analysis.rules import EvidenceItem, Subsystem, percent
 
 if TYPE_CHECKING:
-    from kernelprof.analysis.rules import RuleContext
+    from kernelprof.analysis.rules import Rule, RuleContext
 
 
 _WHAT = {
@@ -15,14 +15,15 @@ _WHAT = {
     "shared_wavefronts": "bank conflicts",
     "local_sectors": "local memory",
     "threads_per_instruction": "idle threads",
+    "dfma_rate": "conversions to FP64",
 }
 
 
-def list_sought(context: RuleContext, subsystem: Subsystem) -> tuple[EvidenceItem, ...]:
-    """Return the shares of work that could be needless on this part of the GPU, in percent."""
+def list_sought(context: RuleContext, rule: Rule) -> tuple[EvidenceItem, ...]:
+    """Return the shares of work that could be needless on this rule's unit, in percent."""
     waste = context.waste
     shares = {"local_sectors": waste.local_part}
-    match subsystem:
+    match rule.subsystem:
         case Subsystem.DRAM:
             shares["global_sectors"] = 1.0 - waste.useful_dram_share
         case Subsystem.L2:
@@ -34,6 +35,8 @@ def list_sought(context: RuleContext, subsystem: Subsystem) -> tuple[EvidenceIte
             shares = {"shared_wavefronts": waste.bank_conflicts}
         case _:
             shares["threads_per_instruction"] = waste.idle_threads
+    if rule.slug == "sfu-throughput":
+        shares["dfma_rate"] = context.units.conversions_at_most
     formula = "needless / all"
     return tuple(
         percent(metric, _WHAT[metric], share, formula=formula) for metric, share in shares.items()

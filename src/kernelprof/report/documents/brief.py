@@ -21,10 +21,16 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents import TONES, commands, prediction, source
 from kernelprof.report.documents.capture_page import read_attachments
-from kernelprof.report.documents.diagnosis import describe_costs, summarize_capture, total_time
+from kernelprof.report.documents.diagnosis import (
+    advise_libraries_once,
+    describe_costs,
+    summarize_capture,
+    total_time,
+)
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
+    describe_causes,
     describe_gain,
     distinct_evidence,
     fact_text,
@@ -52,13 +58,16 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     alone = len(diagnoses) == 1
     if not alone:
         pairs.sort(key=lambda one: -total_time(one[1]))
-    names = labels([kernel for _, kernel in pairs])
+    advised = [*advise_libraries_once(kernel for _, kernel in pairs)]
+    names = labels(advised)
     scope = f"{count(len(pairs), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
     answers = [text for each in diagnoses for text in _program(each, alone=alone)]
     kernels = [
         _kernel(number, kernel, name, each, alone=alone)
-        for number, ((each, kernel), name) in enumerate(zip(pairs, names, strict=True), 1)
+        for number, ((each, _), kernel, name) in enumerate(
+            zip(pairs, advised, names, strict=True), 1
+        )
     ]
     blocks: list[Block] = [
         Paragraph(Span(f"{summarize_capture(diagnoses[0]) if alone else scope}.")),
@@ -125,6 +134,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     at_limit = verdict.status is Status.AT_LIMIT
     if gain := less_work(verdict) if at_limit else describe_gain(verdict):
         yield Fact("Less work" if at_limit else "Gain", (gain,))
+    if further := describe_causes(verdict, with_advice=True):
+        yield Fact("Next", (_list(further),))
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", (Span(_clip(verdict.notes[0])),))
 

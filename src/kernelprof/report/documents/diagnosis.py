@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
+from kernelprof.model.library_kernel import library_of
 from kernelprof.model.names import cut_middle, join_words, labels, printable
 from kernelprof.model.numbers import count, dimensions, quantity, share
 from kernelprof.report.document import (
@@ -90,11 +91,26 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
         if left := not_shown(kernels, len(rows)):
             blocks.append(Paragraph(left, Tone.MUTED))
     card = _section if explain else _brief
-    for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
+    shown_kernels = advise_libraries_once(kernels[:most])
+    for number, (kernel, name) in enumerate(zip(shown_kernels, names, strict=False), 1):
         blocks.append(card(number, kernel, name, diagnosis))
     if most:
         blocks += [*commands.settle(diagnosis), *_closing(kernels, most, explain=explain)]
     return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
+
+
+def advise_libraries_once(kernels: Iterable[KernelDiagnosis]) -> Iterable[KernelDiagnosis]:
+    """Refer to the first kernel of a library that has the same advice, by its number."""
+    first: dict[tuple[str, ...], int] = {}
+    for number, kernel in enumerate(kernels, 1):
+        verdict = kernel.verdict
+        own = not verdict.advice or library_of(kernel.name) is None
+        same = number if own else first.setdefault(verdict.advice, number)
+        if same == number:
+            yield kernel
+        else:
+            short = replace(verdict, advice=(f"As for kernel {same}.",))
+            yield replace(kernel, verdict=short)
 
 
 def _closing(kernels: Sequence[KernelDiagnosis], most: int, *, explain: bool) -> Iterable[Block]:

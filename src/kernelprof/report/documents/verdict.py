@@ -349,7 +349,7 @@ def gain(verdict: Verdict) -> str:
     return text + "".join(f"; a fix of {each} removes the same time" for each in others)
 
 
-def describe_causes(verdict: Verdict) -> list[str]:
+def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]:
     """What limits the kernel after the fix of its bottleneck, a line each; empty if unknown."""
     lines = []
     for each in verdict.causes[1:]:
@@ -360,6 +360,8 @@ def describe_causes(verdict: Verdict) -> list[str]:
             text += " (its fix alone would make the kernel slower)"
         elif each.gain < NO_GAIN_BELOW:
             text += " (its fix alone gains nothing)"
+        if with_advice and each.advice:
+            text += f": {each.advice[0]}"
         lines.append(text)
     if lines and verdict.next_limit is not None:
         lines.append(f"after these fixes: {verdict.next_limit}, at its limit")
