@@ -1,0 +1,115 @@
+"""Captures of B200 and RTX 5090 kernels by other people, whose cause their authors measured.
+
+``labels.toml`` lists for each the causes that its author's variants or text allow (``accept``) and
+exclude (``reject``). A launch is *tenable* with an accepted cause; a lead is what an inconclusive
+launch points to first.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from fnmatch import fnmatch
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from tests.support.captures import CAPTURES, captured
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.diagnosis import Confidence
+
+if TYPE_CHECKING:
+    from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
+
+BLACKWELL = CAPTURES / "blackwell"
+LABELS = tomllib.loads((BLACKWELL / "labels.toml").read_text(encoding="utf-8"))["case"]
+
+
+class Score(NamedTuple):
+    """Labelled launches of a file, and how many of them got what answer."""
+
+    launches: int
+    decided: int = 0
+    tenable: int = 0
+    rejected: int = 0
+    tenable_leads: int = 0
+
+
+SCORES = {
+    "CodeGandee__accelsim-test/algo23_details.csv": Score(1, 1, 1),
+    "CodeGandee__accelsim-test/algo23_raw.csv": Score(1, 1, 1),
+    "CodeGandee__accelsim-test/algo64_details.csv": Score(1, 1, 1),
+    "CodeGandee__accelsim-test/algo64_raw.csv": Score(1, 1, 1),
+    "NaregAmirianMegan__NVFP4_Kernels/phase0_v1_k16384.ncu-rep": Score(1, 1),
+    "meinie0826/flashinfer_paged_decode__gqa_bf16_b1_ctx4k_p64.ncu.csv": Score(8),
+    "meinie0826/flashinfer_paged_decode__gqa_bf16_b64_ctx4k_p64.ncu.csv": Score(32),
+    "meinie0826/flashinfer_paged_decode__gqa_fp8_b8_ctx8k_p64.ncu.csv": Score(16),
+    "meinie0826/flashinfer_paged_decode__mha_bf16_b16_ctx4k_p64.ncu.csv": Score(16),
+    "memxlife__rtx5090/direct_stalls_profile.csv": Score(1),
+    "memxlife__rtx5090/step20_lt_winner_profile.csv": Score(2, tenable_leads=1),
+    "siglip/cublas_fc1_gemm.csv": Score(1),
+    "siglip/cublas_fc2_gemm.csv": Score(1),
+    "siglip/fc1_default_p_fused.csv": Score(1),
+    "siglip/fc1_default_p_gemm.csv": Score(1),
+    "siglip/fc1_default_p_strip.csv": Score(1),
+    "siglip/fc2_default_p_fused.csv": Score(1),
+    "siglip/fc2_default_p_gemm.csv": Score(1),
+    "siglip/fc2_default_p_strip.csv": Score(1),
+    "siglip/ncu_w3x_rowmajor_20260423_224615__dgsw.csv": Score(1),
+}
+WRONG_AND_SURE = {"NaregAmirianMegan__NVFP4_Kernels/phase0_v1_k16384.ncu-rep"}
+
+
+@cache
+def judge(name: str) -> tuple[tuple[KernelDiagnosis, dict[str, list[str]]], ...]:
+    """Return the entries of a file that have a label, each with it."""
+    if name.endswith(".ncu-rep") and find_spec("ncu_report") is None:
+        pytest.skip("reading a report needs NVIDIA's reader")
+    labels = [each for each in LABELS if fnmatch(name, each["file"])]
+    kernels = diagnose(captured(f"blackwell/{name}.gz")).kernels
+    return tuple(
+        (kernel, label)
+        for kernel in kernels
+        for label in [each for each in labels if re.search(each["kernel"], kernel.name)][:1]
+    )
+
+
+def lead(verdict: Verdict) -> str | None:
+    """Return what an inconclusive verdict points to first."""
+    if verdict.also:
+        return verdict.also[0].bottleneck
+    return next((each.bottleneck for each in verdict.findings if each.bottleneck), None)
+
+
+def score(name: str) -> Score:
+    counts = Counter[str]()
+    for kernel, label in judge(name):
+        slug = kernel.verdict.bottleneck
+        named = [
+            "launches",
+            *(["decided"] if slug else []),
+            *(["tenable"] if slug in label["accept"] else []),
+            *(["rejected"] if slug in label["reject"] else []),
+            *(["tenable_leads"] if not slug and lead(kernel.verdict) in label["accept"] else []),
+        ]
+        counts.update(dict.fromkeys(named, len(kernel.rows)))
+    return Score(**counts)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_answers_by_file(name: str) -> None:
+    assert score(name) == SCORES[name]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_no_launch_is_wrong_at_high_confidence(name: str) -> None:
+    wrong = [
+        (kernel.ids, kernel.verdict.bottleneck)
+        for kernel, label in judge(name)
+        if kernel.verdict.bottleneck not in (None, *label["accept"])
+        if kernel.verdict.confidence is Confidence.HIGH
+    ]
+    assert bool(wrong) == (name in WRONG_AND_SURE)
