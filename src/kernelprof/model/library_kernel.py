@@ -91,6 +91,15 @@ def library_of(kernel: str) -> Library | None:
     return libraries[0] if libraries else None
 
 
+_TENSOR_MAPS: Final = re.compile(r"\bCUtensorMap|\bnvjet_|\bMainloopSm\d+Tma|\bTMA_LOAD|_TMA_LOAD")
+
+
+@lru_cache(maxsize=4096)
+def takes_tensor_maps(kernel: str) -> bool:
+    """Return whether a kernel's name or parameters show that TMA loads tiles by tensor maps."""
+    return _TENSOR_MAPS.search(kernel) is not None
+
+
 def _in_namespace(namespace: str, path: str) -> Library:
     if namespace == "cudnn" and re.search("conv|winograd|[dw]grad", path):
         return Library("cuDNN", KernelRole.PRODUCT)

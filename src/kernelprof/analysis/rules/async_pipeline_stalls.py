@@ -22,12 +22,12 @@ FULL = rules.Threshold(
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, pipeline = context.units, context.pipeline
     stalls = pipeline.stalls
+    gain = pipeline.room.where(pipeline.not_full, 1.0).at_least(
+        context.gains.by_latency(pipeline.late_copies).where(pipeline.is_fed_by_bulk_copies, 1.0)
+    )
+    # What blocks on empty SMs would bring is the grid's.
     return rules.RuleFinding(
-        gain=pipeline.room.where(pipeline.not_full, 1.0).at_least(
-            context.gains.by_latency(pipeline.late_copies).where(
-                pipeline.is_fed_by_bulk_copies, 1.0
-            )
-        ),
+        gain=(gain / context.gains.by_covering_sms).at_least(1.0),
         effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
         gain_reason="the headroom of the other units, with the tensor cores always busy or no warp "
         "waiting for copies",

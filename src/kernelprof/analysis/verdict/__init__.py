@@ -348,7 +348,7 @@ def _evidence(
             continue
         holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
         metric = shown.metric if isinstance(shown.metric, str) else shown.metric[row]
-        formula = shown.formula
+        formula = shown.formula or context.facts.formula(metric, row)
         of_metric = context.facts.values(metric)[row]
         if not formula and not np.isclose(of_metric, value, rtol=1e-6, atol=1e-9):
             formula = NARROWED
