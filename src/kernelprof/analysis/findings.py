@@ -36,6 +36,8 @@ make 1.1 (``strided_read`` of ``tests/captures/gemm_series.full.raw.csv``)."""
 NOTABLE_SHARE: Final = 0.10
 BUSY: Final = 60.0
 """Percent of a peak; Nsight Compute's SOLBottleneck rule (2025.3) looks at units from here on."""
+FULL: Final = 80.0
+"""Percent of a peak above which that rule calls a kernel bound by the unit."""
 SAME: Final = 0.5
 """Percent of a peak; closer values are of one unit."""
 GIGA: Final = 1e9
@@ -248,14 +250,17 @@ _LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-band
 
 def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
     parts = {name: value for name in _PARTS_OF_SM if (value := value_of(name)) is not None}
-    if value_of("sm_throughput") is None and parts and max(parts.values()) < BUSY:
-        name = max(parts, key=lambda each: parts[each])
-        part = rounded_quantity(parts[name], "%")
-        text = f"No measured pipe or issue slot exceeds {part} of peak."
-        others = any(value_of(each) is not None for each in (*_MEMORY, *_WAITS))
-        alone = not others and parts.keys() >= set(_ARITHMETIC)
-        waits, weight = ("memory-latency", 100.0 / parts[name]) if alone else (None, 0.3)
-        yield MetricFinding(text, name, waits, weight)
+    if value_of("sm_throughput") is not None or not parts:
+        return
+    name = max(parts, key=lambda each: parts[each])
+    part = rounded_quantity(parts[name], "%")
+    text = f"No measured pipe or issue slot exceeds {part} of peak."
+    others = any(value_of(each) is not None for each in (*_MEMORY, *_WAITS))
+    if not others and parts.keys() >= set(_ARITHMETIC) and parts[name] < FULL:
+        # All that is left to wait for is memory.
+        yield MetricFinding(text, name, "memory-latency", 100.0 / parts[name])
+    elif parts[name] < BUSY:
+        yield MetricFinding(text, name, None, 0.3)
 
 
 def _waits(facts: Facts, row: int) -> Iterator[MetricFinding]:

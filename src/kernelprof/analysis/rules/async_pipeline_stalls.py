@@ -6,7 +6,7 @@ import math
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues, when
-from kernelprof.analysis.advice.lines import WARP_GROUPS
+from kernelprof.analysis.advice.lines import NO_CLUSTERS, TCGEN05, WARP_GROUPS
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import rounded, rounded_quantity
 
@@ -205,6 +205,16 @@ RULE = rules.Rule(
             "the next tile then overlap the epilogue.",
             number=lambda launch: launch["waves_per_sm"],
             measured="The grid has {x} waves.",
+        ),
+        Advice(
+            "Keep two accumulators in tensor memory (of 512 columns): the epilogue reads one while "
+            "the next tile is multiplied.",
+            when=TCGEN05,
+        ),
+        Advice(
+            "Let two blocks multiply together (a cluster of two, cta_group::2): each loads half of "
+            "an operand.",
+            when=TCGEN05 & NO_CLUSTERS,
         ),
         Advice(
             "Make barriers cheap: let one thread of a warp group arrive, and use mbarrier in PTX "

@@ -162,14 +162,33 @@ def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
     return blackwell & ~values.small & (values.tensor >= bar)
 
 
-def _waiting_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
-    """Launches whose pipeline leaves the tensor cores idle, with no memory busy enough for it."""
-    pipeline, saturations = context.pipeline, context.units.saturations
-    calm: BoolArray = np.logical_and.reduce(
-        [saturations[unit].high < BUSY_WITH_COPIES for unit in ("l1", "l2", "dram")]
+def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
+    """Launches whose pipeline leaves the tensor cores idle part of the time."""
+    idle: BoolArray = np.less(values.tensor, FULL_TENSOR_PIPE)
+    return ~values.small & context.pipeline.by_design.sure & idle
+
+
+def _busy_copies(unit: str, bottleneck: str) -> Lead:
+    return Lead(
+        bottleneck,
+        lambda values, context: (
+            _pipeline_with_room(values, context)
+            & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
+        ),
+        "based on utilization alone: copies of the pipeline fill this memory",
+        without=ACCESSES[:4],
+        at_limit=True,
     )
-    idle = np.less(values.tensor, FULL_TENSOR_PIPE)
-    return ~values.small & calm & pipeline.by_design.sure & idle
+
+
+def _waiting_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
+    """Launches with idle tensor cores, and no other unit busy enough for it."""
+    saturations = context.units.saturations
+    calm = [saturations[unit].high < BUSY_WITH_COPIES for unit in ("l1", "l2", "dram")]
+    others = {"issue", *SM_PIPES} - {"tensor_pipe"}
+    calm += [saturations[unit].low < NEAR_LIMIT for unit in sorted(others)]
+    rows: BoolArray = _pipeline_with_room(values, context) & np.logical_and.reduce(calm)
+    return rows
 
 
 PIPE_RULES: Final = {
@@ -232,9 +251,11 @@ LEADS: Final = (
         without=(),
         at_limit=True,
     ),
+    _busy_copies("dram", "dram-bandwidth"),
+    _busy_copies("l2", "l2-bandwidth"),
     Lead(
         "async-pipeline-stalls",
-        _waiting_tensor_pipe,
+        _waiting_pipeline,
         "based on the utilization of the tensor pipe and of memory: TMA feeds the kernel, and no "
         "unit is full",
         without=ACCESSES[:4],
