@@ -9,13 +9,14 @@ is there that could tell otherwise, and its verdict has low confidence.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import chip_of
+from kernelprof.analysis.metrics.architectures import ARCHITECTURES, chip_of
 from kernelprof.analysis.metrics.catalogue import has_tcgen05
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.gpus import fewest_sms
@@ -110,9 +111,10 @@ class LeadValues:
 
     def __init__(self, context: RuleContext) -> None:
         facts = self._facts = context.facts
-        chips = [launch.compute_capability for launch in facts.capture.launches]
-        fewest = np.array([fewest_sms(each) if has_tcgen05(each) else np.nan for each in chips])
-        sms = np.where(facts.has("sm_count"), self["sm_count"], fewest)
+        sms = self["sm_count"]
+        for each in filter(has_tcgen05, ARCHITECTURES):
+            rows = np.isnan(sms) & facts.by_capability(partial(operator.eq, each))
+            sms = np.where(rows, fewest_sms(each), sms)
         small: BoolArray = self["grid_size"] < sms
         self.small = small
         """Launches with fewer blocks than the GPU has SMs."""
