@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.few import few
 
+from kernelprof.interface.prediction import unique_architectures
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import NotRunnableError
@@ -130,3 +131,7 @@ def test_what_only_a_gpu_can_run_is_named(name: str, tmp_path: Path) -> None:
     file, _, line = (error.value.where or "").rpartition(":")
     assert file == str(tmp_path / "kernel.cu")
     assert int(line) > HEAD.count("\n") + 1
+
+
+def test_the_architecture_specific_name_means_the_same() -> None:
+    assert unique_architectures("sm_100a, sm_90a,sm_100") == ("sm_100", "sm_90")

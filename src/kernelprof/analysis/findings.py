@@ -7,15 +7,17 @@ to a sentence, or to nothing.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.metrics.gpus import find_gpu
-from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
+from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS
 from kernelprof.model.diagnosis import MetricFinding
+from kernelprof.model.library_kernel import takes_tensor_maps
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
 
 if TYPE_CHECKING:
@@ -34,11 +36,14 @@ make 1.1 (``strided_read`` of ``tests/captures/gemm_series.full.raw.csv``)."""
 NOTABLE_SHARE: Final = 0.10
 BUSY: Final = 60.0
 """Percent of a peak; Nsight Compute's SOLBottleneck rule (2025.3) looks at units from here on."""
+FULL: Final = 80.0
+"""Percent of a peak above which that rule calls a kernel bound by the unit."""
 SAME: Final = 0.5
 """Percent of a peak; closer values are of one unit."""
 GIGA: Final = 1e9
 MOST_OF_PEAK: Final = 105.0
 """Percent of a specified rate; above it the memory is not the specified one."""
+MOST_TIME: Final = 0.5
 FEW_THREADS: Final = 28.0
 LOW_OCCUPANCY: Final = 25.0
 UNIFORM: Final = 99.5
@@ -61,6 +66,7 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     names = facts.capture.text.get(DEVICE_NAME)
     gpu = find_gpu(names[row] if names else None, capability, value_of("sm_count"))
     results = [each for find in _ALL for each in find(value_of)]
+    results += _waits(facts, row)
     results += _bandwidth(value_of, gpu)
     results += _arithmetic(value_of, fp32_lanes(capability), gpu)
     results = results or list(_no_waste(value_of)) or list(_values(facts, row))
@@ -235,17 +241,37 @@ _UNITS: Final = {
     "issue_slots_active": "instruction issue",
 }
 _PARTS: Final = ("dram_throughput", "l2_throughput", "l1_throughput_active")
+_MEMORY: Final = ("memory_throughput", *_PARTS, "l1_throughput", "dram_bandwidth")
+_WAITS: Final = ("warp_cycles_per_instruction", *(f"stall_{name}" for name in STALLS))
+_ARITHMETIC: Final = ("issue_slots", "alu_pipe", "fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")
 _PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
 _LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-bandwidth"}
 
 
 def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
     parts = {name: value for name in _PARTS_OF_SM if (value := value_of(name)) is not None}
-    if value_of("sm_throughput") is None and parts and max(parts.values()) < BUSY:
-        name = max(parts, key=lambda each: parts[each])
-        part = rounded_quantity(parts[name], "%")
-        text = f"No measured pipe or issue slot exceeds {part} of peak."
+    if value_of("sm_throughput") is not None or not parts:
+        return
+    name = max(parts, key=lambda each: parts[each])
+    part = rounded_quantity(parts[name], "%")
+    text = f"No measured pipe or issue slot exceeds {part} of peak."
+    others = any(value_of(each) is not None for each in (*_MEMORY, *_WAITS))
+    if not others and parts.keys() >= set(_ARITHMETIC) and parts[name] < FULL:
+        # All that is left to wait for is memory.
+        yield MetricFinding(text, name, "memory-latency", 100.0 / parts[name])
+    elif parts[name] < BUSY:
         yield MetricFinding(text, name, None, 0.3)
+
+
+def _waits(facts: Facts, row: int) -> Iterator[MetricFinding]:
+    """Waits by counts of warps, of which no rule has what it needs to decide."""
+    share = float(facts.stall_share("long_scoreboard")[row])
+    if not share >= MOST_TIME:
+        return
+    maps = takes_tensor_maps(facts.capture.launches[row].kernel)
+    what, bottleneck = ("copies", "async-pipeline-stalls") if maps else ("memory", "memory-latency")
+    text = f"Warps wait for {what} {rounded_quantity(100 * share, '%')} of their time."
+    yield MetricFinding(text, "stall_long_scoreboard", bottleneck, 1.0 / max(1.0 - share, 0.03))
 
 
 def _arithmetic(value_of: ValueOf, lanes: int | None, gpu: Gpu | None) -> Iterator[MetricFinding]:
@@ -284,6 +310,7 @@ def _bandwidth(value_of: ValueOf, gpu: Gpu | None) -> Iterator[MetricFinding]:
 
 
 def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
+    measured = any(value_of(each) is not None for each in (*_UNITS, *_PARTS_OF_SM))
     waves, blocks, sms = value_of("waves_per_sm"), value_of("grid_size"), value_of("sm_count")
     if blocks is not None and sms is not None and blocks < sms:
         text = f"The grid has {count(round(blocks), 'block')} for {rounded(sms)} SMs."
@@ -291,6 +318,10 @@ def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
     elif waves is not None and waves < 1:
         text = f"The grid has {rounded(waves)} waves."
         yield MetricFinding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
+    elif waves and not measured and math.ceil(waves) >= NOTABLE * waves:
+        last = rounded_quantity(100 * (waves - math.floor(waves)), "%")
+        text = f"The grid has {rounded(waves)} waves: the last one is {last} full."
+        yield MetricFinding(text, "waves_per_sm", "small-grid", math.ceil(waves) / waves)
     for name in ("theoretical", "achieved"):
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:

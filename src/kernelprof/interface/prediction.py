@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import replace
 from importlib import import_module
@@ -103,7 +104,10 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
     from kernelprof.prediction.architectures import DEFAULT_ARCH, PREDICTED_ARCHS, similar_arch
 
     given = (arch,) if isinstance(arch, str) else tuple(arch or ())
-    names = [name.strip() for each in given for name in each.split(",")]
+    # The compiler gets sm_100a for sm_100 by itself where nvcc has it.
+    names = [
+        re.sub(r"^(sm_\d+)[af]$", r"\1", name.strip()) for each in given for name in each.split(",")
+    ]
     for each in names:
         if each not in PREDICTED_ARCHS:
             similar = similar_arch(each)

@@ -91,6 +91,19 @@ def library_of(kernel: str) -> Library | None:
     return libraries[0] if libraries else None
 
 
+_TENSOR_MAPS: Final = re.compile(
+    r"\bCUtensorMap|\bnvjet_|Mainloop\w*Tma|TMA_LOAD|[Uu]mma|UMMA|tcgen05|[Ss]m_?10[03]"
+)
+"""A parameter, cuBLAS' kernels since Hopper, parts of CUTLASS, and kernels named after tcgen05 or
+after the chips that have it."""
+
+
+@lru_cache(maxsize=4096)
+def takes_tensor_maps(kernel: str) -> bool:
+    """Return whether a name or its parameters show that TMA loads the tiles of a product."""
+    return _TENSOR_MAPS.search(kernel) is not None
+
+
 def _in_namespace(namespace: str, path: str) -> Library:
     if namespace == "cudnn" and re.search("conv|winograd|[dw]grad", path):
         return Library("cuDNN", KernelRole.PRODUCT)

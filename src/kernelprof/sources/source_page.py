@@ -5,6 +5,8 @@ instructions that belong to it, with ``...`` where one of another line is betwee
 instruction of an inlined function is in the tables of several lines or files. ``--print-source
 sass`` prints the instructions of each kernel alone, and does so without line information, too.
 
+The GUI copies another form: ``#,Address,Source,...``, then a row with the kernel's name.
+
 As a capture it has no counters of whole kernels: it decides no verdict, and shows what the warps of
 its kernels wait for. Put together with a page that has the counters (``diagnose --merge``), it
 gives those verdicts their lines.
@@ -80,7 +82,9 @@ _LABEL: Final = re.compile(r"`\([^)]*\)\s*(?=0x)")
 _LARGEST_TEXT: Final = 400
 """Characters of an instruction or a line of source that are kept."""
 _BEGINS: Final = re.compile(
-    rb'^"File Path",.*\r?\n"Function Name",|^"Kernel Name",.*\r?\n"Address",', re.MULTILINE
+    rb'^"File Path",.*\r?\n"Function Name",|^"Kernel Name",.*\r?\n"Address",'
+    rb'|^(?:\xef\xbb\xbf)?"?#"?,"?Address"?,"?Source"?,.*\r?\n"?"?,"?"?,"?\w',
+    re.MULTILINE,
 )
 _NO_COUNTERS: Final = (
     "A source page has no counters of whole kernels, which a verdict needs: put the raw page of "
@@ -299,7 +303,7 @@ def recognises(target: Input) -> bool:
 
 def read(target: Input, _only: Container[str] | None) -> Capture:
     """Read the kernels of a page, one launch each: launches of the same code are added up."""
-    code = read_instructions(_lines(target))
+    code = read_instructions(_without_numbers(_lines(target)))
     if not code:
         raise NoCaptureError("the source page holds no instruction")
     launches = [Launch(str(number), each.function) for number, each in enumerate(code)]
@@ -316,6 +320,27 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
 def _lines(target: Input) -> Iterator[str]:
     for block in target.blocks():
         yield from block.decode("utf-8", "replace").split("\n")
+
+
+def _without_numbers(page: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a page that the GUI copied in the form of ``ncu``, others as they are."""
+    header: list[str] = []
+    for text in page:
+        cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
+        if cells[:2] == ["#", _ADDRESS]:
+            header = cells[1:]
+        elif not header:
+            yield text
+        elif len(cells) > 2 and not cells[0] and not cells[1]:
+            yield _quoted([_KERNEL, cells[2]])
+            yield _quoted(header)
+        elif len(cells) > 2:
+            address = "".join(cells[1].split())
+            yield _quoted([f"0x{address}", *cells[2:]])
+
+
+def _quoted(cells: Iterable[str]) -> str:
+    return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)
 
 
 SOURCE: Final = Source("source page", "the source page as CSV", 5, recognises, read)

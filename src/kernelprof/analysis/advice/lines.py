@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.metrics.architectures import COMMON
-from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
+from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS, has_tcgen05
 from kernelprof.analysis.metrics.groups import SOME_TENSOR_WORK, TENSOR_WORK
 from kernelprof.model.library_kernel import KernelRole
 
@@ -110,6 +110,16 @@ WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["w
 MATRIX_TILES: Final = Condition(
     "tiles feed tensor cores",
     lambda launch: launch.exact(launch.pipeline.tensor) >= SOME_TENSOR_WORK,
+)
+
+
+TCGEN05: Final = Condition(
+    "the kernel uses tcgen05",
+    lambda launch: (
+        has_tcgen05(launch.compute_capability)
+        and bool(launch.pipeline.by_design.sure[launch.row])
+        and not _multiplies_by_mma_sync(launch)
+    ),
 )
 
 

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
+from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.toml_text import split_mistake
@@ -42,13 +43,24 @@ SPILLING_REQUESTS: Final = "derived__local_spilling_requests"
 """What rules of Nsight Compute count spills by; it is in no preset, and read where it is there."""
 SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"
 """The same in percent of all requests of local memory."""
+SHARED_PIPE: Final = "sm__pipe_shared_cycles_active.avg.pct_of_peak_sustained_{}"
+"""Use of the pipe that tensor cores and FP64 share, over ``elapsed`` or ``active`` cycles."""
+WARPS_STALLED: Final = "smsp__warps_issue_stalled_{}.avg"
+"""Warps in a state, summed up over the cycles of a scheduler, by the state's name."""
+WARPS_STALLED_SHARE: Final = "smsp__warp_issue_stalled_{}_per_warp_active.pct"
+"""The same in percent of the time of active warps."""
+WARPS_OF_SM: Final = "sm__warps_active.avg.per_cycle_active"
+SCHEDULER_CYCLES: Final = "smsp__cycles_active.avg"
 
 
 SHOWN_ONLY: Final = (
     "cluster_shared_bytes",
     "l1_requests", "l1_writeback",
     "memory_access_throughput", "memory_request_throughput",
-    "shared_memory_per_block", "sm_cycles_active_min", "uniform_pipe",
+    "shared_memory_per_block", "sm_cycles_active_min",
+    "tcgen05_bf16_rate", "tcgen05_fp16_rate", "tcgen05_fp4_rate", "tcgen05_fp8_rate",
+    "tcgen05_int8_rate", "tensor_memory", "tensor_memory_instructions", "tensor_operands",
+    "uniform_pipe",
 )  # fmt: skip
 """Metrics that reports show and comparisons list, and that neither a rule nor a relation reads."""
 
@@ -158,6 +170,13 @@ def load_metrics() -> Mapping[str, Metric]:
     return MappingProxyType(dict(sorted(metrics.items())))
 
 
+@cache
+def has_tcgen05(compute_capability: tuple[int, int] | None) -> bool:
+    """Return whether this architecture is known to have tcgen05 instructions and tensor memory."""
+    metric = load_metrics()["tcgen05_pipe"]
+    return chip_of(compute_capability) is not None and not metric.is_zero_on(compute_capability)
+
+
 def names_known() -> frozenset[str]:
     """Return every ``ncu`` name of a metric of a preset."""
     return _names(load_metrics().values())
@@ -167,7 +186,11 @@ def names_known() -> frozenset[str]:
 def names_read() -> frozenset[str]:
     """Return every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in load_metrics().values() if each.name not in SHOWN_ONLY)
-    return _names(read) | {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME}
+    others = {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME, WARPS_OF_SM, SCHEDULER_CYCLES}
+    others |= {SHARED_PIPE.format(cycles) for cycles in ("elapsed", "active")}
+    for name in STALLS:
+        others |= {WARPS_STALLED.format(name), WARPS_STALLED_SHARE.format(name)}
+    return _names(read) | others
 
 
 def _names(metrics: Iterable[Metric]) -> frozenset[str]:

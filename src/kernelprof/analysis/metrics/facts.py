@@ -9,6 +9,7 @@ launch come from several replay passes, so a hit rate of 100.4 % and a throughpu
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,7 +17,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON
-from kernelprof.analysis.metrics.catalogue import Metric, load_metrics
+from kernelprof.analysis.metrics.catalogue import (
+    SCHEDULER_CYCLES,
+    SHARED_PIPE,
+    WARPS_OF_SM,
+    WARPS_STALLED,
+    WARPS_STALLED_SHARE,
+    Metric,
+    has_tcgen05,
+    load_metrics,
+)
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, SMALLEST, Doubt
@@ -30,6 +40,10 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import MetricColumn
 
 T = TypeVar("T")
+
+_TENSOR_PIPES = {"tensor_pipe": "elapsed", "tensor_pipe_active": "active"}
+_FP64 = re.compile(r"double|f(loat|p)?64|[dz]gemm|d884|dmma", re.IGNORECASE)
+"""What names of kernels with FP64 types contain."""
 
 _UPPER_BOUNDS = {
     "%": 100.0,
@@ -64,6 +78,7 @@ class Facts:
         self._missing = _Column(np.full(self.count, np.nan))
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
+        self._derived: dict[str, BoolArray] = {}
         self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
         self._settled: dict[str, BoolArray] = {}
         self._launches = Launches.from_sequence(capture.launches)
@@ -145,6 +160,11 @@ class Facts:
         column = self._read_from(name, row)
         return Origin.MEASURED if column is None else column.source
 
+    def formula(self, name: str, row: int) -> str:
+        """Return how a value was worked out that the capture has not under the metric's name."""
+        derived = name in self._derived and self._derived[name][row]
+        return "sm__pipe_shared_cycles_active, which counts FP64 too" if derived else ""
+
     def ends(self, name: str, row: int) -> tuple[float, float] | None:
         """Return the interval of a predicted value that is not known exactly."""
         column = self._read_from(name, row)
@@ -182,6 +202,14 @@ class Facts:
         column = self.capture.columns.get(ncu_name)
         return self._missing.values if column is None else column.values
 
+    def stall_share(self, state: str) -> FloatArray:
+        """Return the share of warps' time in a state by counts of warps, NaN where missing."""
+        share = self.raw(WARPS_STALLED_SHARE.format(state)) / 100.0
+        warps = self.raw(WARPS_OF_SM) / COMMON.schedulers
+        with np.errstate(invalid="ignore", divide="ignore"):
+            by_warps = self.raw(WARPS_STALLED.format(state)) / (warps * self.raw(SCHEDULER_CYCLES))
+        return np.minimum(np.where(np.isnan(share), by_warps, share), 1.0)
+
     def _is_known_zero(self, name: str) -> BoolArray:
         """Launches on chips without such a unit or warp state, or that show not to use it."""
         zero = self.by_capability(self._catalogue[name].is_zero_on)
@@ -195,8 +223,25 @@ class Facts:
 
     def _column(self, name: str) -> _Column:
         if name not in self._columns:
-            self._columns[name] = self._coalesce(self._catalogue[name])
+            column = self._coalesce(self._catalogue[name])
+            self._columns[name] = self._fill_from_shared_pipe(name, column)
         return self._columns[name]
+
+    def _fill_from_shared_pipe(self, name: str, column: _Column) -> _Column:
+        """Take the tensor pipe from the pipe that it shares with FP64, less what FP64 takes of it.
+
+        Where FP64 was not measured, a kernel whose name shows no FP64 type uses none of it.
+        """
+        shared = self.raw(SHARED_PIPE.format(_TENSOR_PIPES.get(name, "")))
+        if shared is self._missing.values:
+            return column
+        fp64 = self._column("fp64_pipe").values
+        single = self.by_launch(lambda launch: _FP64.search(launch.kernel) is None)
+        fp64 = np.where(np.isnan(fp64) & single, 0.0, fp64)
+        rows = np.isnan(column.values) & self.by_capability(has_tcgen05)
+        values = np.where(rows, np.maximum(shared - fp64, 0.0), column.values)
+        self._derived[name] = rows & ~np.isnan(values)
+        return _Column(values, float(np.fmax.reduce(values, initial=-np.inf)), column.reported)
 
     def _coalesce(self, metric: Metric) -> _Column:
         """The first value that a launch has under one of the metric's names, if it can be."""

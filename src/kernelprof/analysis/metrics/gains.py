@@ -253,6 +253,11 @@ class Gains(Quantities):
         return self._bounded(1.0 / (1.0 - empty).at_least(1e-3))
 
     @quantity
+    def by_covering_sms(self) -> Interval:
+        """The same where a notable part of the SMs has no block; 1 elsewhere."""
+        return self.by_filling_sms.where(self.sms_with_blocks < BALANCED_SMS, 1.0)
+
+    @quantity
     def by_more_blocks(self) -> Interval:
         """Factor won at most if blocks filled every slot, by hiding more of warps' waiting."""
         fill = self.waves.at_most(1.0).at_least(1e-3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import cache
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,6 +47,12 @@ def find_gpu(name: str | None, capability: Capability | None, sms: float | None)
         text = None if capability is None else "{}.{}".format(*capability)
         alike = [e for e in load_gpus() if e.compute_capability == text and e.sms == sms]
     return alike[0] if len(alike) == 1 else None
+
+
+def fewest_sms(capability: Capability | None) -> float:
+    """Return the fewest SMs of the GPUs of a compute capability; NaN where the table has none."""
+    text = None if capability is None else "{}.{}".format(*capability)
+    return min((e.sms for e in load_gpus() if e.compute_capability == text and e.sms), default=nan)
 
 
 def _gpu(row: dict[str, str]) -> Gpu:

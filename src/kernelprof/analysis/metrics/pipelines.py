@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import COMMON, chip_of
-from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.catalogue import has_tcgen05, load_metrics
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import (
     PRACTICAL_CEILING,
@@ -29,7 +29,7 @@ from kernelprof.analysis.metrics.groups import (
 from kernelprof.analysis.metrics.interval import Interval, Truth
 from kernelprof.analysis.metrics.relations import OPERANDS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.library_kernel import library_of
+from kernelprof.model.library_kernel import library_of, takes_tensor_maps
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
@@ -99,6 +99,9 @@ class TensorPipeline(Quantities):
         facts = self.facts
         lanes = facts["sm_count"] * COMMON.fp16_lanes_of_tensor_pipe
         fp16 = facts["hfma_rate"] / lanes.at_least(1.0)
+        # There FP16 runs on the FMA pipe: 27 % of it beside an idle tensor pipe
+        # (decode attention of tests/captures/blackwell/meinie0826).
+        fp16 = fp16.replaced(facts.by_capability(has_tcgen05), 0.0)
         pipe = self.units.pipe("tensor_pipe")
         return (pipe - fp16).at_least(facts.fraction("matrix_pipe")).at_most(pipe)
 
@@ -108,7 +111,9 @@ class TensorPipeline(Quantities):
 
         On a details page a sentence names the pipe of such a kernel.
         """
-        return self._unless_details_page(self.tensor >= TENSOR_WORK)
+        # Nothing but matrix products uses tcgen05.
+        tcgen05 = (self.facts["tcgen05_pipe"] > 0.0) & (self.tensor >= SOME_TENSOR_WORK)
+        return self._unless_details_page((self.tensor >= TENSOR_WORK) | tcgen05)
 
     def _unless_details_page(self, statement: Truth) -> Truth:
         """A statement on the new units, which a details page makes only where it is so."""
@@ -160,8 +165,16 @@ class TensorPipeline(Quantities):
     @quantity
     def by_design(self) -> Truth:
         """Whether matrix products run in a pipeline of asynchronous copies or instructions."""
-        apart = self.uses_wgmma | (self.asynchronous_part >= MOSTLY)
+        apart = self.uses_wgmma | (self.asynchronous_part >= MOSTLY) | self._is_fed_by_tensor_maps
         return self.works_on_tensor_cores & apart & self._is_fed
+
+    @quantity
+    def _is_fed_by_tensor_maps(self) -> Truth:
+        """Whether the kernel takes tensor maps, on a chip with tcgen05: TMA fills its tiles."""
+        facts = self.facts
+        maps = facts.by_capability(has_tcgen05)
+        maps = maps & facts.by_launch(lambda launch: takes_tensor_maps(launch.kernel))
+        return Truth(maps, maps) & Truth(bulk := (facts["tma_load_sectors"] > 0.0).maybe, bulk)
 
     @quantity
     def _is_fed(self) -> Truth:

@@ -198,7 +198,7 @@ of 652 captures of 11 GPUs."""
 _RATE_MARGIN: Final = 1.3
 _FEW: Final = 10_000.0
 """Counts up to this are no evidence: passes of a short launch differ."""
-_CLOCK_HZ: Final = (2e8, 3.6e9)
+CLOCK_HZ: Final = (2e8, 3.6e9)
 """Clocks that an SM can have; 0.58 to 2.38 GHz seen."""
 
 
@@ -211,7 +211,7 @@ def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
     )
     yield Relation(
         (metric, "sm_count", "duration"),
-        lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * _CLOCK_HZ[1] + _FEW),
+        lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * CLOCK_HZ[1] + _FEW),
         "more than the SMs can do in this time",
     )
 
@@ -522,8 +522,8 @@ RELATIONS: Final = (
     *chain.from_iterable(starmap(_more_than_cycles_allow, _SM_RATES.items())),
     Relation(
         ("sm_cycles_elapsed", "duration"),
-        lambda cycles, ns: np.less(cycles, _CLOCK_HZ[0] * ns * 1e-9 - _FEW)
-        | (cycles > _CLOCK_HZ[1] * ns * 1e-9 + _FEW),
+        lambda cycles, ns: np.less(cycles, CLOCK_HZ[0] * ns * 1e-9 - _FEW)
+        | (cycles > CLOCK_HZ[1] * ns * 1e-9 + _FEW),
         "cycles divided by duration is a clock frequency that no SM has",
     ),
     # At most 3.94 an active cycle.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED, architecture, chip_of
-from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.architectures import COMMON, THREADS_ISSUED, architecture
+from kernelprof.analysis.metrics.catalogue import SCHEDULER_CYCLES
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import (
     BUSY_CONSTANTS,
@@ -28,6 +28,7 @@ from kernelprof.analysis.metrics.groups import (
     STALLS,
 )
 from kernelprof.analysis.metrics.interval import Interval, Truth, largest
+from kernelprof.analysis.metrics.relations import CLOCK_HZ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -169,6 +170,10 @@ class WarpStates(Quantities):
     def share_after_launch_overhead(self) -> Interval:
         """Part of the duration that is not the fixed cost of a launch."""
         duration = self.facts["duration"]
+        # A hundred times the overhead, at the highest clock that an SM has.
+        overhead = LAUNCH_OVERHEAD_NS * 1e-9 * CLOCK_HZ[1]
+        is_long = self.facts.raw(SCHEDULER_CYCLES) > 100.0 * overhead
+        duration = duration.replaced(~self.facts.has("duration") & is_long, np.inf)
         return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
 
     def _stall(self, name: str) -> Interval:
@@ -205,7 +210,19 @@ class WarpStates(Quantities):
             others = self._stalls_of(lambda name: name not in names)
             left = (1.0 - others / total).within(0.0, 1.0)
             share = share.or_at_most(left)
-        return share * self.share_after_launch_overhead
+        return share.or_else(share.within_bounds(self._measured_share(names))) * (
+            self.share_after_launch_overhead
+        )
+
+    def _measured_share(self, names: tuple[str, ...]) -> Interval:
+        """The share by counts of warps in each state, without cycles per instruction."""
+        shares = {name: self.facts.stall_share(name) for name in STALLS}
+        seen = sum((np.nan_to_num(shares[name]) for name in names), start=np.zeros(1))
+        others = sum(
+            (np.nan_to_num(shares[name]) for name in STALLS if name not in names), start=np.zeros(1)
+        )
+        complete = ~np.isnan(sum((shares[name] for name in names), start=np.zeros(1)))
+        return Interval(seen, np.where(complete, seen, np.maximum(1.0 - others, seen)))
 
     @quantity
     def latency_share(self) -> Interval:
@@ -339,7 +356,6 @@ class UnitUtilization(Quantities):
         if name in PIPE_USE_PER_ISSUE_SLOT:
             own = own.or_at_most(self._issue_without_fp64 * PIPE_USE_PER_ISSUE_SLOT[name])
         if name == "tensor_pipe":
-            own = own.at_least(self._tcgen05)
             # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
             both = Interval.exactly(self.shipped.shared_pipe_at_most)
             own = own.or_at_most(both - self.pipe("fp64_pipe"))
@@ -352,19 +368,6 @@ class UnitUtilization(Quantities):
         if name == "xu_pipe" and self.shipped.has_rule_messages:
             own = own.or_else(self._special_functions_by_elimination(own))
         return own
-
-    @quantity
-    def _tcgen05(self) -> Interval:
-        """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
-        own = self._inside_sm("tcgen05_pipe")
-        metric = load_metrics()["tcgen05_pipe"]
-        possible = self.facts.by_capability(
-            lambda capability: (
-                capability is None
-                or (chip_of(capability) is not None and not metric.is_zero_on(capability))
-            )
-        )
-        return Interval(own.low, np.where(possible | own.is_exact, own.high, 0.0))
 
     @quantity
     def _issue_without_fp64(self) -> Interval:

@@ -6,7 +6,7 @@ import math
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues, when
-from kernelprof.analysis.advice.lines import WARP_GROUPS
+from kernelprof.analysis.advice.lines import NO_CLUSTERS, TCGEN05, WARP_GROUPS
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import rounded, rounded_quantity
 
@@ -22,12 +22,12 @@ FULL = rules.Threshold(
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     units, pipeline = context.units, context.pipeline
     stalls = pipeline.stalls
+    gain = pipeline.room.where(pipeline.not_full, 1.0).at_least(
+        context.gains.by_latency(pipeline.late_copies).where(pipeline.is_fed_by_bulk_copies, 1.0)
+    )
+    # What blocks on empty SMs would bring is the grid's.
     return rules.RuleFinding(
-        gain=pipeline.room.where(pipeline.not_full, 1.0).at_least(
-            context.gains.by_latency(pipeline.late_copies).where(
-                pipeline.is_fed_by_bulk_copies, 1.0
-            )
-        ),
+        gain=(gain / context.gains.by_covering_sms).at_least(1.0),
         effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
         gain_reason="the headroom of the other units, with the tensor cores always busy or no warp "
         "waiting for copies",
@@ -205,6 +205,16 @@ RULE = rules.Rule(
             "the next tile then overlap the epilogue.",
             number=lambda launch: launch["waves_per_sm"],
             measured="The grid has {x} waves.",
+        ),
+        Advice(
+            "Keep two accumulators in tensor memory (of 512 columns): the epilogue reads one while "
+            "the next tile is multiplied.",
+            when=TCGEN05,
+        ),
+        Advice(
+            "Let two blocks multiply together (a cluster of two, cta_group::2): each loads half of "
+            "an operand.",
+            when=TCGEN05 & NO_CLUSTERS,
         ),
         Advice(
             "Make barriers cheap: let one thread of a warp group arrive, and use mbarrier in PTX "

@@ -8,6 +8,7 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.metrics.catalogue import has_tcgen05
 from kernelprof.model.library_kernel import KernelRole
 
 if TYPE_CHECKING:
@@ -80,7 +81,12 @@ SHORT_NS = 20_000.0
 """Duration below which launching is a notable part of a launch: 1.7 us are 9 % of it."""
 
 SHORT = Condition("the launch is shorter than 20 us", lambda launch: launch["duration"] < SHORT_NS)
-
+LARGE_TILES = Condition(
+    "there are fewer blocks than SMs of a GPU with tcgen05, whose tiles have 128 rows or more",
+    lambda launch: (
+        has_tcgen05(launch.compute_capability) and launch["grid_size"] < launch["sm_count"]
+    ),
+)
 
 RULE = rules.Rule(
     slug="small-grid",
@@ -140,6 +146,12 @@ RULE = rules.Rule(
         ),
     ),
     caller=(
+        Advice(
+            "Ask for split-K or stream-K.",
+            when=is_library_kernel(KernelRole.PRODUCT) & LARGE_TILES,
+            number=lambda launch: launch["grid_size"],
+            measured="The grid has {x} blocks.",
+        ),
         Advice(
             "Batch the calls: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
             when=is_library_kernel(KernelRole.PRODUCT),

@@ -121,6 +121,10 @@ EXPOSED_STORES = Advice(
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.", when=since(8, 9, "FP8 tensor cores")
 )
+FOUR_BITS = Advice(
+    "Use block-scaled FP4 (NVFP4, MXFP4) if its accuracy is enough.",
+    when=since(10, 0, "FP4 tensor cores"),
+)
 SPARSITY = Advice(
     "Use structured sparsity if the model allows.", when=since(8, 0, "sparse tensor cores")
 )
@@ -154,10 +158,11 @@ RULE = rules.Rule(
         ),
         EXPOSED_STORES,
         LOWER_PRECISION,
+        FOUR_BITS,
         SPARSITY,
         SKIPPED_WORK,
     ),
-    caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
+    caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
     wrong_when="The power limit lowers the clock of such kernels, so the time can change without "
     "any counter changing. If an asynchronous pipeline leaves the tensor cores idle a quarter of "
     "the time, the verdict is async-pipeline-stalls.",

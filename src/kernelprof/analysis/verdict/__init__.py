@@ -352,7 +352,7 @@ def _evidence(
             continue
         holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
         metric = shown.metric if isinstance(shown.metric, str) else shown.metric[row]
-        formula = shown.formula
+        formula = shown.formula or context.facts.formula(metric, row)
         of_metric = context.facts.values(metric)[row]
         # For single numbers this takes a hundredth of the time of numpy's.
         if not formula and not abs(of_metric - value) <= 1e-9 + 1e-6 * abs(value):

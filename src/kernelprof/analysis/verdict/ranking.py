@@ -9,14 +9,17 @@ is there that could tell otherwise, and its verdict has low confidence.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import chip_of
+from kernelprof.analysis.metrics.architectures import ARCHITECTURES, chip_of
+from kernelprof.analysis.metrics.catalogue import has_tcgen05
 from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.metrics.gpus import fewest_sms
 from kernelprof.analysis.metrics.groups import (
     FALLBACKS,
     NEAR_LIMIT,
@@ -24,10 +27,12 @@ from kernelprof.analysis.metrics.groups import (
     NOT_IN_REPORTS,
     SM_PIPES,
 )
+from kernelprof.analysis.metrics.pipelines import BUSY_WITH_COPIES, OF_A_LIBRARY
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
@@ -105,12 +110,18 @@ class LeadValues:
     """Values of all launches, for the conditions of leads."""
 
     def __init__(self, context: RuleContext) -> None:
-        self._facts = context.facts
-        small: BoolArray = self["grid_size"] < self["sm_count"]
+        facts = self._facts = context.facts
+        sms = self["sm_count"]
+        for each in filter(has_tcgen05, ARCHITECTURES):
+            rows = np.isnan(sms) & facts.by_capability(partial(operator.eq, each))
+            sms = np.where(rows, fewest_sms(each), sms)
+        small: BoolArray = self["grid_size"] < sms
         self.small = small
         """Launches with fewer blocks than the GPU has SMs."""
         busiest = np.maximum(self["sm_throughput"], self["memory_throughput"])
         self.idle = np.less(busiest, 100 * IDLE)
+        self.tensor = np.fmax(self["tensor_pipe"], self["tensor_pipe_active"])
+        """Use of the tensor pipe in percent, over the launch or while SMs have work."""
 
     def __getitem__(self, metric: str) -> FloatArray:
         """Return the raw numbers of a metric."""
@@ -138,6 +149,48 @@ class Lead:
     reason: str
     without: tuple[str, ...] = BASIC
     at_limit: bool = False
+
+
+FULL_TENSOR_PIPE: Final = 90.0
+"""Percent of the tensor pipe from which it is the limit whatever else was measured: only less of
+its work brings more than 1.1x. Matrix instructions have no idle lanes to look for."""
+
+
+def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
+    of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
+    bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_TENSOR_PIPE)
+    # Earlier chips were judged without: their captures keep their answers.
+    blackwell = context.facts.by_capability(lambda each: each is not None and each >= (10, 0))
+    return blackwell & ~values.small & (values.tensor >= bar)
+
+
+def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
+    """Launches whose pipeline leaves the tensor cores idle part of the time."""
+    idle: BoolArray = np.less(values.tensor, FULL_TENSOR_PIPE)
+    return ~values.small & context.pipeline.by_design.sure & idle
+
+
+def _busy_copies(unit: str, bottleneck: str) -> Lead:
+    return Lead(
+        bottleneck,
+        lambda values, context: (
+            _pipeline_with_room(values, context)
+            & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
+        ),
+        "based on utilization alone: copies of the pipeline fill this memory",
+        without=ACCESSES[:4],
+        at_limit=True,
+    )
+
+
+def _waiting_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
+    """Launches with idle tensor cores, and no other unit busy enough for it."""
+    saturations = context.units.saturations
+    calm = [saturations[unit].high < BUSY_WITH_COPIES for unit in ("l1", "l2", "dram")]
+    others = {"issue", *SM_PIPES} - {"tensor_pipe"}
+    calm += [saturations[unit].low < NEAR_LIMIT for unit in sorted(others)]
+    rows: BoolArray = _pipeline_with_room(values, context) & np.logical_and.reduce(calm)
+    return rows
 
 
 PIPE_RULES: Final = {
@@ -186,6 +239,28 @@ LEADS: Final = (
             (values["duration"] < SHORT_NS) & (values["waves_per_sm"] < FEW_WAVES) & values.idle
         ),
         "based only on a small launch: less than 20 us, less than two waves, no busy unit",
+    ),
+    Lead(
+        "small-grid",
+        lambda values, context: values.small & context.pipeline.by_design.sure,
+        "based on the grid size: fewer blocks than SMs; the pipeline of each block is not judged",
+        without=ACCESSES[:4],
+    ),
+    Lead(
+        "tensor-throughput",
+        _full_tensor_pipe,
+        "based on the utilization of the tensor pipe; what else the kernel does is not measured",
+        without=(),
+        at_limit=True,
+    ),
+    _busy_copies("dram", "dram-bandwidth"),
+    _busy_copies("l2", "l2-bandwidth"),
+    Lead(
+        "async-pipeline-stalls",
+        _waiting_pipeline,
+        "based on the utilization of the tensor pipe and of memory: TMA feeds the kernel, and no "
+        "unit is full",
+        without=ACCESSES[:4],
     ),
     Lead(
         "dram-bandwidth",

@@ -108,7 +108,7 @@ def uses_tensor_cores(launch: Numbers) -> bool:
     fp16, sms = launch.value("hfma_rate"), launch.positive("sm_count")
     if fp16 is not None and sms is not None:
         busy -= fp16 / (sms * COMMON.fp16_lanes_of_tensor_pipe)
-    return max(busy, launch.share("tcgen05_pipe") or 0.0) >= TENSOR_NOTABLE
+    return busy >= TENSOR_NOTABLE
 
 
 def _rate(launch: Numbers, precision: str) -> float | None:

@@ -315,7 +315,8 @@ class Scanner:
     def _parse_header(self, line: bytes) -> Header | None:
         if b"Kernel Name" not in line or len(line) > LONGEST_ROW:
             return None
-        for start in (0, line.find(b'"ID"')):
+        # Output of the program may be on the same line, and contain the word as well.
+        for start in dict.fromkeys((0, line.find(b'"ID"'), line.rfind(b'"ID"'))):
             text = line[start:].removeprefix(b"\xef\xbb\xbf")
             for delimiter in _DELIMITERS:
                 cells = split_cells(text, delimiter) if start >= 0 else None
