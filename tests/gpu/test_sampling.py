@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import os
 import shutil
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.usefixtures("results")
 
 MOST_OVERHEAD = 1.3
 NEAR = 5.0
+DRAM = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
 
 needs = {
     name: pytest.mark.skipif(importlib.util.find_spec(name) is None, reason=f"without {name}")
@@ -102,11 +104,13 @@ def test_a_solver_is_sampled(built: Path, tmp_path: Path) -> None:
     sweep = survey.kernels[0].sampled
     assert sweep is not None
     assert sweep.units[0].metric == "dram_throughput"
-    chosen = ("--preset", "full", "--launch-skip", "1000", "--launch-count", "1")
-    whole = diagnosed("jacobi-sampled", *chosen, "--", built / "jacobi", "4096", "2000")
-    facts = whole.document["kernels"][0]["verdict"]["evidence"]
-    (dram,) = (each["value"] for each in facts if each["metric"] == "dram_throughput")
-    assert sweep.units[0].value == pytest.approx(dram, abs=NEAR)
+    ncu = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
+    chosen = ["--launch-skip", "1000", "--launch-count", "1", "--metrics", DRAM]
+    words = [str(built / "jacobi"), "4096", "2000"]
+    done = subprocess.run([*ncu, *chosen, *words], check=True, capture_output=True, text=True)
+    lines = [each for each in done.stdout.splitlines() if each.startswith('"')]
+    (row,) = list(csv.DictReader(lines))[1:]  # the first has the units
+    assert sweep.units[0].value == pytest.approx(float(row[DRAM].replace(",", "")), abs=NEAR)
 
 
 FAILURES = {
@@ -139,8 +143,8 @@ def test_the_survey_answers_whatever_ncu_does(
 
 @needs["jax"]
 def test_a_step_of_jax_is_answered(tmp_path: Path) -> None:
-    command = (sys.executable, PROGRAMS / "jax_step.py")
+    command = (sys.executable, PROGRAMS / "jax_step.py", "1000")
     found = diagnosed("jax", "--budget", "20", "--", *command, folder=tmp_path)
     kernels = found.survey["kernels"]
     # What XLA tries before the steps begin runs before the samples do.
-    assert sum(each["share"] for each in kernels if each["sampled"]) >= 0.85
+    assert sum(each["share"] for each in kernels if each["sampled"]) >= 0.9

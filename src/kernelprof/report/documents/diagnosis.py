@@ -302,6 +302,8 @@ def summarize_capture(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
     if facts := prediction.facts_of(diagnosis):
         return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(facts[0].counts)}"
+    if not diagnosis.kernels and diagnosis.survey is not None:
+        return "No kernel was measured"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
     names = list(dict.fromkeys(filter(None, map(gpu_name, diagnosis.kernels))))
     return f"{text} on {join_words(names)}" if names else text
