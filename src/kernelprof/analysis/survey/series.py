@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import COMMON, architecture
+from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 from kernelprof.analysis.survey.owners import kernel_numbers
@@ -63,7 +63,6 @@ wide integer products (20 and 30 %)."""
 
 INSTRUCTIONS: Final = "sm__inst_executed.sum"
 THREADS: Final = "sm__thread_inst_executed_pred_on.sum"
-WARPS: Final = "tpc__warps_active.sum"
 CYCLES: Final = "sm__cycles_elapsed.max"
 
 _PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
@@ -305,15 +304,14 @@ def _capture(
             facts.setdefault(metric, np.full(len(firsts), np.nan))[row] = value
     columns = {}
     for metric, values in facts.items():
-        if metric not in load_metrics():
-            continue
         described = load_metrics()[metric]
         origin = Origin.MEASURED if metric == "duration" else Origin.LAUNCH
         columns[described.ncu[0]] = MetricColumn(
             described.ncu[0], values, described.unit, described.unit, origin
         )
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
-    for name in sorted(fits.keys() & read.keys()):
+    # Instructions of a solver's sweep came out at 1.15 times what ncu counts: only their ratio is used.
+    for name in sorted((fits.keys() & read.keys()) - {INSTRUCTIONS}):
         timed = durations if _TIMED.search(name) else 1.0
         unit = read[name].unit
         columns[name] = MetricColumn(name, fits[name] * timed, unit, unit, Origin.DERIVED)
@@ -330,14 +328,8 @@ def _ratios(
 ) -> Iterator[tuple[str, FloatArray]]:
     # Of counters that were read at the same time
     nothing = np.full(len(facts["duration"]), np.nan)
-    warps, executed, threads, cycles = (
-        fits.get(name, nothing) for name in (WARPS, INSTRUCTIONS, THREADS, ACTIVE)
-    )
+    executed, threads = fits.get(INSTRUCTIONS, nothing), fits.get(THREADS, nothing)
     with np.errstate(divide="ignore", invalid="ignore"):
-        resident = warps / (cycles * facts.get("sm_count", nothing))
-        yield "active_warps", resident / COMMON.schedulers
-        yield "achieved_occupancy", 100.0 * resident / facts.get("most_warps", nothing)
-        yield "warp_cycles_per_instruction", warps / executed
         yield "threads_per_instruction_predicated", threads / executed
 
 
@@ -366,6 +358,5 @@ def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tupl
     if fits.shared is not None:
         yield "block_limit_shared_mem", float(fits.shared)
     yield "theoretical_occupancy", fits.percent
-    yield "most_warps", float(sm.residency.warps)
     if fits.resident:
         yield "waves_per_sm", math.prod(launched.grid) / (fits.resident * gpu.multiprocessors)

@@ -58,7 +58,6 @@ SAMPLED: Final = (
     f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
     f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
     f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED}",
-    f"{_SM}tpc__warps_active_realtime.sum",
     f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}",
     f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
@@ -326,10 +325,10 @@ def survey_environment(
     python = [str(PYTHON_HOOKS), *filter(None, [given.get(_PYTHON)])]
     return {
         _NVTX: str(library),
+        SERIES_VARIABLE: "\n".join(SAMPLED),
         **given,
         _CUDA: str(library),
         FOLDER_VARIABLE: str(folder),
         CUPTI_VARIABLE: os.pathsep.join(map(str, cupti.libraries)),
-        SERIES_VARIABLE: "\n".join(SAMPLED),
         _PYTHON: os.pathsep.join(python),
     }
