@@ -310,7 +310,7 @@ def _capture(
             described.ncu[0], values, described.unit, described.unit, origin
         )
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
-    # Instructions of a solver's sweep came out at 1.15 times what ncu counts: only their ratio is used.
+    # Instructions of a sweep came out at 1.15 times what ncu counts: only their ratio is used.
     for name in sorted((fits.keys() & read.keys()) - {INSTRUCTIONS}):
         timed = durations if _TIMED.search(name) else 1.0
         unit = read[name].unit
