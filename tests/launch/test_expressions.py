@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernelprof.launch.specification.expressions import MAX_MAGNITUDE, Expression, ExpressionError
 
-NAMES = {"M": 100, "N": 64, "TILE": 16, "alpha": 0.5}
+NAMES = {"M": 100, "N": 64, "TILE": 16, "alpha": 0.5, "in": 1000, "from": 3}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ NAMES = {"M": 100, "N": 64, "TILE": 16, "alpha": 0.5}
         ("  M", 100),
         ("(M\n + N)", 164),
         ("1 / 0 if M < 0 else 5", 5),
+        ("ceil_div(in, 256) * from", 12),
     ],
 )
 def test_value(text, value) -> None:

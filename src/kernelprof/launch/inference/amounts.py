@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.specification.expressions import MAX_LENGTH, Expression
+from kernelprof.launch.specification.expressions import MAX_LENGTH, Expression, parse_arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ class SizeExpr:
         names: set[str] = set()
         for product, _ in self.terms:
             for factor in product:
-                tree = ast.walk(ast.parse(factor, mode="eval"))
+                tree = ast.walk(parse_arithmetic(factor))
                 called = {"ceil_div", "round_up", "min", "max"}
                 names |= {n.id for n in tree if isinstance(n, ast.Name)} - called
         return names

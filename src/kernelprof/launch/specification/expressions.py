@@ -7,8 +7,10 @@ to fit 64 bits, integers and fractions alike, so that a large power cannot stall
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import operator
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
@@ -29,6 +31,28 @@ _MADE_OF = (
     "an expression consists of numbers, sizes, numeric defines, + - * / // % **, comparisons, "
     "'a if x else b', ceil_div, round_up, min, max"
 )
+
+_SYNTAX: Final = {"if", "else", "and", "or", "not", "lambda"}
+_NAMES: Final = re.compile(rf"\b({'|'.join(set(keyword.kwlist) - _SYNTAX)})\b")
+"""Words of Python that are names in CUDA: parameters are called ``in``."""
+
+
+def parse_arithmetic(text: str) -> ast.expr:
+    """Parse an expression; words of Python can be names. :class:`SyntaxError` if it is none."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        try:
+            return ast.parse(_NAMES.sub(_as_name, text), mode="eval").body
+        except SyntaxError:
+            raise error from None
+
+
+def _as_name(word: re.Match[str]) -> str:
+    # Python takes a bold letter for the plain one, and a word with it for no keyword.
+    letter = word[0][0]
+    bold = 0x1D41A - ord("a") if letter.islower() else 0x1D400 - ord("A")
+    return chr(ord(letter) + bold) + word[0][1:]
 
 
 class ExpressionError(InputError):
@@ -88,7 +112,7 @@ class Expression:
                 hint="name parts of it in [sizes] or in [compile] defines",
             )
         try:
-            tree = ast.parse(self.text.strip(), mode="eval").body
+            tree = parse_arithmetic(self.text.strip())
         except SyntaxError as error:
             raise self._error(error.offset or 1, f"not arithmetic: {error.msg}") from error
         except (ValueError, RecursionError, MemoryError) as error:
