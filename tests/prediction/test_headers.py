@@ -89,6 +89,18 @@ def test_a_header_has_what_device_code_takes_from_it(compile_cu, header, line) -
     assert "not found" not in done.messages
 
 
+def test_macros_before_a_declaration_are_left_to_the_compiler(compile_cu) -> None:
+    """As a header for C and C++ has them; the parser takes the first line for a declaration."""
+    done = compile_cu(
+        "#define API extern\n#define NORETURN [[noreturn]]\n"
+        "#define FORMAT(...) __attribute__((format(printf, __VA_ARGS__)))\n"
+        'extern "C" {\nNORETURN FORMAT(2, 3)\nAPI void stop(int line, const char* fmt, ...);\n'
+        "enum kind { KIND_A, KIND_B };\n}\n"
+        "__global__ void k(float* x, enum kind type) { *x = type == KIND_A ? 1.0f : 2.0f; }\n"
+    )
+    assert done.cubin
+
+
 def test_cccl_and_these_headers_agree(compile_cu) -> None:
     """They define the same names when both are included, in either order."""
     ours = "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <ctime>\n"

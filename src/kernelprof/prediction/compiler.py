@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -126,6 +127,12 @@ class DeviceCompiler:
                 first + source, search, self.kernel, spare=False, name_of=self.printable_path
             )
             answer = self._compile(code, words, reads)
+        if answer.cubin is None:
+            # The parser reads some macros before declarations as declarations.
+            brought = {name: code.headers[name] for name in BROUGHT if name in code.headers}
+            whole = replace(code, source=first + source, headers=brought)
+            again = self._compile(whole, words, reads)
+            answer = answer if again.cubin is None else again
         log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:
             raise CompileError(log + _describe_missing(code))
