@@ -206,3 +206,27 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
 def test_what_cannot_be_inferred_is_named(kernelprof, kernel_cu, text, says, monkeypatch) -> None:
     monkeypatch.chdir(kernel_cu(text).parent)
     kernelprof("diagnose kernel.cu --predict", code=2, err=says)
+
+
+GUARDED = f"__global__ void k(float* x, int n) {{ {LINE} if (i < n) x[i] = 2.0f; }}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "grid"),
+    [
+        (GUARDED.replace("int n", "int in").replace("< n", "< in"), "", "ceil_div(in, 256)"),
+        ('#include "own.h"\n', GUARDED, "ceil_div(n, 256)"),
+        ('#include "own.h"\n', '#include "inner.h"\n', "ceil_div(n, 256)"),
+    ],
+    ids=["a-word-of-python", "kernel-in-a-header", "kernel-in-its-header"],
+)
+def test_sources_as_people_write_them_are_predicted(
+    kernelprof, kernel_cu, text, header, grid
+) -> None:
+    path = kernel_cu(text)
+    kernel_cu(header, "own.h")
+    kernel_cu(GUARDED, "inner.h")
+    found = kernelprof.json(f"diagnose {path} --predict", code={0, 3})
+    (specification,) = (each["inferred"]["specification"] for each in found["captures"])
+    assert (specification["kernel"], specification["grid"]) == ("k", [grid])
+    assert len(found["kernels"]) == 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.launch.build.options import divide_options, split_options
-from kernelprof.launch.signature import includes
+from kernelprof.launch.signature import includes, kernels
 from kernelprof.model.specification import is_version
 from kernelprof.suggestions import missing_file
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.specification.spec import LaunchSpec
 
 OPENING = "// /// kernelprof"
@@ -69,6 +70,15 @@ def read_source(path: Path, most: int = MAX_BYTES) -> str:
         raise InputError(
             "the file is not UTF-8", where=f"{path}:{line}", hint="store it as UTF-8"
         ) from error
+
+
+def kernels_of(source: Path) -> tuple[KernelSignature, ...]:
+    """Return the kernels of a source, or where it has none those of its own headers."""
+    own = kernels(read_source(source))
+    if own:
+        return own
+    included, _ = local_includes(source)
+    return tuple(each for file in included.values() for each in kernels(read_source(file)))
 
 
 def refuse_other_than_file(path: Path, hint: str) -> None:

@@ -22,12 +22,11 @@ from kernelprof.launch.signature import (
     choose,
     chosen_arguments,
     has_main,
-    kernels,
     plain_argument,
     template_arguments,
     template_type,
 )
-from kernelprof.launch.source import read_source
+from kernelprof.launch.source import kernels_of, read_source
 from kernelprof.launch.specification.expressions import SpecError
 from kernelprof.model.manifest import CompilerWarning
 from kernelprof.model.numbers import count
@@ -168,7 +167,7 @@ def build_kernel(
     where its arguments do not fit.
     """
     text = read_source(source)
-    check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
+    check_arguments(spec, choose(kernels_of(source), spec.kernel, str(source)))
     folder = source.parent.resolve()
     fixed, flags = spec.compile.fixed(), split_options(spec.compile.flags)
     given = resolve_folders(("-lineinfo", *fixed, *flags), folder)

@@ -176,7 +176,10 @@ def infer_specification(
             hint="--force replaces it",
         )
     root = syntax.parse(source)
+    headers = _included(path)
     declared = declared_kernels(root)
+    if not declared:
+        declared = [each for header in headers for each in declared_kernels(header)]
     chosen = choose_kernel([one.kernel for one in declared], kernel, str(path), root)
     if not chosen.readable:
         raise InputError(
@@ -186,7 +189,7 @@ def infer_specification(
             "hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
-    guesses = guess(chosen, node, [root, *_included(path)], kernel)
+    guesses = guess(chosen, node, [root, *headers], kernel)
     if not quoted_includes(source):
         parameters = [parameter.name for parameter in chosen.parameters]
         macros = undefined_macros(root, node, parameters)
