@@ -12,8 +12,8 @@ from tests.support.surveys import trace
 
 from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.series import (
+    Mixture,
     find_shift,
-    fit_metric,
     overlaps,
     sampled_capture,
     sampled_kernels,
@@ -59,6 +59,19 @@ def test_what_was_sampled_is_kept_with_the_survey() -> None:
     assert sum(each.share for each in survey.kernels if each.sampled) > 0.99
 
 
+def test_samples_without_a_value_are_left_out() -> None:
+    (own,) = trace("mixed").series
+    known = sampled_kernels(trace("mixed"))
+    values = own.values.copy()
+    values[::3, 2] = np.nan
+    fewer = sampled_kernels(replace(trace("mixed"), series=(replace(own, values=values),)))
+    assert fewer.keys() == known.keys()
+    for key, each in fewer.items():
+        assert each.units[0].value == pytest.approx(known[key].units[0].value, abs=1.0)
+    nothing = replace(own, values=np.full_like(own.values, np.nan))
+    assert sampled_kernels(replace(trace("mixed"), series=(nothing,))) == {}
+
+
 def test_a_trace_without_samples_gives_nothing() -> None:
     assert sampled_capture(trace("jacobi")) is None
     assert sampled_kernels(trace("jacobi")) == {}
@@ -90,7 +103,7 @@ def test_kernels_shorter_than_a_sample_have_their_own_values(
     start = np.arange(0, ends[-1], 20_000)
     parts = overlaps(series(start, 20_000, np.zeros((len(start), 1))), ran, numbers, len(rates))
     mixed = parts @ np.array(rates)
-    fit = fit_metric(parts, mixed + random.normal(0, 0.5, len(mixed)), relative=False)
+    fit = Mixture.from_parts(parts).fit(mixed + random.normal(0, 0.5, len(mixed)), relative=False)
     for number, rate in enumerate(rates):
         if np.isfinite(fit.values[number]):
             assert fit.values[number] == pytest.approx(rate, abs=max(1.0, 6 * fit.errors[number]))
@@ -104,7 +117,7 @@ def test_kernels_that_always_run_together_are_not_told_apart() -> None:
     parts = overlaps(
         series(start, 20_000, np.zeros((len(start), 1))), ran, np.tile([0, 1], len(start)), 2
     )
-    fit = fit_metric(parts, np.full(len(start), 50.0), relative=False)
+    fit = Mixture.from_parts(parts).fit(np.full(len(start), 50.0), relative=False)
     assert np.isnan(fit.values).all()
 
 
@@ -114,4 +127,6 @@ def test_a_kernel_of_two_samples_has_no_value() -> None:
         series(start, 20_000, np.zeros((len(start), 1))), kernels((0, 40_000)), np.zeros(1, int), 1
     )
     assert parts.sum() == pytest.approx(2.0)
-    assert np.isnan(fit_metric(parts, np.full(len(start), 50.0), relative=False).values).all()
+    assert np.isnan(
+        Mixture.from_parts(parts).fit(np.full(len(start), 50.0), relative=False).values
+    ).all()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn,
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.survey import SampledKernel
+from kernelprof.model.trace import SampledSeries
 from sassim.occupancy import compute_occupancy, system_shared_bytes
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kernelprof.model.trace import Configuration, SampledSeries, Trace, TracedGpu
+    from kernelprof.model.trace import Configuration, Trace, TracedGpu
 
     Array = npt.NDArray[Any]
     FloatArray = npt.NDArray[np.float64]
@@ -48,6 +50,12 @@ MOST_FOR_SHIFT: Final = 20_000
 
 LEAST_SAMPLES: Final = 3.0
 """Samples that a kernel has to fill together. Our choice."""
+
+MOST_KERNELS: Final = 500
+"""Kernels that are fitted, those with most samples; of others nothing is said. Our choice."""
+
+MOST_OF_OTHERS: Final = 0.05
+"""Part of a sample that other kernels may have taken: what they did is unknown. Our choice."""
 
 MOST_ERROR: Final = 5.0
 """Standard error up to which a percentage is used, in points; of others, in percent of it."""
@@ -149,9 +157,10 @@ def sampled_capture(trace: Trace) -> Capture | None:
         return None
     numbers, kinds = kernel_numbers(trace)
     durations = (trace.kernels["end"] - trace.kernels["start"]).astype(np.float64)
+    kernels, starts, launches = np.unique(numbers, return_index=True, return_counts=True)
+    of_kernel = np.split(durations[np.argsort(numbers, kind="stable")], np.cumsum(launches)[:-1])
     medians = np.zeros(len(kinds))
-    for number in np.unique(numbers).tolist():
-        medians[number] = np.median(durations[numbers == number])
+    medians[kernels] = [np.median(each) for each in of_kernel]
     fits: dict[str, Fit] = {}
     for series in _in_time(trace):
         rows = trace.kernels["device"] == series.device
@@ -163,7 +172,7 @@ def sampled_capture(trace: Trace) -> Capture | None:
     sampled = np.flatnonzero(np.any(finite, axis=0)) if finite else np.zeros(0, np.int64)
     if len(sampled) == 0:
         return None
-    firsts = np.array([int(np.argmax(numbers == each)) for each in sampled.tolist()])
+    firsts = starts[np.searchsorted(kernels, sampled)]
     return _capture(
         trace, firsts, medians[sampled], {name: each.values[sampled] for name, each in fits.items()}
     )
@@ -172,25 +181,31 @@ def sampled_capture(trace: Trace) -> Capture | None:
 def _in_time(trace: Trace) -> Iterator[SampledSeries]:
     # All series with the clock of the kernels
     for device in {each.device for each in trace.series}:
-        mine = [each for each in trace.series if each.device == device]
+        usable = [_usable(each) for each in trace.series if each.device == device]
+        mine = [each for each in usable if len(each.start)]
         kernels = trace.kernels[trace.kernels["device"] == device]
         telling = next((each for each in mine if ACTIVE in each.metrics), None)
         shift = 0 if telling is None else find_shift(telling, kernels)
         for each in mine:
-            yield type(each)(
+            yield SampledSeries(
                 each.device, each.metrics, each.start + shift, each.end + shift, each.values
             )
 
 
+def _usable(series: SampledSeries) -> SampledSeries:
+    # Without the first of each burst, which begins before it, and samples that lack a value
+    length = series.end - series.start
+    rows = (length <= 10 * np.median(length)) & np.isfinite(series.values).all(axis=1)
+    return SampledSeries(
+        series.device, series.metrics, series.start[rows], series.end[rows], series.values[rows]
+    )
+
+
 def find_shift(series: SampledSeries, kernels: Array) -> int:
     """The nanoseconds by which samples are late, so that the SMs are active when kernels run."""
-    own = np.nan_to_num(series.values[:, series.metrics.index(ACTIVE)])
-    start, end = series.start, series.end
-    length = (end - start).astype(np.float64)
-    usual = length <= 10 * np.median(length)  # the first of a burst may be of what was before it
-    step = max(1, int(usual.sum()) // MOST_FOR_SHIFT)
-    start, end = start[usual][::step], end[usual][::step]
-    active = (own / length)[usual][::step]
+    own = series.values[:, series.metrics.index(ACTIVE)] / (series.end - series.start)
+    step = max(1, len(own) // MOST_FOR_SHIFT)
+    start, end, active = series.start[::step], series.end[::step], own[::step]
     edges = np.concatenate([kernels["start"], kernels["end"]]).astype(np.int64)
     change = np.repeat([1, -1], len(kernels))
     order = np.argsort(edges, kind="stable")
@@ -233,6 +248,7 @@ def overlaps(series: SampledSeries, kernels: Array, numbers: Array, count: int) 
 
 def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
     length = (series.end - series.start).astype(np.float64)
+    mixture = Mixture.from_parts(parts)
     for column, cupti in enumerate(series.metrics):
         name = _PREFIX.sub("", cupti).replace(_REALTIME, "")
         name = SAME.get(name, name)
@@ -243,36 +259,54 @@ def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
             clock = np.full(parts.shape[1], np.median(values))
             yield name, Fit(clock, np.zeros_like(clock))
         else:
-            yield name, fit_metric(parts, values, relative=timed)
+            yield name, mixture.fit(values, relative=timed)
 
 
-def fit_metric(parts: Any, values: FloatArray, *, relative: bool) -> Fit:
-    """Fit what a metric is in each kernel; ``relative`` for errors in percent of the value."""
-    good = np.isfinite(values)
-    parts, values = parts[good], values[good]
-    count = parts.shape[1]
-    samples_of = np.asarray(parts.sum(axis=0)).ravel()
-    some = np.flatnonzero(samples_of >= LEAST_SAMPLES)
-    fitted, errors = np.full(count, np.nan), np.full(count, np.nan)
-    if not len(some):
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What is told of kernels by samples that several of them share, for any metric.
+
+    ``kernels`` are the columns that have enough samples, ``samples`` the rows without others, and
+    ``inverse`` is that of the normal matrix of their ``parts``.
+    """
+
+    count: int
+    kernels: Array
+    samples: Array
+    parts: Any
+    inverse: FloatArray
+    separable: Array
+    """Kernels whose part is told from those of others."""
+
+    @staticmethod
+    def from_parts(parts: Any) -> Mixture:
+        """From the part of each sample that each kernel took: samples by kernels, sparse."""
+        filling = np.asarray(parts.sum(axis=0)).ravel()
+        kernels = np.flatnonzero(filling >= LEAST_SAMPLES)
+        kernels = np.sort(kernels[np.argsort(-filling[kernels], kind="stable")[:MOST_KERNELS]])
+        chosen = parts[:, kernels]
+        others = np.asarray(parts.sum(axis=1)).ravel() - np.asarray(chosen.sum(axis=1)).ravel()
+        samples = np.flatnonzero(others < MOST_OF_OTHERS)
+        chosen = chosen[samples]
+        normal = (chosen.T @ chosen).toarray()
+        inverse = np.linalg.pinv(normal, rcond=1e-9, hermitian=True) if len(kernels) else normal
+        separable = np.abs((inverse @ normal).diagonal() - 1.0) < 0.01
+        return Mixture(parts.shape[1], kernels, samples, chosen, inverse, separable)
+
+    def fit(self, values: FloatArray, *, relative: bool) -> Fit:
+        """What a metric is in each kernel; ``relative`` for errors in percent of the value."""
+        fitted, errors = np.full(self.count, np.nan), np.full(self.count, np.nan)
+        if len(self.kernels):
+            values = values[self.samples]
+            result = self.inverse @ (self.parts.T @ values)
+            freedom = max(len(values) - len(self.kernels), 1)
+            left = float(((values - self.parts @ result) ** 2).sum()) / freedom
+            error = np.sqrt(np.maximum(self.inverse.diagonal(), 0.0) * left)
+            allowed = MOST_ERROR / 100 * np.abs(result) if relative else MOST_ERROR
+            sure = self.separable & (error <= allowed)
+            fitted[self.kernels[sure]] = np.maximum(result[sure], 0.0)
+            errors[self.kernels[sure]] = error[sure]
         return Fit(fitted, errors)
-    chosen = parts[:, some]
-    # What other kernels did in a sample is unknown: only samples without them count.
-    alone = np.asarray(parts.sum(axis=1)).ravel() - np.asarray(chosen.sum(axis=1)).ravel() < 0.05
-    chosen, values = chosen[alone], values[alone]
-    normal = (chosen.T @ chosen).toarray()
-    inverse = np.linalg.pinv(normal, rcond=1e-9, hermitian=True)
-    result = inverse @ (chosen.T @ values)
-    freedom = max(len(values) - len(some), 1)
-    # A kernel whose part is never told from another's has no value of its own.
-    separable = np.abs((inverse @ normal).diagonal() - 1.0) < 0.01
-    left = float(((values - chosen @ result) ** 2).sum()) / freedom
-    error = np.sqrt(np.maximum(inverse.diagonal(), 0.0) * left)
-    allowed = MOST_ERROR / 100 * np.abs(result) if relative else MOST_ERROR
-    sure = separable & (error <= allowed)
-    fitted[some[sure]] = np.maximum(result[sure], 0.0)
-    errors[some[sure]] = error[sure]
-    return Fit(fitted, errors)
 
 
 def _better(one: Fit, other: Fit) -> Fit:
