@@ -24,6 +24,7 @@ from kernelprof.report.documents.capture_page import read_attachments
 from kernelprof.report.documents.diagnosis import (
     advise_libraries_once,
     describe_costs,
+    name_captures,
     summarize_capture,
     total_time,
 )
@@ -56,15 +57,17 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     """
     pairs = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
+    captures = [""] if alone else name_captures(diagnoses)
+    capture_of = dict(zip(map(id, diagnoses), captures, strict=True))
     if not alone:
         pairs.sort(key=lambda one: -total_time(one[1]))
     advised = [*advise_libraries_once(kernel for _, kernel in pairs)]
     names = labels(advised)
     scope = f"{count(len(pairs), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
-    answers = [text for each in diagnoses for text in _program(each, alone=alone)]
+    answers = [text for each in diagnoses for text in _program(each, capture_of[id(each)])]
     kernels = [
-        _kernel(number, kernel, name, each, alone=alone)
+        _kernel(number, kernel, name, each, capture_of[id(each)])
         for number, ((each, _), kernel, name) in enumerate(
             zip(pairs, advised, names, strict=True), 1
         )
@@ -80,11 +83,11 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     return Document("kernelprof", tuple(blocks), origin=diagnoses[0].origin if alone else "")
 
 
-def _program(diagnosis: Diagnosis, *, alone: bool) -> Iterable[Block]:
+def _program(diagnosis: Diagnosis, capture: str) -> Iterable[Block]:
     survey = diagnosis.survey
     if survey is None or survey.answer is None:
         return
-    scope_text = "" if alone else f"{_clip(diagnosis.origin)}: "
+    scope_text = f"{_clip(capture)}: " if capture else ""
     yield Paragraph(Span(f"{scope_text}{survey.answer.sentence}"))
     if survey.answer.advice:
         yield FactList((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
@@ -95,14 +98,13 @@ def _kernel(
     kernel: KernelDiagnosis,
     name: tuple[str, str],
     diagnosis: Diagnosis,
-    *,
-    alone: bool,
+    capture: str,
 ) -> Section:
     verdict = kernel.verdict
     predicted = prediction.facts_of(diagnosis) is not None
     costs_of_kernel = [*describe_costs(kernel, diagnosis)]
-    if not alone:
-        costs_of_kernel.append(f"in {_clip(diagnosis.origin)}")
+    if capture:
+        costs_of_kernel.append(f"in {_clip(capture)}")
     gist = verdict_headline(verdict, predicted=predicted)
     took = Span(f"{', '.join(costs_of_kernel)}. " if costs_of_kernel else "")
     return Section(

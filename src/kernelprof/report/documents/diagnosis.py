@@ -6,6 +6,7 @@ Its HTML page is made by ``capture_page.py``, for one capture and for several.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
@@ -307,6 +308,12 @@ def summarize_capture(diagnosis: Diagnosis) -> str:
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
     names = list(dict.fromkeys(filter(None, map(gpu_name, diagnosis.kernels))))
     return f"{text} on {join_words(names)}" if names else text
+
+
+def name_captures(diagnoses: Sequence[Diagnosis]) -> list[str]:
+    """Names of captures by their files, or where those are alike by their paths."""
+    files = [PurePosixPath(each.origin).name for each in diagnoses]
+    return files if len(set(files)) == len(files) else [each.origin for each in diagnoses]
 
 
 def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:

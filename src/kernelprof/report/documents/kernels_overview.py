@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import KernelDiagnosis, Status
@@ -14,7 +13,12 @@ from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
 from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.document import Cell, Chart, Column, Section, Span, plain
-from kernelprof.report.documents.diagnosis import kernel_table, label_text, total_time
+from kernelprof.report.documents.diagnosis import (
+    kernel_table,
+    label_text,
+    name_captures,
+    total_time,
+)
 from kernelprof.report.documents.survey import time_of
 from kernelprof.report.documents.verdict import time_saved, verdict_cell
 from kernelprof.report.figures.measured import clip, finite
@@ -85,9 +89,7 @@ def all_kernels_section(diagnoses: Sequence[Diagnosis]) -> Section:
     ]
     names = [name for _, name, *_ in entries]
     table = kernel_table(kernels, names, on_page=True)
-    files = [PurePosixPath(each.origin).name for each in diagnoses]
-    if len(set(files)) < len(files):
-        files = [each.origin for each in diagnoses]
+    files = name_captures(diagnoses)
     rows = []
     for row, (_, _, each, at) in zip(table.rows, entries, strict=True):
         file = Span(cut_middle(files[at - 1], _FILE_WIDTH), target=f"capture-{at}")
