@@ -266,13 +266,14 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
     from kernelprof.launch.build.compilation import check_arguments
     from kernelprof.launch.run.prepare import is_program
     from kernelprof.launch.signature import choose
-    from kernelprof.launch.source import kernels_of, refuse_other_than_file
+    from kernelprof.launch.source import kernels_of, read_source, refuse_other_than_file
 
     refuse_other_than_file(source, hint="name a .cu file, or a program after --")
     if is_program(source, overrides):
         return None
     spec = overrides.specified(source)
-    check_arguments(spec, choose(kernels_of(source), spec.kernel, str(source)))
+    declared = kernels_of(source, read_source(source))
+    check_arguments(spec, choose(declared, spec.kernel, str(source)))
     return spec
 
 

@@ -72,9 +72,9 @@ def read_source(path: Path, most: int = MAX_BYTES) -> str:
         ) from error
 
 
-def kernels_of(source: Path) -> tuple[KernelSignature, ...]:
-    """Return the kernels of a source, or where it has none those of its own headers."""
-    own = kernels(read_source(source))
+def kernels_of(source: Path, text: str) -> tuple[KernelSignature, ...]:
+    """Return the kernels of a source's ``text``, or where it has none those of its own headers."""
+    own = kernels(text)
     if own:
         return own
     included, _ = local_includes(source)

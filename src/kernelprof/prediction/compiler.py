@@ -131,7 +131,7 @@ class DeviceCompiler:
             # The parser reads some macros before declarations as declarations.
             brought = {name: code.headers[name] for name in BROUGHT if name in code.headers}
             whole = replace(code, source=first + source, headers=brought)
-            again = self._compile(whole, words, reads)
+            again = answer if whole == code else self._compile(whole, words, reads)
             answer = answer if again.cubin is None else again
         log = self.real_names(answer.log.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:

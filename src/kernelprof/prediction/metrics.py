@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import architecture
-from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.architectures import architecture, occupancy_facts
+from kernelprof.analysis.metrics.catalogue import column_of, load_metrics
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.prediction.estimates import TIMES, estimate_times
 from sassim.counters.counters import BULK
@@ -170,12 +170,9 @@ def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
     for name, value in values:
         if value is None:
             continue
-        metric = load_metrics()[name]
         number = value.value if isinstance(value, Total) else value
-        array = np.array([number], np.float64)
-        columns[metric.ncu[0]] = MetricColumn(
-            metric.ncu[0], array, metric.unit, metric.unit, origin
-        )
+        column = column_of(name, np.array([number], np.float64), origin)
+        columns[column.name] = column
     return columns
 
 
@@ -228,9 +225,6 @@ def _resources(
     yield "shared_memory_per_block", float(shared)
     if fits is None:
         return
-    yield "block_limit_registers", float(fits.registers)
-    yield "block_limit_warps", float(fits.warps)
-    yield "block_limit_blocks", float(fits.blocks)
+    yield from occupancy_facts(fits)
     if fits.shared is not None and fits.shared == fits.resident:
         yield "block_limit_shared_mem", float(fits.shared)
-    yield "theoretical_occupancy", fits.percent

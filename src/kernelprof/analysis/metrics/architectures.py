@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sassim.gpu import SmLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from sassim.occupancy import Occupancy
 
 Capability = tuple[int, int]
 """A compute capability, major and minor."""
@@ -88,6 +90,14 @@ def _architecture(table: dict[str, Any]) -> Architecture:
         gpus=tuple(table.pop("gpus", ())),
         **table,
     )
+
+
+def occupancy_facts(fits: Occupancy) -> Iterator[tuple[str, float]]:
+    """Yield what limits the blocks of an SM, by canonical metric; not shared memory."""
+    yield "block_limit_registers", float(fits.registers)
+    yield "block_limit_warps", float(fits.warps)
+    yield "block_limit_blocks", float(fits.blocks)
+    yield "theoretical_occupancy", fits.percent
 
 
 _FILE = Path(__file__).parents[2] / "data" / "architectures.toml"

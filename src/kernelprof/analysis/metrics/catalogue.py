@@ -23,13 +23,15 @@ from msgspec import Meta, Struct, structs
 from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.errors import InputError, UsageError
-from kernelprof.model.capture import DEVICE_NAME
+from kernelprof.model.capture import DEVICE_NAME, MetricColumn
 from kernelprof.model.toml_text import split_mistake
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from kernelprof.model.capture import FloatArray, Origin
 
 SAMPLES: Final = "group:smsp__pcsamp_warp_stall_reasons"
 """What ``ncu`` is asked for to sample where warps are: no metric, but a list of counters, one a
@@ -175,6 +177,12 @@ def has_tcgen05(compute_capability: tuple[int, int] | None) -> bool:
     """Return whether this architecture is known to have tcgen05 instructions and tensor memory."""
     metric = load_metrics()["tcgen05_pipe"]
     return chip_of(compute_capability) is not None and not metric.is_zero_on(compute_capability)
+
+
+def column_of(name: str, values: FloatArray, origin: Origin) -> MetricColumn:
+    """Return a column of a metric by its canonical name, under the first name of ``ncu``."""
+    metric = load_metrics()[name]
+    return MetricColumn(metric.ncu[0], values, metric.unit, metric.unit, origin)
 
 
 def names_known() -> frozenset[str]:

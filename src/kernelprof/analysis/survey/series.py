@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from kernelprof.analysis.metrics.architectures import architecture
-from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.architectures import architecture, occupancy_facts
+from kernelprof.analysis.metrics.catalogue import column_of, load_metrics
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 from kernelprof.analysis.survey.owners import kernel_numbers
 from kernelprof.analysis.verdict.ranking import rank_bottlenecks
@@ -22,7 +22,6 @@ from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn,
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.evidence import Evidence
 from kernelprof.model.survey import SampledKernel
-from kernelprof.model.trace import SampledSeries
 from sassim.occupancy import compute_occupancy, system_shared_bytes
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kernelprof.model.trace import Configuration, Trace, TracedGpu
+    from kernelprof.model.trace import Configuration, SampledSeries, Trace, TracedGpu
 
     Array = npt.NDArray[Any]
     FloatArray = npt.NDArray[np.float64]
@@ -42,8 +41,8 @@ ACTIVE: Final = "sm__cycles_active.avg"
 
 SHIFT_NS: Final = 3_000_000
 STEPS_NS: Final = (50_000, 2_000)
-"""The clock of the samples is looked for this far around that of the kernels, in such steps: they
-lay 0.3 ms apart on an H100, of which the second is a tenth of a sample."""
+"""The clock of the samples is looked for this far around that of the kernels, which lay 0.3 ms from
+it on an H100: in large steps, and around the best in steps of a tenth of a sample."""
 
 MOST_FOR_SHIFT: Final = 20_000
 """Samples that the shift is fitted to."""
@@ -187,17 +186,15 @@ def _in_time(trace: Trace) -> Iterator[SampledSeries]:
         telling = next((each for each in mine if ACTIVE in each.metrics), None)
         shift = 0 if telling is None else find_shift(telling, kernels)
         for each in mine:
-            yield SampledSeries(
-                each.device, each.metrics, each.start + shift, each.end + shift, each.values
-            )
+            yield replace(each, start=each.start + shift, end=each.end + shift)
 
 
 def _usable(series: SampledSeries) -> SampledSeries:
     # Without the first of each burst, which begins before it, and samples that lack a value
     length = series.end - series.start
     rows = (length <= 10 * np.median(length)) & np.isfinite(series.values).all(axis=1)
-    return SampledSeries(
-        series.device, series.metrics, series.start[rows], series.end[rows], series.values[rows]
+    return replace(
+        series, start=series.start[rows], end=series.end[rows], values=series.values[rows]
     )
 
 
@@ -336,35 +333,22 @@ def _capture(
         )
         for metric, value in _configured(launched, gpu):
             facts.setdefault(metric, np.full(len(firsts), np.nan))[row] = value
-    columns = {}
-    for metric, values in facts.items():
-        described = load_metrics()[metric]
-        origin = Origin.MEASURED if metric == "duration" else Origin.LAUNCH
-        columns[described.ncu[0]] = MetricColumn(
-            described.ncu[0], values, described.unit, described.unit, origin
-        )
+    described = [
+        column_of(metric, values, Origin.MEASURED if metric == "duration" else Origin.LAUNCH)
+        for metric, values in facts.items()
+    ]
+    if INSTRUCTIONS in fits and THREADS in fits:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            threads = fits[THREADS] / fits[INSTRUCTIONS]
+        described.append(column_of("threads_per_instruction_predicated", threads, Origin.DERIVED))
+    columns = {each.name: each for each in described}
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
     # Instructions of a sweep came out at 1.15 times what ncu counts: only their ratio is used.
     for name in sorted((fits.keys() & read.keys()) - {INSTRUCTIONS}):
         timed = durations if _TIMED.search(name) else 1.0
         unit = read[name].unit
         columns[name] = MetricColumn(name, fits[name] * timed, unit, unit, Origin.DERIVED)
-    for name, values in _ratios(fits, facts):
-        described = load_metrics()[name]
-        columns[described.ncu[0]] = MetricColumn(
-            described.ncu[0], values, described.unit, described.unit, Origin.DERIVED
-        )
     return Capture(tuple(launches), columns, text={DEVICE_NAME: tuple(names)}, origin="samples")
-
-
-def _ratios(
-    fits: dict[str, FloatArray], facts: dict[str, FloatArray]
-) -> Iterator[tuple[str, FloatArray]]:
-    # Of counters that were read at the same time
-    nothing = np.full(len(facts["duration"]), np.nan)
-    executed, threads = fits.get(INSTRUCTIONS, nothing), fits.get(THREADS, nothing)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        yield "threads_per_instruction_predicated", threads / executed
 
 
 def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tuple[str, float]]:
@@ -386,11 +370,8 @@ def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tupl
         registers=launched.registers,
         shared_bytes=shared,
     )
-    yield "block_limit_registers", float(fits.registers)
-    yield "block_limit_warps", float(fits.warps)
-    yield "block_limit_blocks", float(fits.blocks)
+    yield from occupancy_facts(fits)
     if fits.shared is not None:
         yield "block_limit_shared_mem", float(fits.shared)
-    yield "theoretical_occupancy", fits.percent
     if fits.resident:
         yield "waves_per_sm", math.prod(launched.grid) / (fits.resident * gpu.multiprocessors)

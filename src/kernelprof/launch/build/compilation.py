@@ -167,7 +167,7 @@ def build_kernel(
     where its arguments do not fit.
     """
     text = read_source(source)
-    check_arguments(spec, choose(kernels_of(source), spec.kernel, str(source)))
+    check_arguments(spec, choose(kernels_of(source, text), spec.kernel, str(source)))
     folder = source.parent.resolve()
     fixed, flags = spec.compile.fixed(), split_options(spec.compile.flags)
     given = resolve_folders(("-lineinfo", *fixed, *flags), folder)

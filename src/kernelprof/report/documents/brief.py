@@ -55,21 +55,20 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
 
     Of a kernel the most valuable comes first as well, so that its last lines can go.
     """
-    pairs = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
-    captures = [""] if alone else name_captures(diagnoses)
-    capture_of = dict(zip(map(id, diagnoses), captures, strict=True))
+    captures = list(zip(diagnoses, [""] if alone else name_captures(diagnoses), strict=True))
+    entries = [(each, capture, kernel) for each, capture in captures for kernel in each.kernels]
     if not alone:
-        pairs.sort(key=lambda one: -total_time(one[1]))
-    advised = [*advise_libraries_once(kernel for _, kernel in pairs)]
+        entries.sort(key=lambda one: -total_time(one[2]))
+    advised = [*advise_libraries_once(kernel for *_, kernel in entries)]
     names = labels(advised)
-    scope = f"{count(len(pairs), 'kernel')} in {count(len(diagnoses), 'capture')}"
+    scope = f"{count(len(entries), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
-    answers = [text for each in diagnoses for text in _program(each, capture_of[id(each)])]
+    answers = [text for each in captures for text in _program(*each)]
     kernels = [
-        _kernel(number, kernel, name, each, capture_of[id(each)])
-        for number, ((each, _), kernel, name) in enumerate(
-            zip(pairs, advised, names, strict=True), 1
+        _kernel(number, kernel, name, each, capture)
+        for number, ((each, capture, _), kernel, name) in enumerate(
+            zip(entries, advised, names, strict=True), 1
         )
     ]
     blocks: list[Block] = [
