@@ -125,12 +125,17 @@ class SampledKernel(JsonStruct, frozen=True):
     """What samples of the whole GPU say of a kernel that ran meanwhile."""
 
     status: Annotated[str, about("As of a verdict: bottleneck, at-limit or inconclusive.")]
-    bottleneck: Annotated[str | None, about("Of medium confidence; null where inconclusive.")]
+    bottleneck: Annotated[str | None, about("null where inconclusive.")]
     lead: Annotated[str | None, about("What the fullest unit points to; null where none is full.")]
     units: Annotated[tuple[Evidence, ...], about("How busy units were, the busiest first.")]
     metrics: Annotated[
         dict[str, float], about("By the name that ncu has for it; counts are of one launch.")
     ]
+    confidence: Annotated[str | None, added("low, or medium where the rules decide.")] = None
+    reason: Annotated[str | None, added("What a verdict of low confidence rests on.")] = None
+    waits: Annotated[
+        tuple[Evidence, ...], added("What its warps waited for most, in percent of their time.")
+    ] = ()
 
 
 class SurveyedKernel(JsonStruct, frozen=True):

@@ -56,6 +56,7 @@ _SAMPLED: Final = (
     Column("share", number=True),
     Column("verdict"),
     Column("busiest units"),
+    Column("waits for", optional=True),
 )
 MOST_SAMPLED: Final = 12
 BRIEF_SAMPLED: Final = 5
@@ -180,6 +181,7 @@ def _sampled(kernels: Sequence[SurveyedKernel], *, explain: bool) -> Iterable[Bl
     for each in mine[: MOST_SAMPLED if explain else BRIEF_SAMPLED]:
         sampled = each.sampled
         assert sampled is not None
+        waits = sampled.waits[:1]
         units = [f"{unit.label} {share(unit.value / 100)}" for unit in sampled.units[:UNITS_SHOWN]]
         rows.append(
             (
@@ -187,6 +189,7 @@ def _sampled(kernels: Sequence[SurveyedKernel], *, explain: bool) -> Iterable[Bl
                 Cell(share(each.share), sort=each.share),
                 Cell(_verdict(sampled)),
                 Cell(", ".join(units)),
+                Cell(", ".join(f"{each.label} {share(each.value / 100)}" for each in waits)),
             )
         )
     if rows:
