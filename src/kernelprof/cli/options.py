@@ -106,11 +106,17 @@ class MeasurementFlags:
         typer.Option(
             "--budget",
             metavar="S",
-            min=1.0,
+            min=0.0,
             help="Measure a surveyed program within about S seconds: the costliest kernels come "
-            "first.",
+            "first. With 0, ncu is not used.",
         ),
     ] = 120.0
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            "--perfetto", metavar="FILE", help="Write the survey's trace for ui.perfetto.dev."
+        ),
+    ] = None
     build: Annotated[
         str | None,
         typer.Option("--build", metavar="COMMAND", help='Build the program first: "make app".'),
