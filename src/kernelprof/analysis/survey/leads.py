@@ -56,8 +56,9 @@ def _low(context: RuleContext, unit: str) -> FloatArray:
     return low
 
 
-def _is_idle(context: RuleContext) -> BoolArray:
-    idle: BoolArray = np.less(context.units.top.low, IDLE)
+def _is_idle(values: LeadValues, context: RuleContext) -> BoolArray:
+    caches = [values[name] / 100 for name in ("l1_wavefronts", "l1_writeback", "l2_sectors")]
+    idle: BoolArray = np.less(np.fmax.reduce([context.units.top.low, *caches]), IDLE)
     return idle
 
 
@@ -68,7 +69,7 @@ def _fma(context: RuleContext) -> FloatArray:
 def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     waves = values["waves_per_sm"]
     brief = (values["duration"] < SHORT_NS) & (waves < FEW_WAVES)
-    return (values.small | (waves < 0.5) | brief) & _is_idle(context)
+    return (values.small | (waves < 0.5) | brief) & _is_idle(values, context)
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
@@ -115,7 +116,7 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
 def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
     return (
         (_share(values, "long_scoreboard") > LONG_WAIT)
-        & _is_idle(context)
+        & _is_idle(values, context)
         & (values["achieved_occupancy"] <= LOW_OCCUPANCY)
     )
 
