@@ -8,6 +8,7 @@ to a sentence, or to nothing.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
@@ -176,6 +177,10 @@ def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
         yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
 
 
+def _lacks(facts: Facts, row: int, *names: str) -> bool:
+    return not any(facts.has(name)[row] for name in names)
+
+
 def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
     """What counts of loads and stores alone show, where their whole was not measured."""
     launch = facts.capture.launches[row]
@@ -188,15 +193,14 @@ def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
         return sum(each for each in values if each > 0)
 
     conflicts = sum_up(CONFLICTS_OF)
-    whole = ("shared_bank_conflicts", "shared_wavefronts")
-    if not any(facts.has(name)[row] for name in whole) and conflicts >= (
+    lacks = partial(_lacks, facts, row)
+    if lacks("shared_bank_conflicts", "shared_wavefronts") and conflicts >= (
         NOTABLE_SHARE * threads / COMMON.warp_size
     ):
         text = f"{rounded(conflicts)} shared-memory wavefronts are caused by bank conflicts."
         yield MetricFinding(text, CONFLICTS_OF.format("ld"), "shared-bank-conflicts", 1.0)
     moved = sum_up(LOCAL_BYTES_OF)
-    whole = ("local_sectors", "local_load_sectors", "local_store_sectors")
-    if not any(facts.has(name)[row] for name in whole) and moved >= (
+    if lacks("local_sectors", "local_load_sectors", "local_store_sectors") and moved >= (
         NOTABLE_SHARE * threads * BYTES_OF_SPILL
     ):
         text = (
