@@ -166,6 +166,15 @@ def test_busy_tensor_memory_shows_tcgen05(cycles: str) -> None:
         assert (truth.sure[0], truth.maybe[0]) == (False, True)
 
 
+@pytest.mark.parametrize(("percent", "named"), [(55.0, True), (95.0, False)])
+def test_a_pipeline_is_not_blamed_where_tensor_memory_is_full(percent: float, named: bool) -> None:
+    capture = captured("blackwell/siglip/fc1_default_p_gemm.csv.gz")
+    name = TENSOR_MEMORY.format("elapsed")
+    column = MetricColumn(name, np.array([percent]), "%", "%", Origin.MEASURED)
+    (kernel,) = diagnose(replace(capture, columns={**capture.columns, name: column})).kernels
+    assert kernel.verdict.bottleneck == ("async-pipeline-stalls" if named else None)
+
+
 @pytest.mark.parametrize(
     ("kernel", "fp64", "expected"),
     [
