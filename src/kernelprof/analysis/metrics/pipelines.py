@@ -127,8 +127,8 @@ class TensorPipeline(Quantities):
     def tensor_memory(self) -> FloatArray:
         """Use of tensor memory in percent, over the launch or while SMs have work; NaN: unknown.
 
-        It is 1 to 3 % more than that of the tensor pipe in products on a B200 (stephendliang/siglip,
-        Deep-Learning-Profiling-Tools/Tilebench), and 30 % more with scale factors (the report in
+        It is 1 to 3 % more than that of the tensor pipe in products on a B200 (of siglip and
+        Deep-Learning-Profiling-Tools/Tilebench), and 30 % with scale factors (the report in
         ``tests/captures/blackwell``).
         """
         return np.fmax(*(self.facts.raw(TENSOR_MEMORY.format(e)) for e in ("elapsed", "active")))
