@@ -16,7 +16,7 @@ from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF, 
 from kernelprof.analysis.metrics.gpus import find_gpu
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS
+from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
 from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.library_kernel import takes_tensor_maps
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
@@ -189,7 +189,10 @@ def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
     threads = math.prod((*launch.grid, *launch.block))
 
     def sum_up(name: str) -> float:
-        values = (float(facts.raw(name.format(each)).item(row)) for each in ("ld", "st"))
+        columns = (facts.capture.columns.get(name.format(each)) for each in ("ld", "st"))
+        # A details page has what its rules say, rounded.
+        own = (each for each in columns if each is not None and each.source is Origin.MEASURED)
+        values = (float(each.values.item(row)) for each in own)
         return sum(each for each in values if each > 0)
 
     conflicts = sum_up(CONFLICTS_OF)
@@ -247,6 +250,8 @@ def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
     if uniform is not None and uniform >= UNIFORM:
         text = "Branches are uniform within warps: no divergence."
         yield MetricFinding(text, "branch_uniformity", None, 0.1)
+    if threads is not None and threads >= COMMON.warp_size * UNIFORM / 100:
+        return  # a kernel without branches has no uniform ones
     if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
         part = rounded_quantity(100 - uniform, "%")
         text = f"Threads of a warp diverge at {part} of the branches."
