@@ -194,20 +194,3 @@ def test_counts_of_loads_and_stores_alone_show_conflicts_and_spills(
     few = captured(**dict.fromkeys(capture.columns, 50.0))
     few = replace(few, launches=capture.launches)
     assert not diagnose(few).kernels[0].verdict.also
-
-
-def test_a_kernel_without_branches_diverges_at_none() -> None:
-    """Its uniformity is 0 % of nothing, with all threads active: ``gpu-anatomy``, RTX PRO 6000."""
-    verdict = (
-        diagnose(
-            captured(
-                **{
-                    "smsp__sass_average_branch_targets_threads_uniform.pct": 0.0,
-                    "smsp__thread_inst_executed_per_inst_executed.ratio": 32.0,
-                }
-            )
-        )
-        .kernels[0]
-        .verdict
-    )
-    assert not any("diverge" in each.text for each in verdict.findings)

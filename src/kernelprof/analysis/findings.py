@@ -250,8 +250,6 @@ def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
     if uniform is not None and uniform >= UNIFORM:
         text = "Branches are uniform within warps: no divergence."
         yield MetricFinding(text, "branch_uniformity", None, 0.1)
-    if threads is not None and threads >= COMMON.warp_size * UNIFORM / 100:
-        return  # a kernel without branches has no uniform ones
     if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
         part = rounded_quantity(100 - uniform, "%")
         text = f"Threads of a warp diverge at {part} of the branches."
