@@ -189,6 +189,8 @@ def _waiting_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     calm = [saturations[unit].high < BUSY_WITH_COPIES for unit in ("l1", "l2", "dram")]
     others = {"issue", *SM_PIPES} - {"tensor_pipe"}
     calm += [saturations[unit].low < NEAR_LIMIT for unit in sorted(others)]
+    # Accumulators on their way may be the limit then, of which no rule knows enough to name it.
+    calm.append(~(context.pipeline.tensor_memory >= FULL_TENSOR_PIPE))
     rows: BoolArray = _pipeline_with_room(values, context) & np.logical_and.reduce(calm)
     return rows
 
