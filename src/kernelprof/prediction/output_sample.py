@@ -19,6 +19,7 @@ from kernelprof.prediction.binding import bind_arguments, count_bytes
 from kernelprof.prediction.lines import SourcePaths
 from sassim.errors import SassimError
 from sassim.interpreter.interpreter import Interpreter
+from sassim.interpreter.lanes import distinct
 from sassim.loops.guards import plan_guards
 from sassim.opcodes import select_opcodes
 from sassim.sanitizer.effects import EffectRecord
@@ -251,7 +252,7 @@ def _take_written(bound: BoundLaunch, name: str) -> Array:
 
 
 def _pick_places(parts: Sequence[Array], most: int) -> Array:
-    places: Array = np.unique(np.concatenate(parts))
+    places: Array = distinct(np.concatenate(parts))
     with np.errstate(over="ignore"):
         order = np.argsort(places.astype(np.uint64) * _GOLDEN, kind="stable")
     return places[order[:most]]
