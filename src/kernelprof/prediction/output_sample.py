@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 3.0
 """For running blocks in full, as the interpreter works it out."""
+_EXTREME_SECONDS: Final = 1.0
 _MOST_BYTES: Final = 1 << 31
 """Of all arrays, which are filled for it."""
 _MOST_BLOCKS: Final = 96
@@ -119,18 +120,18 @@ def sample_outputs(
     )
     given = [each.value for each in resolved.arguments if isinstance(each, ResolvedScalar)]
     _enlarge_inputs(bound, np.array([*thresholds, *given]))
-    extreme, _ = _sample(compiled, bound, blocks[:_MOST_EXTREME], most)
-    samples += (replace(each, extreme=True) for each in extreme)
-    return tuple(samples), tuple(one_sided)
+    extreme, _ = _sample(compiled, bound, blocks[:_MOST_EXTREME], most, extreme=True)
+    return (*samples, *extreme), tuple(one_sided)
 
 
 class _Blocks(EffectRecord):
     """Notes also which sectors of arrays are read: others are those of another part of the work."""
 
-    def __init__(self, bound: BoundLaunch, *, reads: bool) -> None:
+    def __init__(self, bound: BoundLaunch, *, reads: bool, effects: bool) -> None:
         program = bound.launch.program
         # What follows from a thread's place was looked at in all blocks.
-        super().__init__(program, plan_guards(program).predicates)
+        ignored = plan_guards(program).predicates if effects else program.addresses.values()
+        super().__init__(program, frozenset(ignored))
         buffers = bound.buffers.values() if reads else ()
         self._sectors = [(each, np.zeros(each.size // _SECTOR + 1, np.bool_)) for each in buffers]
 
@@ -147,16 +148,21 @@ class _Blocks(EffectRecord):
 
 
 def _sample(
-    compiled: CompiledSource, bound: BoundLaunch, blocks: Sequence[int], most: int
+    compiled: CompiledSource,
+    bound: BoundLaunch,
+    blocks: Sequence[int],
+    most: int,
+    *,
+    extreme: bool = False,
 ) -> tuple[list[OutputSample], _Blocks]:
     opcodes = {i.opcode for each in compiled.code.functions for i in each.instructions}
     adds = bool(opcodes & _REDUCTIONS)
     # What an atomic returns follows from other blocks.
     outputs = [] if opcodes & _RETURNING else compiled.spec.outputs
-    record = _Blocks(bound, reads=adds)
+    record = _Blocks(bound, reads=adds, effects=not extreme)
     before = {each.name: bound.array(each.name).reshape(-1).copy() for each in outputs if each.fill}
     places: dict[str, list[Array]] = {each.name: [] for each in outputs}
-    for _ in _run_blocks(bound, blocks, record):
+    for _ in _run_blocks(bound, blocks, record, _EXTREME_SECONDS if extreme else _SECONDS):
         for name, parts in places.items():
             if name in before:
                 parts[:] = [np.flatnonzero(bound.array(name).reshape(-1) != before[name])]
@@ -170,7 +176,7 @@ def _sample(
             if each.name in before and adds:
                 inputs = f"{sample.inputs} {record.digest_reads()}"
                 sample = replace(sample, inputs=inputs, shared=len(sample.places) < most)
-            samples.append(sample)
+            samples.append(replace(sample, extreme=extreme))
     return samples, record
 
 
@@ -209,7 +215,9 @@ def _describe(i: Instruction) -> str:
     return " ".join((i.opcode, *i.modifiers, *numbers))
 
 
-def _run_blocks(bound: BoundLaunch, blocks: Sequence[int], observer: Observer) -> Iterator[None]:
+def _run_blocks(
+    bound: BoundLaunch, blocks: Sequence[int], observer: Observer, seconds: float
+) -> Iterator[None]:
     # Batches of whole clusters that grow, as long as there is time
     launch = bound.launch
     every = np.arange(math.prod(launch.grid))
@@ -224,7 +232,7 @@ def _run_blocks(bound: BoundLaunch, blocks: Sequence[int], observer: Observer) -
         interpreter = Interpreter(launch, now, observer)
 
         def stop(running: Interpreter = interpreter, before: float = spent) -> None:
-            if before + running.seconds > _SECONDS:
+            if before + running.seconds > seconds:
                 raise _OverBudgetError("the blocks take too long")
 
         try:

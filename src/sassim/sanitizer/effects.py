@@ -75,7 +75,13 @@ class EffectRecord(Observer):
         guard, outcomes = read_guard(i), self._outcomes[id(i)]
         self._instructions[id(i)] = i
 
+        settled = False
+
         def watched(c: ExecutionContext) -> None:
+            nonlocal settled
+            if settled:
+                step(c)
+                return
             active = c.active_lanes if (held := guard(c)) is None else c.active_mask(held)
             before = look(c)
             step(c)
@@ -84,9 +90,9 @@ class EffectRecord(Observer):
                 self._touched[id(i)] += int((same & active).sum())
                 active = active & ~same
             for at, value in enumerate(result(c)):
-                if len(outcomes[at]) < 2:
-                    seen = c.broadcast(value == before[at] if before else value)[active]
-                    outcomes[at] |= {bool(seen.any()), bool(seen.all())} if seen.size else set()
+                seen = c.broadcast(value == before[at] if before else value)[active]
+                outcomes[at] |= {bool(seen.any()), bool(seen.all())} if seen.size else set()
+            settled = bool(outcomes) and all(len(each) > 1 for each in outcomes.values())
 
         return watched
 

@@ -207,6 +207,9 @@ _OPEN: Final = 0.05
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
 
+_DIGITS: Final = 5
+"""Of a ratio of counts, of which files have seven."""
+
 _TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays off"
 
 
@@ -316,6 +319,26 @@ def _lines_not_covered(
                 left[used] -= 1
     if added:
         yield "it did the same for all values of the sample, and need not for others", added
+    yield from _lines_of_other_trips(old, new, old_of)
+
+
+def _lines_of_other_trips(
+    old: Predicted, new: Predicted, old_of: Mapping[int, int]
+) -> Iterator[tuple[str, Iterable[SourceLocation]]]:
+    # Unchanged lines that the same blocks run a little more or less often: what for, is not known
+    if (old.blocks, old.blocks_run) != (new.blocks, new.blocks_run):
+        return
+    before = {each.line: each.instructions.value for each in old.lines if each.file == old.file}
+    by_change: dict[float, list[SourceLocation]] = defaultdict(list)
+    for each in new.lines:
+        if each.file == new.file and (then := before.get(old_of.get(each.line, 0))):
+            change = round(each.instructions.value / then - 1, _DIGITS)
+            by_change[change].append(SourceLocation(each.file, each.line))
+    for change, lines in by_change.items():
+        # The compiler changes the instructions of a line, but not those of two in proportion.
+        if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
+            often = "more" if change > 0 else "less"
+            yield f"these lines run {often} often ({change:+.2%}): see for which data", lines
 
 
 def _describe_difference(old: Predicted, new: Predicted) -> str:
