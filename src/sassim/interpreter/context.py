@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.operations import Step
     from sassim.interpreter.state import RegisterFile, ResidentBlocks
     from sassim.sass.listing import Instruction
     from sassim.sass.program import BasicBlock
@@ -87,6 +88,10 @@ class Observer:
 
     def __init__(self) -> None:
         self.executed = 0
+
+    def wrap(self, i: Instruction, step: Step) -> Step:  # noqa: ARG002
+        """Return what is done in place of a step that executes an instruction."""
+        return step
 
     def on_start(self, blocks: ResidentBlocks) -> None:
         """Blocks start to run."""

@@ -199,7 +199,7 @@ class Interpreter:
             operation = table.get(each.opcode)
             if each.guard is not None:
                 steps.append((each, self._report_guard(each)))
-            steps.append((each, _decode(operation, each)))
+            steps.append((each, self.observer.wrap(each, _decode(operation, each))))
             if each.opcode in _ORDERING:
                 steps.append((each, partial(self.observer.on_fence, i=each)))
         end = None if block.end is None else self._prepare_end(block.end, block)
