@@ -57,9 +57,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``).
+    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``, and by tensor maps).
 
-    Addresses and sizes are columns of one number a warp, or one for all.
+    Addresses and sizes have a row for each warp, or one for all, and a column for each stretch of
+    bytes. ``kind`` is load, store or reduction.
     """
 
     context: ExecutionContext
@@ -68,7 +69,9 @@ class BulkCopy:
     sizes: Array
     warps: Array
     """Whether each warp of the context copies."""
-    to_shared: bool
+    kind: str
+    times: Array | None = None
+    """How many blocks of a cluster each warp copies to; ``None``: one."""
 
 
 @dataclass(frozen=True, slots=True)

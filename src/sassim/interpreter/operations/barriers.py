@@ -185,7 +185,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
     units = read_u32(i, 2)
     outside, inside = (source, to) if inward else (to, source)
     far, near = (
-        read_address(i, _widen_address(outside), wide=True),
+        read_address(i, widen_address(outside), wide=True),
         read_address(i, inside, wide=False),
     )
     barrier = _read_next_register(i, to) if inward else None
@@ -198,7 +198,9 @@ def _copy_in_bulk(i: Instruction) -> Step:
         sizes = (first_of(units(c), active_mask).astype(np.int64) & _SIZE_MASK) * _UNIT_BYTES
         first = np.zeros_like(active_mask)
         first[np.arange(c.warps), active_mask.argmax(axis=1)] = warps
-        c.observer.on_bulk_copy(BulkCopy(c, i, far(c), sizes, warps, inward))
+        c.observer.on_bulk_copy(
+            BulkCopy(c, i, far(c), sizes, warps, "load" if inward else "store")
+        )
         if not c.is_value_unused(i):
             _copy_bytes(c, far(c), near(c), sizes, first, inward=inward)
         if barrier is not None:
@@ -214,7 +216,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
     return execute
 
 
-def _widen_address(operand: Address) -> Address:
+def widen_address(operand: Address) -> Address:
     """An address of 64 bits, which takes two registers."""
     uniform = operand.uniform
     if uniform is None or operand.register is not None:
