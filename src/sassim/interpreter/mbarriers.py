@@ -91,7 +91,9 @@ class Mbarriers:
 
     def has_ended(self, places: Array, phases: Array) -> Array:
         """Whether phases are over; ``places`` are as in :class:`_MbarrierWaiters`."""
-        ended: Array = (self._shared.data.view(np.uint32)[places >> 2] >> np.uint32(31)) != phases
+        # Lanes that do not take part may have any address.
+        upper = self._shared.data.view(np.uint32).take(places >> 2, mode="clip")
+        ended: Array = (upper >> np.uint32(31)) != phases
         return ended
 
     def wait(self, behind: int, lanes: Array, places: Array, phases: Array, *, flag: int) -> None:

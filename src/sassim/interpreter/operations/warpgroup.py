@@ -121,29 +121,59 @@ def _multiply(i: Instruction) -> Step:
     _, columns, depth = product_shape(i)
     halves = i.opcode in ("HGMMA", "QGMMA") and not i.has("F32")
     kinds = [ELEMENT_TYPES[each] for each in (names or [_default_type(i)])]
-    wholes = i.opcode in ("IGMMA", "BGMMA")
     left, right = _read_operands(i, kinds[0], kinds[-1], columns, depth)
     adds = [read_predicate(i, each) for each in i.operands[3:] if isinstance(each, Predicate)]
     count = columns // 4 if halves else columns // 2
     sums = read_registers(i, _place_of_sums(i), count)
-    guard, saturates = read_guard(i), i.has("SAT")
+    guard, accumulate = read_guard(i), _add_single
+    if halves:
+        accumulate = _add_halves
+    elif i.opcode in ("IGMMA", "BGMMA"):
+        accumulate = _add_saturating if i.has("SAT") else _add_wholes
     results = [write_u32(i, 0, n) for n in range(count)]
 
     def execute(c: ExecutionContext) -> None:
-        before = _sums_as_matrix(stack_registers(c, sums), columns, halves=halves, wholes=wholes)
+        products = _by_lane(np.matmul(left(c), right(c)))
+        added = None
         for each in adds:
-            before = np.where(c.broadcast(each(c))[:, :1, None], before, before.dtype.type(0))
-        after = np.matmul(left(c), right(c)).astype(before.dtype) + before
-        if wholes:
-            limits = np.iinfo(np.int32)
-            after = np.clip(after, limits.min, limits.max) if saturates else after
+            added = c.broadcast(each(c))[:, :1]
         active = guard(c)
-        for result, value in zip(
-            results, _matrix_as_sums(after, halves=halves, wholes=wholes), strict=True
-        ):
-            result(c, value, active)
+        for n, (result, addend) in enumerate(zip(results, sums, strict=True)):
+            raw = c.broadcast(addend(c))
+            raw = raw if added is None else np.where(added, raw, np.uint32(0))
+            result(c, accumulate(products, n, raw), active)
 
     return execute
+
+
+def _add_single(products: Array, n: int, raw: Array) -> Array:
+    total: Array = products[n] + raw.view(np.float32)
+    return total
+
+
+def _add_halves(products: Array, n: int, raw: Array) -> Array:
+    low = half_bits(products[2 * n] + of_half(raw & 0xFFFF))
+    packed: Array = half_bits(products[2 * n + 1] + of_half(raw >> 16)) << np.uint32(16) | low
+    return packed
+
+
+def _add_wholes(products: Array, n: int, raw: Array) -> Array:
+    total: Array = products[n].astype(np.int32) + raw.view(np.int32)
+    return total
+
+
+def _add_saturating(products: Array, n: int, raw: Array) -> Array:
+    limits = np.iinfo(np.int32)
+    total = products[n].astype(np.int64) + raw.view(np.int32)
+    return np.clip(total, limits.min, limits.max).astype(np.int32)
+
+
+def _by_lane(matrix: Array) -> Array:
+    """Elements of warps, rows, columns in the order in which lanes hold them, by warp and lane."""
+    warps, _, columns = matrix.shape
+    shape = (warps, 2, _GROUP, columns // _GROUP, LANES // _GROUP, 2)
+    by_element = matrix.reshape(shape).transpose(3, 1, 5, 0, 2, 4)
+    return np.ascontiguousarray(by_element).reshape(-1, warps, LANES)
 
 
 def _default_type(i: Instruction) -> str:
@@ -156,34 +186,6 @@ def _default_type(i: Instruction) -> str:
 
 def _place_of_sums(i: Instruction) -> int:
     return 3 if isinstance(operand_at(i, 1), Register) else 2
-
-
-def _sums_as_matrix(raw: Array, columns: int, *, halves: bool, wholes: bool) -> Array:
-    """Accumulators by lane as warps, rows, columns."""
-    words = np.ascontiguousarray(raw)
-    if halves:
-        elements = of_half(words.view(np.uint16))
-    else:
-        elements = words.view(np.int32).astype(np.int64) if wholes else words.view(np.float32)
-    warps = len(elements)
-    shape = (warps, _GROUP, LANES // _GROUP, columns // _GROUP, 2, 2)
-    return elements.reshape(shape).transpose(0, 4, 1, 3, 2, 5).reshape(warps, _WARP_ROWS, columns)
-
-
-def _matrix_as_sums(matrix: Array, *, halves: bool, wholes: bool) -> list[Array]:
-    """The reverse of :func:`_sums_as_matrix`: what each register holds, by lane."""
-    warps, _, columns = matrix.shape
-    shape = (warps, 2, _GROUP, columns // _GROUP, LANES // _GROUP, 2)
-    by_lane = matrix.reshape(shape).transpose(0, 2, 4, 3, 1, 5).reshape(warps, LANES, -1)
-    if halves:
-        raw = half_bits(by_lane)
-        words = raw[..., 0::2] | raw[..., 1::2] << np.uint32(16)
-    else:
-        words = by_lane.astype(np.int32 if wholes else np.float32).view(np.uint32)
-    return list(np.ascontiguousarray(np.moveaxis(words, -1, 0)))
-
-
-Read = "Callable[[ExecutionContext], Array]"
 
 
 def _read_operands(
