@@ -7,14 +7,13 @@ published: a launch has maps by the address of their parameter.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sassim.interpreter.lanes import Array
 
 UNIT_BYTES: Final = 16
@@ -57,50 +56,54 @@ class TensorMap:
     @property
     def box_bytes(self) -> int:
         """Bytes of a box in shared memory, those outside of the dimensions as well."""
-        return int(np.prod(self.copied)) * self.element_bytes
+        return math.prod(self.copied) * self.element_bytes
 
-    def rows(self, at: Sequence[int]) -> tuple[Array, Array]:
-        """Addresses of the rows of the box at some coordinates, and whether each is inside."""
-        starts: Array = np.full(1, self.address, np.int64)
-        inside: Array = np.ones(1, np.bool_)
-        outer = zip(at[1:], self.copied[1:], self.element_strides[1:], strict=True)
-        for (first, count, step), extent, stride in zip(
-            outer, self.dims[1:], self.strides_bytes, strict=True
+    def rows(self, at: Array) -> tuple[Array, Array]:
+        """Addresses of the rows of boxes, and whether each is inside of the dimensions.
+
+        ``at`` are coordinates by box and dimension.
+        """
+        starts: Array = np.full((len(at), 1), self.address, np.int64)
+        inside: Array = np.ones((len(at), 1), np.bool_)
+        for n, (count, step) in enumerate(
+            zip(self.copied[1:], self.element_strides[1:], strict=True), start=1
         ):
-            index = first + step * np.arange(count)
-            valid = (index >= 0) & (index < extent)
+            index = at[:, n, None] + step * np.arange(count)
+            valid = (index >= 0) & (index < self.dims[n])
             # The next dimension is the slower one.
-            starts = (index[:, None] * stride + starts).reshape(-1)
-            inside = (valid[:, None] & inside).reshape(-1)
+            starts = (index[:, :, None] * self.strides_bytes[n - 1] + starts[:, None]).reshape(
+                len(at), -1
+            )
+            inside = (valid[:, :, None] & inside[:, None]).reshape(len(at), -1)
         return starts, inside
 
-    def columns(self, first: int) -> tuple[int, int]:
-        """Bytes of a row from which on, and up to which, a box lies inside of the dimensions."""
-        begin = min(max(-first, 0), self.box[0])
-        end = min(max(self.dims[0] - first, begin), self.box[0])
+    def columns(self, first: Array) -> tuple[Array, Array]:
+        """Bytes of a row from which on, and up to which, boxes lie inside of the dimensions."""
+        begin = np.clip(-first, 0, self.box[0])
+        end = np.clip(self.dims[0] - first, begin, self.box[0])
         return begin * self.element_bytes, end * self.element_bytes
 
-    def units(self, at: Sequence[int]) -> tuple[int, Array, Array, Array]:
+    def units(self, at: Array) -> tuple[int, Array, Array]:
         """What one copy moves: the bytes of a unit, and of each of them where it lies.
 
-        That are addresses in global memory, offsets in the box, and whether it is inside.
+        That are addresses in global memory, and whether it is inside.
         """
-        starts, inside = self.rows(at)
-        begin, end = self.columns(at[0])
-        first = at[0] * self.element_bytes
+        starts, inside = self.rows(at[None])
+        begin, end = (int(each[0]) for each in self.columns(at[:1]))
+        first = int(at[0]) * self.element_bytes
         aligned = not any(each % UNIT_BYTES for each in (first, begin, end))
         unit = UNIT_BYTES if aligned else self.element_bytes
         column = np.arange(0, self.row_bytes, unit)
-        valid = inside[:, None] & (column >= begin) & (column < end)
-        offsets = np.arange(len(starts))[:, None] * self.row_bytes + column
-        sources = starts[:, None] + (first + column)
-        return unit, sources.reshape(-1), offsets.reshape(-1), valid.reshape(-1)
+        valid = inside[0, :, None] & (column >= begin) & (column < end)
+        sources = starts[0, :, None] + (first + column)
+        return unit, sources.reshape(-1), valid.reshape(-1)
 
-    def segments(self, at: Sequence[int]) -> tuple[Array, Array]:
-        """Where the copied bytes of each row begin in global memory, and how many they are."""
+    def segments(self, at: Array) -> tuple[Array, Array]:
+        """Where the bytes of each row of boxes begin in global memory, and how many are copied."""
         starts, inside = self.rows(at)
-        begin, end = self.columns(at[0])
-        return starts + (at[0] * self.element_bytes + begin), np.where(inside, end - begin, 0)
+        begin, end = (each[:, None] for each in self.columns(at[:, 0]))
+        first = at[:, :1] * self.element_bytes
+        return starts + (first + begin), np.where(inside, end - begin, 0)
 
 
 def swizzle(addresses: Array, span: int) -> Array:

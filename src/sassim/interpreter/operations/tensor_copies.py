@@ -15,13 +15,11 @@ from sassim.faults import AccessError, MisalignedError
 from sassim.interpreter.clusters import OFFSET_MASK, RANK_SHIFT
 from sassim.interpreter.context import BulkCopy, NotKnownError
 from sassim.interpreter.lanes import LANES, first_of
-from sassim.interpreter.mbarriers import record_arrival
 from sassim.interpreter.number_formats import half_bits, of_bfloat, of_half, round_to_bfloat16
 from sassim.interpreter.operand_access import operands_of_type, read_guard, read_u32
 from sassim.interpreter.operations import operation
 from sassim.interpreter.operations.address_spaces import (
     SHARED,
-    block_rows,
     locate_shared,
     read_address,
     split_by_space,
@@ -53,8 +51,24 @@ class _Box(NamedTuple):
 
     warp: int
     map: TensorMap
-    at: tuple[int, ...]
+    at: Array
+    """Coordinates."""
     shared: int
+
+
+class _Boxes(NamedTuple):
+    """Copies of several warps by one tensor map."""
+
+    map: TensorMap
+    warps: Array
+    at: Array
+    """Coordinates, by warp and dimension."""
+    shared: Array
+
+    def each(self) -> Iterator[_Box]:
+        """The copies one by one."""
+        for warp, at, shared in zip(self.warps, self.at, self.shared, strict=True):
+            yield _Box(int(warp), self.map, at, int(shared))
 
 
 class _BoxOperands:
@@ -79,16 +93,16 @@ class _BoxOperands:
         """A register behind that of the address in shared memory."""
         return read_u32(self._i, Register(self.first + place, uniform=True))
 
-    def boxes(self, c: ExecutionContext, active: Array) -> Iterator[_Box]:
+    def boxes(self, c: ExecutionContext, active: Array) -> Iterator[_Boxes]:
         """The copies of all warps with active threads."""
-        if not active.any():
+        every = np.flatnonzero(active.any(axis=1))
+        if not len(every):
             return
-        shape = (c.warps, 1)
-        places = np.broadcast_to(first_of(self._address(c), active), shape)
-        shared = np.broadcast_to(first_of(self._shared(c), active), shape)
-        at = [np.broadcast_to(first_of(each(c), active), shape) for each in self._at]
-        for warp in np.flatnonzero(active.any(axis=1)):
-            tensor_map = c.blocks.launch.tensor_maps.get(int(places[warp, 0]))
+        columns = [first_of(each(c), active) for each in (self._address, self._shared, *self._at)]
+        places, shared, *at = (np.broadcast_to(each, (c.warps, 1))[every, 0] for each in columns)
+        coordinates = np.stack([each.astype(np.int32) for each in at], axis=1).astype(np.int64)
+        for place in np.unique(places):
+            tensor_map = c.blocks.launch.tensor_maps.get(int(place))
             if tensor_map is None:
                 raise SassimError(
                     f"the instruction {self._i.text!r} takes a tensor map that is no parameter",
@@ -101,18 +115,19 @@ class _BoxOperands:
                     f"map of {len(tensor_map.box)}",
                     hint="give the map as many in its box and dims",
                 )
-            coordinates = tuple(int(each[warp, 0].astype(np.int32)) for each in at)
-            yield _Box(int(warp), tensor_map, coordinates, int(shared[warp, 0]))
+            mine = places == place
+            yield _Boxes(tensor_map, every[mine], coordinates[mine], shared[mine].astype(np.int64))
 
-    def report(self, c: ExecutionContext, kind: str, boxes: list[_Box], times: Array) -> None:
+    def report(self, c: ExecutionContext, kind: str, groups: list[_Boxes], times: Array) -> None:
         """Report what is copied, ``times`` by each warp."""
-        segments = [each.map.segments(each.at) for each in boxes]
-        most = max(len(sizes) for _, sizes in segments)
+        segments = [each.map.segments(each.at) for each in groups]
+        most = max(sizes.shape[1] for _, sizes in segments)
         addresses, sizes = (np.zeros((c.warps, most), np.int64) for _ in range(2))
-        for box, (starts, lengths) in zip(boxes, segments, strict=True):
-            addresses[box.warp, : len(starts)], sizes[box.warp, : len(starts)] = starts, lengths
         warps = np.zeros(c.warps, np.bool_)
-        warps[[each.warp for each in boxes]] = True
+        for group, (starts, lengths) in zip(groups, segments, strict=True):
+            addresses[group.warps, : starts.shape[1]] = starts
+            sizes[group.warps, : starts.shape[1]] = lengths
+            warps[group.warps] = True
         c.observer.on_bulk_copy(BulkCopy(c, self._i, addresses, sizes, warps, kind, times))
 
 
@@ -137,17 +152,17 @@ def _load_boxes(i: Instruction) -> Step:
             counts = counts * np.bitwise_count(targets)[:, 0]
         operands.report(c, "load", boxes, counts)
         if not c.is_value_unused(i):
-            for box in boxes:
+            for box in (each for group in boxes for each in group.each()):
                 _store_box(c, box, _read_box(c, box), targets)
         first = np.zeros_like(active)
         sizes = np.zeros((c.warps, 1), np.int64)
-        for box in boxes:
-            first[box.warp, active[box.warp].argmax()] = True
-            sizes[box.warp] = box.map.box_bytes
+        for group in boxes:
+            first[group.warps, active[group.warps].argmax(axis=1)] = True
+            sizes[group.warps] = group.map.box_bytes
         arrive_at = first_of(barrier(c), active).astype(np.int64)
         less = c.broadcast(np.negative(sizes).view(np.uint64))
         for at, lanes in _for_each_target(c, arrive_at, first, targets):
-            change(c, i, split_by_space(SHARED, c, at, lanes), less, record_arrival(0))
+            change(c, i, split_by_space(SHARED, c, at, lanes), less, 0)
 
     return execute
 
@@ -209,7 +224,7 @@ def _copy_out(i: Instruction, kind: str, how: Callable[[Array, Array, str], Arra
         operands.report(c, kind, boxes, np.ones(c.warps, np.int64))
         if c.is_value_unused(i):
             return
-        for box in boxes:
+        for box in (each for group in boxes for each in group.each()):
             _write_box(c, box, how, reads=kind == "reduction")
 
     return execute
@@ -217,7 +232,7 @@ def _copy_out(i: Instruction, kind: str, how: Callable[[Array, Array, str], Arra
 
 def _read_box(c: ExecutionContext, box: _Box) -> Array:
     """The bytes of a box of global memory, as they are without a swizzle."""
-    unit, sources, _, valid = box.map.units(box.at)
+    unit, sources, valid = box.map.units(box.at)
     raw: Array = np.zeros(box.map.box_bytes, np.uint8)
     if valid.any():
         got = _at_first_lane(box, lambda: c.blocks.memory.load(sources[None], valid[None], unit))
@@ -266,7 +281,7 @@ def _write_box(
     places, owner = _locate_units(c, box, box.shared)
     got = _at_first_lane(box, lambda: c.blocks.shared.load(places, owner, None, UNIT_BYTES))
     raw = np.ascontiguousarray(got).view(np.uint8).reshape(-1)
-    unit, targets, _, valid = box.map.units(box.at)
+    unit, targets, valid = box.map.units(box.at)
     if not valid.any():
         return
     kind = np.dtype(f"uint{8 * min(box.map.element_bytes, 8)}")
