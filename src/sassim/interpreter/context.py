@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.interpreter.operations import Step
     from sassim.interpreter.state import RegisterFile, ResidentBlocks
     from sassim.sass.listing import Instruction
@@ -58,9 +59,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``).
+    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``, and by tensor maps).
 
-    Addresses and sizes are columns of one number a warp, or one for all.
+    Addresses and sizes have a row for each warp, or one for all, and a column for each stretch of
+    bytes. ``kind`` is load, store or reduction.
     """
 
     context: ExecutionContext
@@ -69,7 +71,9 @@ class BulkCopy:
     sizes: Array
     warps: Array
     """Whether each warp of the context copies."""
-    to_shared: bool
+    kind: str
+    times: Array | None = None
+    """How many blocks of a cluster each warp copies to; ``None``: one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,11 @@ class Observer:
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         """Threads, of all warps, arrive at a barrier of their block."""
 
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        """Warps come to barriers in shared memory, by one instruction, or wait for their phases."""
+
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         """Threads order their accesses, or wait, beside the barriers of their block."""
 
@@ -160,6 +169,12 @@ class ObserverGroup(Observer):
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         for observer in self._observers:
             observer.on_arrival(i, lanes)
+
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        for observer in self._observers:
+            observer.on_phases(c, arrivals, waits)
 
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         for observer in self._observers:
