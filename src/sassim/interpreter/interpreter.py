@@ -27,8 +27,8 @@ from sassim.interpreter.control_flow import endings
 from sassim.interpreter.control_flow.system_calls import system_call
 from sassim.interpreter.operand_access import read_guard
 from sassim.interpreter.operations import operations
-from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.operations.barriers import comes_to_phases
+from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.unsupported import describe_unsupported
 from sassim.opcodes import MEMORY, flagged_opcodes
 

@@ -36,7 +36,7 @@ from sassim.interpreter.operations.tensor import (
     stack_registers,
 )
 from sassim.interpreter.tensor_maps import UNIT_BYTES, swizzle
-from sassim.sass.operands import ZERO, Other, Predicate, Register
+from sassim.sass.operands import Other, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,8 @@ def _add_wholes(products: Array, n: int, raw: Array) -> Array:
 def _add_saturating(products: Array, n: int, raw: Array) -> Array:
     limits = np.iinfo(np.int32)
     total = products[n].astype(np.int64) + raw.view(np.int32)
-    return np.clip(total, limits.min, limits.max).astype(np.int32)
+    clipped: Array = np.clip(total, limits.min, limits.max).astype(np.int32)
+    return clipped
 
 
 def _by_lane(matrix: Array) -> Array:
@@ -229,7 +230,9 @@ def _read_operands(
 class _MatrixReader:
     """Reads a matrix in shared memory that a descriptor in two uniform registers is of."""
 
-    def __init__(self, i: Instruction, register: int, kind: ElementType, *, transposed: bool) -> None:
+    def __init__(
+        self, i: Instruction, register: int, kind: ElementType, *, transposed: bool
+    ) -> None:
         self._i = i
         self._words = [read_u32(i, Register(register + n, uniform=True)) for n in range(2)]
         self._kind = kind
@@ -255,7 +258,9 @@ class _MatrixReader:
         self, c: ExecutionContext, descriptor: int, warps: Array, rows: Array, most: int
     ) -> Array:
         if descriptor >> 49 & 7:
-            raise NotKnownError(self._i, "reads a matrix with a base offset, which is not supported")
+            raise NotKnownError(
+                self._i, "reads a matrix with a base offset, which is not supported"
+            )
         start = (descriptor & _FIELD) * UNIT_BYTES
         leading, stride = ((descriptor >> at & _FIELD) * UNIT_BYTES for at in (16, 32))
         span = _SPANS[descriptor >> 62]
@@ -269,9 +274,11 @@ class _MatrixReader:
         keys = np.broadcast_to(owners, (c.warps, 1))[warps, 0]
         if len(rows) == 1:
             blocks, inverse = np.unique(keys, return_inverse=True)
-            got = self._gather(c, blocks[:, None], start + table[rows[0]][None], span, unit, warps)
+            got = self._gather(
+                c, blocks[:, None], start + table[rows[0]][None], span, unit, warps=warps
+            )
             return self._kind.read(got)[inverse]
-        got = self._gather(c, keys[:, None], start + table[rows], span, unit, warps)
+        got = self._gather(c, keys[:, None], start + table[rows], span, unit, warps=warps)
         return self._kind.read(got)
 
     def _own_rank(self, c: ExecutionContext) -> Array:
@@ -281,7 +288,7 @@ class _MatrixReader:
         return ranks
 
     def _gather(
-        self, c: ExecutionContext, owners: Array, at: Array, span: int, unit: int, warps: Array
+        self, c: ExecutionContext, owners: Array, at: Array, span: int, unit: int, *, warps: Array
     ) -> Array:
         """Units at addresses (of owners, rows, units), as words in a last dimension."""
         count = len(owners)
