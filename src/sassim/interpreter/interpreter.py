@@ -50,6 +50,8 @@ _STEP_S: Final = 1e-5
 _WARP_S: Final = 9e-8
 """Seconds of a step of a basic block, and what each warp adds: fitted to seven kernels of
 ``cuda/pairs`` in samples of 4 and 16 blocks, to within a factor of two for the long ones."""
+_PHASE_S: Final = 3e-4
+"""The same of an instruction that comes to barriers in shared memory (the BF16 ladder)."""
 
 _NOW_AND_THEN: Final = 64
 """Basic blocks: a hundredth of a second, or more."""
@@ -62,6 +64,8 @@ class _PreparedBlock:
     block: BasicBlock
     steps: tuple[tuple[Instruction, Step], ...]
     end: End | None
+    arrivals: int
+    """Instructions that come to barriers in shared memory."""
 
 
 class Interpreter:
@@ -145,6 +149,7 @@ class Interpreter:
 
     def _execute_block(self, prepared: _PreparedBlock, c: ExecutionContext) -> None:
         self.seconds += (len(prepared.steps) + 1) * (_STEP_S + c.warps * _WARP_S)
+        self.seconds += prepared.arrivals * _PHASE_S
         self.observer.on_basic_block(c, prepared.block)
         for self._now, step in prepared.steps:
             step(c)
@@ -206,7 +211,7 @@ class Interpreter:
             if each.opcode in _ORDERING:
                 steps.append((each, partial(self.observer.on_fence, i=each)))
         end = None if block.end is None else self._prepare_end(block.end, block)
-        prepared = self._prepared_blocks[at] = _PreparedBlock(block, tuple(steps), end)
+        prepared = self._prepared_blocks[at] = _PreparedBlock(block, tuple(steps), end, sum(comes_to_phases(each) for each in block.body))
         return prepared
 
     def _is_skipped(self, i: Instruction) -> bool:

@@ -53,8 +53,10 @@ def _after(state: Array, come: Array, expected: Array) -> Array:
     threads_of_phase = state >> _THREADS_AT & _COUNT
     complete = (counted > _COUNT) | ((counted == 0) & (expected != 0))
     complete &= on_their_way == 0
-    missing = np.where(complete, counted + threads_of_phase, counted) & _COUNT
-    phase = state >> _PHASE_AT ^ complete
+    # More threads may come than a phase has.
+    phases, left = np.divmod(counted & _COUNT, _COUNT + _ONE - threads_of_phase)
+    missing = np.where(complete, threads_of_phase + left, counted) & _COUNT
+    phase = state >> _PHASE_AT ^ np.where(complete, phases + _ONE, 0) & _ONE
     packed: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
     packed |= on_their_way << _BYTES_AT | missing << _MISSING_AT
     return packed
@@ -106,6 +108,7 @@ class Mbarriers:
         self._ended = np.zeros(len(shared.data) >> 3, np.int64)
         """By the place of a barrier how many of its phases have ended."""
         self._arrived: list[PhaseEvents] = []
+        self._phases: Array = self._ended[:0]
 
     def count_ended(self, places: Array) -> Array:
         """How many phases of barriers have ended; one that is set up begins with an even number."""
@@ -115,14 +118,22 @@ class Mbarriers:
         self._ended[places >> 3] = ended
         return ended
 
-    def note(self, warps: Array, places: Array, phases: Array) -> None:
-        """Warps have come to phases of barriers; :meth:`take_arrivals` gives it."""
-        self._arrived.append(PhaseEvents(warps, places, phases))
-        self._retries = 0
-
-    def add_ended(self, places: Array, before: Array, after: Array) -> None:
-        """Count the phases that have ended, of barriers that held something before."""
+    def arrive(
+        self, places: Array, expected: Array, starts: Array, lengths: Array, threads: int
+    ) -> Array:
+        """Have threads come to barriers at places; the others are of :func:`arrive_together`."""
+        words = self._shared.data.view(np.uint64)
+        before = words[places >> 3]
+        self._phases = self.count_ended(places)
+        found, after = arrive_together(before, expected, starts, lengths, threads)
+        words[places >> 3] = after
         self._ended[places >> 3] += ((before ^ after) >> _PHASE_AT).astype(np.int64)
+        return found
+
+    def note(self, warps: Array, places: Array, groups: Array) -> None:
+        """Say which warps came; ``groups`` are numbers of the last call's places."""
+        self._arrived.append(PhaseEvents(warps, places, self._phases[groups]))
+        self._retries = 0
 
     def take_arrivals(self) -> list[PhaseEvents]:
         """Arrivals since the last call."""

@@ -73,27 +73,28 @@ def change(
     phases = c.blocks.mbarriers
     for part in parts:
         lanes = all_lanes(c, part.active)
-        update = AtomicUpdate(c, part, lanes)
         if threads is None:
+            update = AtomicUpdate(c, part, lanes)
             found = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
             old = np.where(lanes, found, old)
             continue
         at, owner = locate_shared(c, c.broadcast(part.addresses), lanes)
-        rows, columns = update.rows, update.columns
-        first = rows[update.starts], columns[update.starts]
-        places = (at + owner * c.blocks.shared.size)[first]
-        there = update.load_current(given.dtype)
-        ended = phases.count_ended(places)
-        found, after = arrive_together(
-            there, given[rows, columns], update.starts, update.lengths, threads
-        )
-        update.store_results(after, np.ones(len(after), np.bool_))
+        c.blocks.shared.check(at, owner, lanes, _BARRIER_BYTES)
+        rows, columns = np.nonzero(lanes)
+        every = (at + owner * c.blocks.shared.size)[rows, columns]
+        order = np.argsort(every, kind="stable")
+        rows, columns, ordered = rows[order], columns[order], every[order]
+        new = np.ones(len(ordered), np.bool_)
+        new[1:] = ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(new)
+        lengths = np.diff(starts, append=len(ordered))
+        places, groups = ordered[starts], np.cumsum(new) - 1
+        found = phases.arrive(places, given[rows, columns], starts, lengths, threads)
         old[rows, columns] = found
-        groups = np.repeat(np.arange(len(places)), update.lengths)
-        pairs = np.unique(rows * len(places) + groups)
-        warps = np.arange(c.blocks.warps)[c.where][pairs // len(places)]
-        phases.note(warps, places[pairs % len(places)], ended[pairs % len(places)])
-        phases.add_ended(places, there, after)
+        pairs = np.unique(rows * len(places) + groups) if len(rows) > len(places) else rows
+        groups = pairs % len(places) if pairs is not rows else groups
+        warps = pairs // len(places) if pairs is not rows else rows
+        phases.note(np.arange(c.blocks.warps)[c.where][warps], places[groups], groups)
     c.blocks.release()
     return old
 

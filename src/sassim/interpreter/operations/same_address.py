@@ -74,15 +74,15 @@ class AtomicUpdate:
 
     def apply(self, values: Array, combine: Combine, name: str, *, returns: bool) -> Array:
         """Carry out one atomic a thread; what each found there (anything if nobody asks)."""
-        there = self.load_current(values.dtype)
+        there = self._load_current(values.dtype)
         given = values[self.rows, self.columns]
         previous, after = self._compute_in_order(there, given, combine, name, returns=returns)
-        self.store_results(after, np.ones(len(after), np.bool_))
+        self._store_results(after, np.ones(len(after), np.bool_))
         return self._by_lane(previous)
 
     def compare_and_swap(self, wanted: Array, values: Array) -> Array:
         """Leave each thread's value where it finds the one that it wants; what each found there."""
-        there = self.load_current(values.dtype)
+        there = self._load_current(values.dtype)
         wanted, given = (each[self.rows, self.columns] for each in (wanted, values))
         previous, current = np.empty(len(given), given.dtype), there.copy()
         swapped = np.zeros(len(there), np.bool_)
@@ -92,17 +92,17 @@ class AtomicUpdate:
             current[groups[fits]] = given[now[fits]]
             swapped[groups[fits]] = True
         if swapped.any():
-            self.store_results(current, swapped)
+            self._store_results(current, swapped)
         return self._by_lane(previous)
 
-    def load_current(self, kind: np.dtype[Any]) -> Array:
+    def _load_current(self, kind: np.dtype[Any]) -> Array:
         current = as_typed_words(
             load(self.c, [self.part._replace(active=self.first)], kind.itemsize), kind
         )
         there: Array = current[self.rows[self.starts], self.columns[self.starts]]
         return there
 
-    def store_results(self, values: Array, those: Array) -> None:
+    def _store_results(self, values: Array, those: Array) -> None:
         """Write a value to each of those addresses."""
         at = self.starts[those]
         rows, columns = self.rows[at], self.columns[at]
