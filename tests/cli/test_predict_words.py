@@ -77,7 +77,7 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(kernelprof) -> Non
     assert len(lines) <= 12
     assert lines[1].startswith("  | ptxas application ptx input, line ")
     assert any(each.startswith("  | and ") and each.endswith("errors of ptxas") for each in lines)
-    assert lines[-1] == "  next: its code needs sm_90a; --arch sm_90 predicts it for that"
+    assert lines[-1] == "  next: its code needs sm_90a: use --arch sm_90"
 
 
 @pytest.mark.slow("one more predicted page")

@@ -267,7 +267,7 @@ def _not_covered(
         (
             was.unchecked,
             now.unchecked,
-            "the result is checked at sizes where this does something else",
+            "this code behaves differently at the sizes at which the result is checked",
         ),
         (was.untimed, now.untimed, "counts do not show how long this takes"),
     ):
