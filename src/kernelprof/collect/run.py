@@ -395,7 +395,7 @@ class Session:
             raise InputError(
                 "ncu knows none of the requested metrics and prints no error",
                 where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
-                hint="'ncu --query-metrics' lists what this GPU has",
+                hint="'ncu --query-metrics' lists the metrics of this GPU",
             )
         facts = replace(
             facts,
@@ -444,7 +444,7 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
     elif ended.program_code is not None:
         sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
-            "profiled: see whether they did what they should."
+            "profiled: check their results."
         )
     return tuple(sentences[:_MOST_WARNINGS])
 
@@ -598,8 +598,8 @@ def _collect_all(
             if session.runs:
                 raise
             shown.note(
-                "the program launches different kernels in each run: those of the first "
-                "run are measured"
+                "the program launches different kernels in each run: only the kernels of the "
+                "first run are measured"
             )
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)
@@ -620,7 +620,7 @@ def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> N
         raise InputError(
             f"the build failed with exit code {ended.code}",
             where=shlex.join(command),
-            hint=f"run it by itself, and fix what it reports{last_lines(ended.printed)}",
+            hint=f"run it by itself, and fix the errors that it reports{last_lines(ended.printed)}",
         )
 
 

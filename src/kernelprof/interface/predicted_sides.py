@@ -140,7 +140,7 @@ class SourcePredictor:
         wanted = unique_architectures(self.arch or recorded)
         if recorded and (lacking := [each for each in wanted if each not in recorded]):
             raise UsageError(
-                f"the baseline holds predictions for {', '.join(recorded)}, and none for "
+                f"the baseline contains predictions for {', '.join(recorded)}, but none for "
                 f"{', '.join(lacking)}",
                 where=baseline.origin,
                 hint="leave out --arch, or make a baseline for it: kernelprof baseline save "
@@ -292,7 +292,7 @@ def refuse_unasked(source: PathLike, *, predict: bool) -> None:
         raise UsageError(
             "a source is not measured here",
             where=name,
-            hint="predict what it counts, without a GPU: --predict\n"
+            hint="predict its counters, without a GPU: --predict\n"
             f"or measure it on a machine with one: kernelprof profile {name} -o capture",
         )
 

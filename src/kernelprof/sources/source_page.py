@@ -87,8 +87,8 @@ _BEGINS: Final = re.compile(
     re.MULTILINE,
 )
 _NO_COUNTERS: Final = (
-    "A source page has no counters of whole kernels, which a verdict needs: put the raw page of "
-    "the same report beside it, with --merge."
+    "A source page has no counters of whole kernels, which a verdict needs: add the raw page of "
+    "the same report, with --merge."
 )
 
 

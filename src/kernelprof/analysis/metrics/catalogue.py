@@ -237,7 +237,7 @@ def metrics_for(
 
 def _suggestion(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(names), n=3)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
+    return f"did you mean {' or '.join(close)}?" if close else f"available: {', '.join(names)}"
 
 
 class _PresetFile(Struct, forbid_unknown_fields=True):

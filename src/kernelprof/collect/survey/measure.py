@@ -46,7 +46,7 @@ FEW_PASSES: Final = 3
 """Passes that a follow-up takes, which asks for single metrics."""
 
 
-_AGAIN: Final = "the program runs again for each pass, as saving its memory would take longer"
+_AGAIN: Final = "the program runs again for each pass, because saving its memory would take longer"
 
 
 @dataclass
@@ -117,9 +117,9 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} of {self.budget:g} s of the budget are left for kernels with "
-                f"{share(of_time)} of the time",
-                hint="give it more with --budget",
+                f"{max(left, 0):.0f} of the {self.budget:g} s of the budget are left for kernels "
+                f"with {share(of_time)} of the time",
+                hint="increase the budget with --budget",
             )
 
     @property
@@ -216,7 +216,7 @@ def survey_first(
 def _without(budget: float) -> str:
     each = PASSES["triage"] * PASS_S
     return (
-        f"Launches are measured as they come, taking about {each:.1f} s each, until the budget of "
+        f"Launches are measured in order, about {each:.1f} s each, until the budget of "
         f"{budget:g} s is used"
     )
 

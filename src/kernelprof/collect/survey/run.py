@@ -216,7 +216,7 @@ def _refuse_strangers(path: Path) -> None:
     if there.st_uid == os.getuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return
     raise MissingToolError(
-        "other users can change the compiled survey library",
+        "other users can write to the compiled survey library",
         where=str(path),
         hint=f"remove it, or: chown $USER {path}; chmod go-w {path}",
     )
@@ -309,7 +309,7 @@ def record_program(
     """
     if _CUDA in os.environ:
         raise MissingToolError(
-            f"another tool is loaded into CUDA programs here (${_CUDA})",
+            f"the environment already loads another tool into CUDA programs (${_CUDA})",
             where=os.environ[_CUDA],
             hint="unset it, so that the program can be surveyed",
         )

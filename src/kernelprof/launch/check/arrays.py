@@ -328,7 +328,7 @@ def _loaded(file: Path, name: str) -> Array:
         raise SpecError(
             f"the values of {name} cannot be read: {error}",
             where=str(file),
-            hint="numpy.save(file, array) writes such a file, without Python objects in it",
+            hint="write the file with numpy.save(file, array), without Python objects",
         ) from error
     return values
 
@@ -339,13 +339,13 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(f"the values of {argument.name} are not real numbers", where=where)
     if values.shape != array.shape:
         raise SpecError(
-            f"{argument.name} has shape {array.shape}, and its values {values.shape}",
+            f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="they have to fit the sizes that the kernel is launched with; "
-            "[check] sizes change them for the comparison",
+            hint="the values must fit the sizes of the launch; for the comparison, [check] sizes "
+            "replace these",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(
-            f"{argument.name} is {argument.element}, and its values are {values.dtype}", where=where
+            f"{argument.name} is {argument.element}, but its values are {values.dtype}", where=where
         )
     return encode(values, argument.element)

@@ -30,7 +30,7 @@ def system_call(name: str, c: ExecutionContext) -> None:
     """Carry out a function of the system and return from it."""
     function = _FUNCTIONS.get(name)
     if function is None:
-        raise SassimError(f"the kernel calls {name}, which runs on a GPU only")
+        raise SassimError(f"the kernel calls {name}, which needs a GPU")
     function(c)
     resume_each(c, c.broadcast(_argument(c, _RETURN)), c.active_lanes)
 
