@@ -198,7 +198,7 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
-_UNCHECKED: Final = "the result is checked at sizes where this does something else"
+_UNCHECKED: Final = "this code behaves differently at the sizes at which the result is checked"
 _NEVER_RUN: Final = "not run in the sample, but other data or blocks may run it"
 
 _OPEN: Final = 0.05
