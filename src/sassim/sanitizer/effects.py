@@ -57,7 +57,7 @@ class EffectRecord(Observer):
             return step
         written = find_def_use(i).written
         if written and all("P" in each for each in written):
-            return self._watch(i, step, lambda _: [], _read_predicates(written))
+            return self._record_results(i, step, lambda _: [], _read_predicates(written))
         if i.opcode not in _CLAMPS | _MASKS:
             return step
         place, *sources = [each for each in i.operands if isinstance(each, Register)]
@@ -67,17 +67,17 @@ class EffectRecord(Observer):
             result, sides = read(i, place), [read(i, 1), read(i, 2)]
         else:
             sides = [read_u32(i, each) for each in sources if each.index != ZERO]
-        return self._watch(
+        return self._record_results(
             i, step, lambda c: [each(c) for each in sides], lambda c: [result(c)] * len(sides)
         )
 
-    def _watch(self, i: Instruction, step: Step, look: Look, result: Look) -> Step:
+    def _record_results(self, i: Instruction, step: Step, look: Look, result: Look) -> Step:
         guard, outcomes = read_guard(i), self._outcomes[id(i)]
         self._instructions[id(i)] = i
 
         settled = False
 
-        def watched(c: ExecutionContext) -> None:
+        def recorded(c: ExecutionContext) -> None:
             nonlocal settled
             if settled:
                 step(c)
@@ -94,7 +94,7 @@ class EffectRecord(Observer):
                 outcomes[at] |= {bool(seen.any()), bool(seen.all())} if seen.size else set()
             settled = bool(outcomes) and all(len(each) > 1 for each in outcomes.values())
 
-        return watched
+        return recorded
 
 
 def _read_predicates(names: Collection[str]) -> Look:
