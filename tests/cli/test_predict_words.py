@@ -93,7 +93,7 @@ def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) ->
         encoding="utf-8",
     )
     err = kernelprof("diagnose tmem.cu --predict --arch sm_100a", code=4).err
-    assert "is part of tcgen05 (tensor cores with tensor memory), which runs on a GPU only" in err
+    assert "is part of tcgen05 (tensor cores with tensor memory), which needs a GPU" in err
     assert err.endswith("  next: diagnose it on a machine with a GPU and ncu\n")
     err = kernelprof("diagnose tmem.cu --predict --arch sm_120", code=2).err
     needs = "its code needs a GPU of sm_100a: diagnose it on a machine with one and ncu"
