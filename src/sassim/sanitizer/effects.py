@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     Look = Callable[[ExecutionContext], list[Array]]
 
 _CLAMPS: Final = flagged_opcodes("chooses") | {"FMNMX"}
-_MASKS: Final = frozenset(("I2I", "LOP3", "PRMT", "SGXT", "ULOP3", "UPRMT"))
-"""What may give back one of its operands as it is."""
+_MASKS: Final = flagged_opcodes("masks")
 _TOUCHED: Final = 32
 """Values at the bound of a clamp and none beyond: the bound is that of the values."""
 
