@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from sassim.faults import AccessError
 from sassim.interpreter.clusters import OFFSET_MASK, RANK_SHIFT
 from sassim.interpreter.context import NotKnownError, SharedStore
 from sassim.interpreter.lanes import LANES
@@ -15,7 +17,7 @@ from sassim.opcodes import OPCODES
 from sassim.sass.operands import ZERO, Address, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sassim.interpreter.context import ExecutionContext
     from sassim.interpreter.lanes import Array
@@ -48,6 +50,16 @@ class SpaceAccess(NamedTuple):
     """In that memory, as 64-bit numbers."""
     active: Array | None
     """The active mask, of shape (warps, lanes); ``None``: all lanes."""
+
+
+@contextmanager
+def at_first_lane(warp: int) -> Iterator[None]:
+    """Have what is wrong with a copy or product of a whole warp be its first thread's."""
+    try:
+        yield
+    except AccessError as error:
+        error.lanes = np.array([[warp, 0]])
+        raise
 
 
 def split_by_space(

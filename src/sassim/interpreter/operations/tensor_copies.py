@@ -6,21 +6,21 @@ the coordinates, the fastest first. A copy is there at once, as those of ``opera
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from sassim.errors import SassimError
-from sassim.faults import AccessError, MisalignedError
+from sassim.faults import MisalignedError
 from sassim.interpreter.clusters import OFFSET_MASK, RANK_SHIFT
 from sassim.interpreter.context import BulkCopy, NotKnownError
-from sassim.interpreter.lanes import LANES, first_of
+from sassim.interpreter.lanes import LANES, distinct, first_of
 from sassim.interpreter.number_formats import half_bits, of_bfloat, of_half, round_to_bfloat16
 from sassim.interpreter.operand_access import operands_of_type, read_guard, read_u32
 from sassim.interpreter.operations import operation
 from sassim.interpreter.operations.address_spaces import (
     SHARED,
+    at_first_lane,
     locate_shared,
     read_address,
     split_by_space,
@@ -102,7 +102,7 @@ class _BoxOperands:
         columns = [first_of(each(c), active) for each in (self._address, self._shared, *self._at)]
         places, shared, *at = (np.broadcast_to(each, (c.warps, 1))[every, 0] for each in columns)
         coordinates = np.stack([each.astype(np.int32) for each in at], axis=1).astype(np.int64)
-        for place in np.unique(places):
+        for place in distinct(places):
             tensor_map = c.blocks.launch.tensor_maps.get(int(place))
             if tensor_map is None:
                 raise SassimError(
@@ -236,7 +236,8 @@ def _read_box(c: ExecutionContext, box: _Box) -> Array:
     unit, sources, valid = box.map.units(box.at)
     raw: Array = np.zeros(box.map.box_bytes, np.uint8)
     if valid.any():
-        got = _at_first_lane(box, lambda: c.blocks.memory.load(sources[None], valid[None], unit))
+        with at_first_lane(box.warp):
+            got = c.blocks.memory.load(sources[None], valid[None], unit)
         of_units = np.ascontiguousarray(got[0]).view(np.uint8).reshape(-1, unit)
         raw.reshape(-1, unit)[valid] = of_units[valid]
     if box.map.fills_nan:
@@ -255,8 +256,8 @@ def _store_box(c: ExecutionContext, box: _Box, raw: Array, targets: Array | None
     lanes[box.warp, 0] = True
     for at, _ in _for_each_target(c, start, lanes, targets):
         places, owner = _locate_units(c, box, int(at[box.warp, 0]))
-        store = partial(c.blocks.shared.store, places, owner, None, values, UNIT_BYTES)
-        _at_first_lane(box, store)
+        with at_first_lane(box.warp):
+            c.blocks.shared.store(places, owner, None, values, UNIT_BYTES)
 
 
 def _locate_units(c: ExecutionContext, box: _Box, start: int) -> tuple[Array, Array]:
@@ -279,7 +280,8 @@ def _write_box(
 ) -> None:
     memory = c.blocks.memory
     places, owner = _locate_units(c, box, box.shared)
-    got = _at_first_lane(box, lambda: c.blocks.shared.load(places, owner, None, UNIT_BYTES))
+    with at_first_lane(box.warp):
+        got = c.blocks.shared.load(places, owner, None, UNIT_BYTES)
     raw = np.ascontiguousarray(got).view(np.uint8).reshape(-1)
     unit, targets, valid = box.map.units(box.at)
     if not valid.any():
@@ -287,7 +289,8 @@ def _write_box(
     kind = np.dtype(f"uint{8 * min(box.map.element_bytes, 8)}")
     values = raw.view(kind)
     if reads:
-        old = _at_first_lane(box, lambda: memory.load(targets[None], valid[None], unit))
+        with at_first_lane(box.warp):
+            old = memory.load(targets[None], valid[None], unit)
         values = how(np.ascontiguousarray(old).view(kind).reshape(-1), values, box.map.type)
     by_unit = np.dtype(f"uint{8 * min(unit, 4)}")
     shaped = (
@@ -295,14 +298,5 @@ def _write_box(
         .view(by_unit)
         .reshape((1, -1) if unit <= 4 else (1, len(targets), unit // 4))
     )
-    _at_first_lane(box, lambda: memory.store(targets[None], valid[None], shaped, unit))
-
-
-def _at_first_lane(box: _Box, access: Callable[[], Array | None]) -> Array:
-    """Do what a copy does; what is wrong with it is the first thread's of its warp."""
-    try:
-        done = access()
-    except AccessError as error:
-        error.lanes = np.array([[box.warp, 0]])
-        raise
-    return np.zeros(0) if done is None else done
+    with at_first_lane(box.warp):
+        memory.store(targets[None], valid[None], shaped, unit)

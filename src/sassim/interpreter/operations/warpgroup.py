@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.faults import AccessError
 from sassim.interpreter.context import NotKnownError
-from sassim.interpreter.lanes import LANES, first_of
+from sassim.interpreter.lanes import LANES, distinct, first_of
 from sassim.interpreter.number_formats import half_bits, of_half
 from sassim.interpreter.operand_access import (
     operand_at,
@@ -28,7 +27,7 @@ from sassim.interpreter.operand_access import (
     write_u32,
 )
 from sassim.interpreter.operations import operation
-from sassim.interpreter.operations.address_spaces import block_rows, locate_shared
+from sassim.interpreter.operations.address_spaces import at_first_lane, block_rows, locate_shared
 from sassim.interpreter.operations.tensor import (
     ELEMENT_TYPES,
     arrange_a,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.operations.tensor import ElementType
     from sassim.sass.listing import Instruction
 
-ROWS: Final = 64
+_ROWS: Final = 64
 """Rows of A, and of the result."""
 _WARP_ROWS: Final = 16
 _GROUP: Final = 8
@@ -78,26 +77,32 @@ def product_shape(i: Instruction) -> tuple[int, int, int]:
     raise NotKnownError(i)
 
 
-def shared_operand_bytes(i: Instruction) -> int:
-    """Bytes of A and B that a warpgroup's product reads from shared memory."""
-    m, n, _ = product_shape(i)
-    return (n if isinstance(operand_at(i, 1), Register) else m + n) * _ROW_BYTES
-
-
 def product_registers(i: Instruction) -> tuple[frozenset[str], frozenset[str]]:
     """Registers that a product writes, and those that it reads beside them, by name."""
     _, columns, _ = product_shape(i)
     source, target = operand_at(i, 1), operand_at(i, 0)
-    text = operand_at(i, 2 if isinstance(source, Register) else 1)
-    matched = _DESCRIPTORS.fullmatch(text.text) if isinstance(text, Other) else None
-    if matched is None or not isinstance(target, Register):
+    first, _ = _find_descriptors(i)
+    if not isinstance(target, Register):
         raise NotKnownError(i)
-    halves = i.opcode[0] in _OF_FLOATS and not i.has("F32")
-    count = columns // (4 if halves else 2)
-    read = {f"UR{int(matched[1]) + n}" for n in range(4)}
+    count = columns // (4 if _has_half_sums(i) else 2)
+    read = {f"UR{first + n}" for n in range(4)}
     if isinstance(source, Register):
         read |= {f"R{source.index + n}" for n in range(4)}
     return frozenset(f"R{target.index + n}" for n in range(count)), frozenset(read)
+
+
+def _find_descriptors(i: Instruction) -> tuple[int, list[str]]:
+    """The first register of the descriptors of A and B, and what is said of the matrices."""
+    written = operand_at(i, 2 if isinstance(operand_at(i, 1), Register) else 1)
+    matched = _DESCRIPTORS.fullmatch(written.text) if isinstance(written, Other) else None
+    if matched is None:
+        raise NotKnownError(i)
+    return int(matched[1]), matched[2].split(".")
+
+
+def _has_half_sums(i: Instruction) -> bool:
+    """Whether two sums of 16 bits share a register."""
+    return i.opcode[0] in _OF_FLOATS and not i.has("F32")
 
 
 @operation("WARPGROUP", modifiers="ARRIVE DEPBAR LE")
@@ -120,10 +125,10 @@ def _multiply(i: Instruction) -> Step:
     names = [each for each in i.modifiers if each in _TYPES[i.opcode[0]]]
     if i.has("SP"):
         raise NotKnownError(i, "multiplies a sparse matrix, which is not supported")
-    _, columns, depth = product_shape(i)
-    halves = i.opcode[0] in _OF_FLOATS and not i.has("F32")
+    _, columns, _ = product_shape(i)
+    halves = _has_half_sums(i)
     kinds = [ELEMENT_TYPES[each] for each in (names or [_default_type(i)])]
-    left, right = _read_operands(i, kinds[0], kinds[-1], columns, depth)
+    left, right = _read_operands(i, kinds[0], kinds[-1], columns)
     adds = [read_predicate(i, each) for each in i.operands[3:] if isinstance(each, Predicate)]
     count = columns // 4 if halves else columns // 2
     sums = read_registers(i, _place_of_sums(i), count)
@@ -192,15 +197,11 @@ def _place_of_sums(i: Instruction) -> int:
 
 
 def _read_operands(
-    i: Instruction, a_type: ElementType, b_type: ElementType, columns: int, depth: int
+    i: Instruction, a_type: ElementType, b_type: ElementType, columns: int
 ) -> tuple[Callable[[ExecutionContext], Array], Callable[[ExecutionContext], Array]]:
     """A, as warps, 16 rows, depth, and B, as warps, depth, columns."""
     source = operand_at(i, 1)
-    written = operand_at(i, 2 if isinstance(source, Register) else 1)
-    matched = _DESCRIPTORS.fullmatch(written.text) if isinstance(written, Other) else None
-    if matched is None:
-        raise NotKnownError(i)
-    first, marks = int(matched[1]), matched[2].split(".")
+    first, marks = _find_descriptors(i)
     signs = [np.float32(-1 if f"neg{each}" in marks else 1) for each in "AB"]
 
     if isinstance(source, Register):
@@ -215,9 +216,9 @@ def _read_operands(
         of_a = _MatrixReader(i, first, a_type, transposed="tnspA" in marks)
 
         def left(c: ExecutionContext) -> Array:
-            warp = c.select_warps(c.blocks.thread_of_block)[:, :1] // LANES % (ROWS // _WARP_ROWS)
+            warp = c.select_warps(c.blocks.thread_of_block)[:, :1] // LANES % (_ROWS // _WARP_ROWS)
             rows = warp * _WARP_ROWS + np.arange(_WARP_ROWS)
-            return signs[0] * of_a.read(c, np.broadcast_to(rows, (c.warps, _WARP_ROWS)), ROWS)
+            return signs[0] * of_a.read(c, np.broadcast_to(rows, (c.warps, _WARP_ROWS)), _ROWS)
 
     of_b = _MatrixReader(i, first + 2, b_type, transposed="tnspB" in marks)
     every = np.arange(columns)[None, :]
@@ -225,7 +226,6 @@ def _read_operands(
     def right(c: ExecutionContext) -> Array:
         return (signs[1] * of_b.read(c, every, columns)).transpose(0, 2, 1)
 
-    del depth
     return left, right
 
 
@@ -247,7 +247,7 @@ class _MatrixReader:
         low, high = (first_of(each(c), c.mask) for each in self._words)
         descriptors = np.broadcast_to(pair(low, high), (c.warps, 1))[:, 0]
         result: Array | None = None
-        for each in np.unique(descriptors):
+        for each in distinct(descriptors):
             mine = np.flatnonzero(descriptors == each)
             got = self._read_alike(c, int(each), mine, rows[mine] if len(rows) > 1 else rows, most)
             if result is None:
@@ -295,11 +295,8 @@ class _MatrixReader:
         """Units at addresses (of owners, rows, units), as words in a last dimension."""
         count = len(owners)
         places = np.broadcast_to(swizzle(at, span), (count, *at.shape[1:])).reshape(count, -1)
-        try:
+        with at_first_lane(int(warps[0])):
             got = c.blocks.shared.load(places, owners, None, unit)
-        except AccessError as error:
-            error.lanes = np.array([[int(warps[0]), 0]])
-            raise
         rows = at.shape[-2]
         return np.ascontiguousarray(got).reshape(count, rows, -1).view(np.uint32)
 
