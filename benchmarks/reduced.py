@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import NOT_IN_REPORTS
 from kernelprof.analysis.survey.leads import SAMPLED_LEADS
-from kernelprof.analysis.survey.series import metric_names
+from kernelprof.analysis.survey.series import ncu_name
 from kernelprof.analysis.verdict.ranking import LEADS, rank_bottlenecks
 from kernelprof.collect.recorded import FOLDERS
 from kernelprof.collect.survey.run import SAMPLED
@@ -69,7 +69,7 @@ def as_report(capture: Capture) -> Capture:
 
 def sampled(capture: Capture) -> Capture:
     """With what samples of a GPU and of warps tell, and the launch configuration."""
-    names = {name for each in SAMPLED for line in each for name in metric_names(line)}
+    names = {ncu_name(name) for each in SAMPLED for line in each for name in line.split()}
     catalogue = load_metrics()
     for metric in catalogue:
         if metric in TOLD_OF_A_LAUNCH or metric.startswith(("stall_", "block_limit_")):

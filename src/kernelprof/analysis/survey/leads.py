@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.groups import NEAR_LIMIT
 from kernelprof.analysis.verdict.ranking import (
     FEW_WAVES,
     FULL,
@@ -40,6 +39,7 @@ FILLED_WARPS: Final = 24.0
 """Threads of an instruction from which divergence is not what fills a pipe."""
 BUSY_FMA: Final = 0.5
 IDLE_ALU: Final = 0.4
+SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
 """Share of the cycles of warps that wait for memory."""
 HIGH_OCCUPANCY: Final = 50.0
@@ -107,7 +107,7 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     dram = _low(context, "dram")
     return (
         (_share(values, "long_scoreboard") > LONG_WAIT)
-        & (dram >= NEAR_LIMIT - 0.2)
+        & (dram >= SOME_DRAM)
         & (dram < BUSY_DRAM)
         & (values["achieved_occupancy"] > HIGH_OCCUPANCY)
     )

@@ -27,7 +27,7 @@ from kernelprof.model.survey import SampledKernel
 from sassim.occupancy import compute_occupancy, system_shared_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -79,14 +79,7 @@ LEAST_SELECTED: Final = 100
 
 MOST_WAITS: Final = 3
 
-LATENCY: Final = "smsp__average_warp_latency_per_inst_issued.ratio"
-STALL: Final = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
-LOCAL: Final = (
-    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
-)
-_STATES: Final = {"no_instructions": "no_instruction"}
-"""States that the counters call otherwise than the samples."""
+LATENCY: Final = "warp_cycles_per_instruction"
 
 _PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
 _REALTIME: Final = "_realtime"
@@ -161,8 +154,7 @@ def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
 def _busiest(values: dict[str, float]) -> tuple[Evidence, ...]:
     units = []
     for metric, label in UNITS.items():
-        names = load_metrics()[metric].all_ncu_names()
-        value = next((values[name] for name in names if name in values), None)
+        value = _value_of(values, metric)
         if value is not None:
             units.append(Evidence(metric, label, value, "%", source=Origin.DERIVED))
     return tuple(sorted(units, key=lambda each: -each.value))
@@ -170,13 +162,24 @@ def _busiest(values: dict[str, float]) -> tuple[Evidence, ...]:
 
 def _longest(values: dict[str, float]) -> tuple[Evidence, ...]:
     waits = []
+    latency = _value_of(values, LATENCY)
     for state in STALLS:
-        metric = STALL.format(_STATES.get(state, state))
-        if state not in ISSUED and values.get(metric, 0.0) > 0:
-            part = 100 * values[metric] / values[LATENCY]
-            label = state.replace("_", " ")
-            waits.append(Evidence(f"stall_{state}", label, part, "%", source=Origin.DERIVED))
+        metric = _stall_of(state)
+        value = _value_of(values, metric) if metric in load_metrics() else None
+        if state not in ISSUED and value and latency:
+            part, label = 100 * value / latency, state.replace("_", " ")
+            waits.append(Evidence(metric, label, part, "%", source=Origin.DERIVED))
     return tuple(sorted(waits, key=lambda each: -each.value)[:MOST_WAITS])
+
+
+def _value_of(values: dict[str, float], metric: str) -> float | None:
+    names = load_metrics()[metric].all_ncu_names()
+    return next((values[name] for name in names if name in values), None)
+
+
+def _stall_of(state: str) -> str:
+    # Counters call one state otherwise than samples.
+    return f"stall_{'no_instruction' if state == 'no_instructions' else state}"
 
 
 def sampled_capture(trace: Trace) -> Capture | None:
@@ -275,18 +278,17 @@ def overlaps(series: SampledSeries, kernels: Array, numbers: Array, count: int) 
     return csr_array((part, (order[sample], numbers[kernel])), shape=shape)
 
 
-def metric_names(line: str) -> set[str]:
-    """What ``ncu`` calls the counters of a line of names of CUPTI."""
-    names = {_PREFIX.sub("", each).replace(_REALTIME, "") for each in line.split()}
-    return names | {SAME[each] for each in names & SAME.keys()}
+def ncu_name(cupti: str) -> str:
+    """What ``ncu`` calls a counter of CUPTI, or one that it stands for."""
+    name = _PREFIX.sub("", cupti).replace(_REALTIME, "")
+    return SAME.get(name, name)
 
 
 def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
     length = (series.end - series.start).astype(np.float64)
     mixture = Mixture.from_parts(parts)
     for column, cupti in enumerate(series.metrics):
-        name = _PREFIX.sub("", cupti).replace(_REALTIME, "")
-        name = SAME.get(name, name)
+        name = ncu_name(cupti)
         timed = _TIMED.search(name) is not None
         values = series.values[:, column] / length if timed else series.values[:, column]
         if name == CYCLES:
@@ -354,34 +356,32 @@ def _capture(
 ) -> Capture:
     # Of kernels, each by the position of one launch of it
     launches, names = [], list[str | None]()
-    launched = [trace.configurations[int(each)] for each in trace.kernels[firsts]["configuration"]]
-    facts: dict[str, FloatArray] = {"duration": durations}
-    for row, (kernel, each) in enumerate(zip(trace.kernels[firsts], launched, strict=True)):
+    facts = {("duration", Origin.MEASURED): durations}
+    for row, kernel in enumerate(trace.kernels[firsts]):
+        launched = trace.configurations[int(kernel["configuration"])]
         gpu = trace.devices.get(int(kernel["device"]))
         names.append(None if gpu is None else gpu.name)
         capability = None if gpu is None else gpu.compute_capability
         launches.append(
             Launch(
                 id=str(row),
-                kernel=each.name,
-                grid=each.grid,
-                block=each.block,
+                kernel=launched.name,
+                grid=launched.grid,
+                block=launched.block,
                 compute_capability=capability,
             )
         )
-        for metric, value in _configured(each, gpu):
-            facts.setdefault(metric, np.full(len(firsts), np.nan))[row] = value
-    described = [
-        column_of(metric, values, Origin.MEASURED if metric == "duration" else Origin.LAUNCH)
-        for metric, values in facts.items()
-    ]
+        waits = _waits(trace.stalls.get(launched.mangled, {}))
+        for origin, pairs in ((Origin.LAUNCH, _configured(launched, gpu)), (Origin.DERIVED, waits)):
+            for metric, value in pairs:
+                facts.setdefault((metric, origin), np.full(len(firsts), np.nan))[row] = value
+    described = [column_of(metric, values, origin) for (metric, origin), values in facts.items()]
     if INSTRUCTIONS in fits and THREADS in fits:
         with np.errstate(divide="ignore", invalid="ignore"):
             threads = fits[THREADS] / fits[INSTRUCTIONS]
         described.append(column_of("threads_per_instruction_predicated", threads, Origin.DERIVED))
     columns = {each.name: each for each in described}
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
-    fits = fits | _waits(trace, launched)
     for name in sorted(fits.keys() & read.keys()):
         timed = durations if _TIMED.search(name) else 1.0
         unit = read[name].unit
@@ -389,26 +389,24 @@ def _capture(
     return Capture(tuple(launches), columns, text={DEVICE_NAME: tuple(names)}, origin="samples")
 
 
-def _waits(trace: Trace, launched: list[Configuration]) -> dict[str, FloatArray]:
+def _waits(states: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     # The cycles of a warp by state for each that it issues in: the samples are of its cycles
-    waits: dict[str, FloatArray] = {}
-    for row, each in enumerate(launched):
-        states = trace.stalls.get(each.mangled, {})
-        selected = states.get("selected", 0)
-        ratios = {STALL.format(_STATES.get(name, name)): n for name, n in states.items()}
-        if selected >= LEAST_SELECTED:
-            for name, samples in (*ratios.items(), (LATENCY, sum(states.values()))):
-                waits.setdefault(name, np.full(len(launched), np.nan))[row] = samples / selected
-        if not each.local:
-            for name in LOCAL:
-                waits.setdefault(name, np.full(len(launched), np.nan))[row] = 0.0
-    return waits
+    selected = states.get("selected", 0)
+    if selected < LEAST_SELECTED:
+        return
+    yield LATENCY, sum(states.values()) / selected
+    for state, samples in states.items():
+        if (metric := _stall_of(state)) in load_metrics():
+            yield metric, samples / selected
 
 
 def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tuple[str, float]]:
     yield "grid_size", float(math.prod(launched.grid))
     yield "block_size", float(math.prod(launched.block))
     yield "registers_per_thread", float(launched.registers)
+    if not launched.local:
+        yield "local_load_sectors", 0.0
+        yield "local_store_sectors", 0.0
     if gpu is None:
         return
     yield "sm_count", float(gpu.multiprocessors)
