@@ -205,6 +205,9 @@ def test_a_budget_of_nothing_is_the_survey_alone(
     assert found.survey.answer is not None
     events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
     assert sum(each.get("tid") == 7 for each in events) == 20 * len(found.survey.kernels)
+    kept = interface.diagnose(program=["./gemm_series"], budget=0, keep=tmp_path / "out")
+    assert kept.warnings == (f"Nothing was written to {tmp_path / 'out'}.",)
+    monkeypatch.setattr("kernelprof.collect.survey.measure.record_program", pytest.fail)
     with pytest.raises(InputError, match="the trace cannot be written: No such file"):
         interface.diagnose(program=["./gemm_series"], budget=0, perfetto=tmp_path / "no" / "a.json")
 

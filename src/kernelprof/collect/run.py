@@ -40,14 +40,18 @@ from kernelprof.collect.failures import (
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
-from kernelprof.collect.survey.measure import Surveyed, record_survey, survey_first
+from kernelprof.collect.survey.measure import (
+    Surveyed,
+    nothing_measured,
+    record_survey,
+    survey_first,
+)
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare_kernel
 from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, sum_samples
-from kernelprof.model.diagnosis import Diagnosis
 from kernelprof.model.inferred import describe_assumptions
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.request import LocalTools, ProfileRequest
     from kernelprof.collect.store import CaptureDraft
+    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.sampled import SampledCode
 
 _LIMIT_S: Final = 300.0
@@ -450,7 +455,10 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
 
 
 def survey_request(
-    request: ProfileRequest, progress: Progress, without: MissingToolError | None = None
+    request: ProfileRequest,
+    machine: LocalMachine,
+    progress: Progress,
+    without: MissingToolError | None = None,
 ) -> ProfileResult:
     """Survey a program, and measure nothing of it: without ``ncu``, which is missing, or need.
 
@@ -465,10 +473,9 @@ def survey_request(
             )
         except MissingToolError as error:
             raise without or error from error
-    warnings = () if without is None else (f"Nothing was measured: {without.what}.",)
-    origin = shlex.join(request.application)
-    diagnosis = Diagnosis((), origin, warnings=warnings, survey=survey)
-    machine = environment.query_machine()
+    diagnosis = nothing_measured(
+        survey, shlex.join(request.application), without, keep=request.keep
+    )
     manifest = Manifest(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         kernelprof=__version__,
@@ -480,8 +487,12 @@ def survey_request(
         clock_control=DEFAULT_CLOCKS,
         runs=(),
     )
-    nothing = Capture((), {}, origin=origin, warnings=warnings)
-    return ProfileResult(nothing, manifest, diagnosis=diagnosis)
+    return _without_launches(diagnosis, manifest)
+
+
+def _without_launches(diagnosis: Diagnosis, manifest: Manifest) -> ProfileResult:
+    empty = Capture((), {}, origin=diagnosis.origin, warnings=diagnosis.warnings)
+    return ProfileResult(empty, manifest, diagnosis=diagnosis)
 
 
 _OF_A_LAUNCH: Final = ("kernel", "launch_skip", "launch_count")
@@ -541,9 +552,8 @@ def measure_request(
             if surveyed is None or isinstance(error, StorageError):
                 raise
             origin = str(request.source or shlex.join(request.application))
-            diagnosis = surveyed.alone(error, origin, keep=request.keep)
-            empty = Capture((), {}, origin=origin, warnings=diagnosis.warnings)
-            return ProfileResult(empty, session.manifest(), diagnosis=diagnosis)
+            diagnosis = nothing_measured(surveyed.survey, origin, error, keep=request.keep)
+            return _without_launches(diagnosis, session.manifest())
         interrupts.check()
         manifest = session.manifest(
             preset=preset, prepared=None if request.source is None else prepared

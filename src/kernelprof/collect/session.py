@@ -87,11 +87,12 @@ def _survey_here(
 ) -> ProfileResult:
     from kernelprof.collect import environment
 
-    if without is not None and not environment.query_machine().gpus:
+    machine = environment.query_machine()
+    if without is not None and not machine.gpus:
         raise without
     from kernelprof.collect.run import survey_request
 
-    return survey_request(request, progress or Progress(), without)
+    return survey_request(request, machine, progress or Progress(), without)
 
 
 def _measure_here(

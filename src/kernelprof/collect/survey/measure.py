@@ -13,7 +13,7 @@ from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.matching import with_survey
 from kernelprof.analysis.survey.selection import PASS_S, PASSES, select_launches
 from kernelprof.collect.commands import Chosen
-from kernelprof.collect.survey.perfetto import write_perfetto
+from kernelprof.collect.survey.perfetto import refuse_unwritable, write_perfetto
 from kernelprof.collect.survey.run import record_program
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Diagnosis
@@ -128,13 +128,6 @@ class Surveyed:
         longest = self.left if self.spent else max(self.left, self.estimate)
         return max(LEAST_S, min(LATE * self.estimate, longest))
 
-    def alone(self, error: KernelprofError, origin: str, *, keep: Path | None = None) -> Diagnosis:
-        """What the survey says by itself, where nothing could be measured, nor kept."""
-        sentences = [f"Nothing was measured: {error.what}."]
-        if keep is not None:
-            sentences.append(f"Nothing was written to {keep}.")
-        return Diagnosis((), origin, warnings=tuple(sentences), survey=self.survey)
-
     def with_coverage(self) -> Survey:
         """The survey, with what measuring took until now."""
         choice, seconds = self.choice, time.monotonic() - self.begin
@@ -147,6 +140,16 @@ class Surveyed:
         return with_survey(diagnosis, self.with_coverage())
 
 
+def nothing_measured(
+    survey: Survey, origin: str, error: KernelprofError | None, *, keep: Path | None = None
+) -> Diagnosis:
+    """What a survey says by itself: by an error nothing could be measured, nor kept."""
+    sentences = [] if error is None else [f"Nothing was measured: {error.what}."]
+    if keep is not None:
+        sentences.append(f"Nothing was written to {keep}.")
+    return Diagnosis((), origin, warnings=tuple(sentences), survey=survey)
+
+
 def record_survey(
     application: Sequence[str],
     interrupts: Interrupts,
@@ -156,8 +159,11 @@ def record_survey(
 ) -> tuple[SurveyRun, Survey]:
     """Run a program and survey it, and write its trace for Perfetto.
 
-    Raises :class:`MissingToolError` where nothing can record.
+    Raises :class:`MissingToolError` where nothing can record, :class:`InputError` where the trace
+    cannot be written.
     """
+    if perfetto is not None:
+        refuse_unwritable(perfetto)
     run = record_program(application, interrupts, time_limit=time_limit)
     if perfetto is not None:
         write_perfetto(run.trace, perfetto)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -32,20 +33,33 @@ def to_perfetto(trace: Trace) -> bytes:
     return msgspec.json.encode({"displayTimeUnit": "ns", "traceEvents": events})
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raise what :func:`write_perfetto` would, before a program runs in vain."""
+    with _draft_of(path) as draft:
+        draft.touch()
+
+
 def write_perfetto(trace: Trace, path: Path) -> None:
     """Write a trace, compressed where the name ends in ``.gz``; :class:`InputError` if it fails."""
     data = to_perfetto(trace)
-    draft = path.with_name(f".{path.name}.part")
-    try:
+    with _draft_of(path) as draft:
         draft.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
         draft.replace(path)
+
+
+@contextmanager
+def _draft_of(path: Path) -> Iterator[Path]:
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        yield draft
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise InputError(
             f"the trace cannot be written: {error.strerror or error}",
             where=str(path),
             hint="name a file in a folder that exists, with room for it",
         ) from error
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _names(trace: Trace) -> Iterator[Event]:

@@ -190,13 +190,12 @@ _FRAME: Final = np.dtype([("mark", "<u4"), ("kind", "<u4"), ("row_bytes", "<u4")
 class Frames:
     """The rows of one file by kind, its texts, the command line, and whether it is complete.
 
-    ``samples`` has one array for each burst of samples, in the order of the file, and
-    ``sampled_for`` the rows of kind :data:`SERIES` that hold for it.
+    ``samples`` has for each burst of samples, in the order of the file, the rows of kind
+    :data:`SERIES` that hold for it, and its own.
     """
 
     rows: dict[int, npt.NDArray[np.void]]
-    samples: tuple[npt.NDArray[np.void], ...] = ()
-    sampled_for: tuple[npt.NDArray[np.void], ...] = ()
+    samples: tuple[tuple[npt.NDArray[np.void], npt.NDArray[np.void]], ...] = ()
     texts: dict[int, str] = field(default_factory=dict)
     program: tuple[str, ...] = ()
     whole: bool = True
@@ -211,8 +210,7 @@ def read_frames(path: Path) -> Frames:
     data = path.read_bytes()
     parts: dict[int, list[npt.NDArray[np.void]]] = defaultdict(list)
     texts: dict[int, str] = {}
-    samples: list[npt.NDArray[np.void]] = []
-    sampled_for: list[npt.NDArray[np.void]] = []
+    samples: list[tuple[npt.NDArray[np.void], npt.NDArray[np.void]]] = []
     at, size = 0, len(data)
     while at + _FRAME.itemsize <= size:
         mark, kind, row_bytes, length = np.frombuffer(data, _FRAME, 1, at)[0].tolist()
@@ -224,10 +222,10 @@ def read_frames(path: Path) -> Frames:
             number = int.from_bytes(data[begin : begin + 4], "little")
             texts[number] = data[begin + 4 : at].decode("utf-8", "replace")
         elif kind == SAMPLE and row_bytes > _SAMPLE_HEAD.itemsize and parts[SERIES]:
-            sampled_for.append(parts[SERIES][-1])
             count = (row_bytes - _SAMPLE_HEAD.itemsize) // 8
             row = np.dtype([*_SAMPLE_HEAD.descr, ("values", "<f8", (count,))])
-            samples.append(np.frombuffer(data, row, length // row_bytes, begin))
+            burst = np.frombuffer(data, row, length // row_bytes, begin)
+            samples.append((parts[SERIES][-1], burst))
         elif kind in ROWS:
             if row_bytes != ROWS[kind].itemsize:
                 raise _other_version(path)
@@ -238,7 +236,7 @@ def read_frames(path: Path) -> Frames:
         raise _other_version(path)
     program = texts.pop(0, "")
     command = tuple(program.split("\n")) if program else ()
-    return Frames(rows, tuple(samples), tuple(sampled_for), texts, command, at == size)
+    return Frames(rows, tuple(samples), texts, command, at == size)
 
 
 def _other_version(path: Path) -> InputError:
@@ -377,7 +375,7 @@ def _configuration(row: Any, texts: dict[int, str]) -> Configuration:
 
 def _series(file: Frames) -> list[SampledSeries]:
     bursts: dict[tuple[int, tuple[str, ...]], list[Array]] = defaultdict(list)
-    for rows, names in zip(file.samples, file.sampled_for, strict=True):
+    for names, rows in file.samples:
         if len(rows):
             metrics = tuple(file.texts.get(int(each), "") for each in names["name"])
             bursts[int(rows["device"][0]), metrics].append(rows)
