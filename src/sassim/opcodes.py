@@ -108,6 +108,8 @@ MEMORY: Final = frozenset((*LOADS, *STORES))
 
 ASYNC_COPY: Final = "LDGSTS"
 """Copies from global to shared memory (PTX ISA, ``cp.async``)."""
+BULK_COPIES: Final = opcodes_of_category("copy") - {ASYNC_COPY}
+"""Copies of whole stretches of bytes, which complete phases of barriers (``cp.async.bulk``)."""
 COMMIT_GROUP: Final = "LDGDEPBAR"
 """Ends a group of such copies (PTX ISA, ``cp.async.commit_group``)."""
 WAIT_GROUP: Final = "DEPBAR"

@@ -109,10 +109,17 @@ class MeasurementFlags:
         typer.Option(
             "--budget",
             metavar="S",
-            min=1.0,
-            help="Measure a surveyed program for about S seconds, the costliest kernels first.",
+            min=0.0,
+            help="Measure a surveyed program for about S seconds, the costliest kernels first; 0: "
+            "without ncu.",
         ),
     ] = 120.0
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            "--perfetto", metavar="FILE", help="Write the survey's trace for ui.perfetto.dev."
+        ),
+    ] = None
     build: Annotated[
         str | None,
         typer.Option("--build", metavar="COMMAND", help='Build the program first: "make app".'),

@@ -44,7 +44,8 @@ class ProfileRequest:
     """What to profile, a program or a source, and how.
 
     ``keep`` is the capture directory, or the folder of captures where ``repeat`` is above 1.
-    ``budget`` are the seconds for measuring a surveyed program; ``None`` measures all launches.
+    ``budget`` are the seconds for measuring a surveyed program; ``None`` measures all launches, 0
+    none. ``perfetto`` is a file for the trace of the survey.
     ``arguments`` and ``flags`` are for a source with ``main``, ``build`` for a program.
     """
 
@@ -59,6 +60,7 @@ class ProfileRequest:
     samples: bool = False
     repeat: int = 1
     budget: float | None = None
+    perfetto: Path | None = None
     arguments: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     build: tuple[str, ...] = ()

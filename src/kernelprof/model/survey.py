@@ -125,9 +125,7 @@ class SampledKernel(JsonStruct, frozen=True):
     """What samples of the whole GPU say of a kernel that ran meanwhile."""
 
     status: Annotated[str, about("As of a verdict: bottleneck, at-limit or inconclusive.")]
-    bottleneck: Annotated[
-        str | None, about("The bottleneck, with medium confidence; null if inconclusive.")
-    ]
+    bottleneck: Annotated[str | None, about("The bottleneck; null if inconclusive.")]
     lead: Annotated[
         str | None,
         about("The bottleneck that the fullest unit indicates; null if no unit is full."),
@@ -136,6 +134,11 @@ class SampledKernel(JsonStruct, frozen=True):
     metrics: Annotated[
         dict[str, float], about("Keys are ncu's metric names; counts are per launch.")
     ]
+    confidence: Annotated[str | None, added("low, or medium where the rules decide.")] = None
+    reason: Annotated[str | None, added("What a verdict of low confidence rests on.")] = None
+    waits: Annotated[
+        tuple[Evidence, ...], added("What its warps waited for most, in percent of their time.")
+    ] = ()
 
 
 class SurveyedKernel(JsonStruct, frozen=True):

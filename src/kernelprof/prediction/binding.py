@@ -14,13 +14,16 @@ from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.launch.build.compilation import pack_parameters
 from kernelprof.launch.check.arrays import encode, encode_structure, fill, storage_type
 from kernelprof.launch.run.trial import refuse_shared_memory
+from kernelprof.launch.specification.elements import element_bytes, element_name
 from kernelprof.launch.specification.spec import (
     ResolvedScalar,
     ResolvedStructure,
     ResolvedTensorMap,
 )
+from kernelprof.launch.specification.tensor_maps import SWIZZLE_BYTES, TENSOR_MAP_BYTES
 from sassim.interpreter.launch import KernelLaunch, bind_launch
 from sassim.interpreter.memory import GlobalMemory
+from sassim.interpreter.tensor_maps import EncodedTensorMap
 from sassim.interpreter.unsupported import refuse_tensor_memory
 from sassim.occupancy import capability_of, static_shared_bytes, system_shared_bytes
 from sassim.sass.elf import read_parameters
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.build.compilation import Built
     from kernelprof.launch.specification.spec import ResolvedArgument, ResolvedArray, ResolvedLaunch
+    from kernelprof.launch.specification.tensor_maps import MapLayout
     from sassim.interpreter.memory import Buffer
     from sassim.sass.cubin import KernelResources
     from sassim.sass.program import Program
@@ -84,7 +88,8 @@ def bind_arguments(
     for name, array in resolved.arrays.items():
         content = partial(fill, array, folder, resolved.sizes)
         buffers[name] = memory.allocate(name, count_bytes(array), content)
-    values = [_encode_parameter(each, buffers, where) for each in resolved.parameters]
+    values = [_encode_parameter(each, buffers) for each in resolved.parameters]
+    slots = read_parameters(built.cubin, built.entry)
     launch = bind_launch(
         program,
         arch=built.arch,
@@ -92,8 +97,13 @@ def bind_arguments(
         block=resolved.block,
         dynamic_shared_bytes=resolved.shared_bytes,
         memory=memory,
-        parameters=pack_parameters(values, read_parameters(built.cubin, built.entry), where),
+        parameters=pack_parameters(values, slots, where),
         cluster=resolved.cluster,
+        tensor_maps={
+            slot.offset: _place_tensor_map(each.layout, buffers[each.array].base)
+            for each, slot in zip(resolved.parameters, slots, strict=True)
+            if isinstance(each, ResolvedTensorMap)
+        },
     )
     return BoundLaunch(launch, resolved, buffers)
 
@@ -103,13 +113,28 @@ def count_bytes(array: ResolvedArray) -> int:
     return storage_type(array.argument.element).itemsize * math.prod(array.shape)
 
 
-def _encode_parameter(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) -> bytes:
+def _place_tensor_map(layout: MapLayout, address: int) -> EncodedTensorMap:
+    """A tensor map of the array at an address."""
+    return EncodedTensorMap(
+        address=address,
+        type=element_name(layout.type).lower(),
+        element_bytes=element_bytes(layout.type),
+        dims=layout.dims,
+        strides_bytes=layout.strides_bytes,
+        box=layout.box,
+        element_strides=layout.element_strides or (1,) * len(layout.box),
+        swizzle_bytes=SWIZZLE_BYTES.get(layout.swizzle, 0),
+        fills_nan=layout.fill == "nan",
+    )
+
+
+def _encode_parameter(each: ResolvedArgument, buffers: Mapping[str, Buffer]) -> bytes:
     if isinstance(each, ResolvedScalar):
         return encode(np.array([each.value]), each.argument.element).tobytes()
     if isinstance(each, ResolvedStructure):
         return encode_structure(each.layout, lambda name: buffers[name].base)
     if isinstance(each, ResolvedTensorMap):
-        raise NotRunnableError("copies by tensor maps (TMA) need a GPU", where=where)
+        return bytes(TENSOR_MAP_BYTES)
     return buffers[each.argument.name].base.to_bytes(8, "little")
 
 

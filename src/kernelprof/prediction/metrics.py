@@ -52,6 +52,7 @@ _BULK_COUNTS: Final = {
     "tma_loads": ("requests", BULK, "load"),
     "tma_load_sectors": ("sectors", BULK, "load"),
     "tma_store_sectors": ("sectors", BULK, "store"),
+    "tma_reduction_sectors": ("sectors", BULK, "reduction"),
 }
 
 MODEL_ERRORS: Final = Path(__file__).parents[1] / "data" / "modelled.toml"
@@ -183,8 +184,6 @@ def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
     with_bulk = capability >= _FIRST_WITH_BULK
     for name, (count, *wanted) in (_COUNTS | (_BULK_COUNTS if with_bulk else {})).items():
         yield name, counters.total(counters.accesses(count, _accesses_to(*wanted)))
-    if with_bulk:
-        yield "tma_reduction_sectors", 0.0
     local = counters.accesses("sectors", _accesses_to("local"))
     if not local.any():
         yield "local_load_sectors", counters.total(local)

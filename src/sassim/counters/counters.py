@@ -202,12 +202,13 @@ class BlockCounters(Observer):
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Count sectors of device memory; a copy in bulk is no access of threads."""
-        kind = "load" if copy.to_shared else "store"
+        c, kind = copy.context, copy.kind
         counters = self._counters_of(copy.instruction, BULK, kind, SECTOR)
-        self._count(counters, copy.context, "requests", copy.warps)
+        self._count(counters, c, "requests", copy.warps)
         first, last = copy.global_addresses, copy.global_addresses + copy.sizes - 1
-        touched = (last // SECTOR - first // SECTOR + 1)[:, 0]
-        self._count(counters, copy.context, "sectors", np.where(copy.warps, touched, 0))
+        touched = np.where(copy.sizes > 0, last // SECTOR - first // SECTOR + 1, 0).sum(axis=1)
+        times = 1 if copy.times is None else copy.times
+        self._count(counters, c, "sectors", np.where(copy.warps, touched * times, 0))
 
     def _counters_of(self, i: Instruction, space: str, kind: str, size: int) -> AccessCounters:
         key = i.address, space

@@ -143,7 +143,8 @@ class BlockBarriers:
         if count is not None:
             wanted = self._counts.setdefault(number, np.zeros(self._blocks, np.int64))
             blocks = np.flatnonzero(come)
-            wanted[blocks] = count[blocks * self._warps_of_block]
+            # Warps that are elsewhere have none.
+            wanted[blocks] = count.reshape(self._blocks, -1).max(axis=1)[blocks]
 
     def wait(self, number: int, behind: int, lanes: Array) -> None:
         """Threads that wait until enough have come."""

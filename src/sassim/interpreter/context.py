@@ -11,12 +11,15 @@ from sassim.errors import SassimError
 from sassim.interpreter.lanes import ALWAYS, LANES, as_slice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.interpreter.state import RegisterFile, ResidentBlocks
     from sassim.sass.listing import Instruction
     from sassim.sass.program import BasicBlock
+
+    Execute = Callable[["ExecutionContext"], None]
 
 
 class NotKnownError(SassimError):
@@ -59,7 +62,8 @@ class Access:
 class BulkCopy:
     """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``).
 
-    Addresses and sizes are columns of one number a warp, or one for all.
+    Addresses and sizes have a row for each warp, or one for all, and a column for each stretch of
+    bytes. ``kind`` is load, store or reduction.
     """
 
     context: ExecutionContext
@@ -68,7 +72,9 @@ class BulkCopy:
     sizes: Array
     warps: Array
     """Whether each warp of the context copies."""
-    to_shared: bool
+    kind: str
+    times: Array | None = None
+    """How many blocks of a cluster each warp copies to; ``None``: one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,10 @@ class Observer:
 
     def __init__(self) -> None:
         self.executed = 0
+
+    def wrap(self, i: Instruction, step: Execute) -> Execute:  # noqa: ARG002
+        """Return what is done in place of a step that executes an instruction."""
+        return step
 
     def on_start(self, blocks: ResidentBlocks) -> None:
         """Blocks start to run."""
@@ -117,6 +127,11 @@ class Observer:
 
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         """Threads, of all warps, arrive at a barrier of their block."""
+
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        """Warps come to barriers in shared memory, by one instruction, or wait for their phases."""
 
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         """Threads order their accesses, or wait, beside the barriers of their block."""
@@ -155,6 +170,12 @@ class ObserverGroup(Observer):
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         for observer in self._observers:
             observer.on_arrival(i, lanes)
+
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        for observer in self._observers:
+            observer.on_phases(c, arrivals, waits)
 
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         for observer in self._observers:

@@ -11,7 +11,8 @@ from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.lanes import ALWAYS, LANES, NEVER, NOTHING
 from sassim.interpreter.operand_access import read_guard
 from sassim.interpreter.operations import operations
-from sassim.opcodes import MEMORY, opcodes_with_flow, select_opcodes
+from sassim.interpreter.operations.warpgroup import product_registers
+from sassim.opcodes import BULK_COPIES, MEMORY, find_opcode, opcodes_with_flow, select_opcodes
 from sassim.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _OF_64_BITS: Final = opcodes_with_flow("indirect", "indirect-uniform", "call", "
 read 32 bits."""
 _WIDEST: Final = 4
 """Registers that an operand may stand for, where that is not known."""
+_BOX: Final = 7
+"""The same of a copy by a tensor map: an address, a barrier, five coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,9 @@ def changes_phases(i: Instruction) -> bool:
 
     Who waits then depends on what is in memory.
     """
-    return i.opcode in _PHASES or i.opcode == "UBLKCP" or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+    return (
+        i.opcode in _PHASES or i.opcode in BULK_COPIES or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+    )
 
 
 def find_def_use(i: Instruction) -> DefUse:
@@ -155,10 +160,14 @@ def find_def_use(i: Instruction) -> DefUse:
         operands = _operand_registers(i, 2 if i.opcode in _OF_64_BITS else 1)
         return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     # A bulk copy to shared memory completes a phase that threads wait for.
-    if make is None or (i.opcode == "UBLKCP" and i.modifiers == ("S", "G")):
-        operands = _operand_registers(i, _WIDEST)
+    if make is None or i.opcode in BULK_COPIES:
+        operands = _operand_registers(i, _BOX if i.opcode in BULK_COPIES else _WIDEST)
         return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     try:
+        if find_opcode(i.opcode).category == "wgmma":
+            results, more = product_registers(i)
+            predicates = _operand_registers(replace(i, operands=i.operands[-2:]), 0)
+            return DefUse(results, results | more | predicates, frozenset(guard), True, False)
         with np.errstate(all="ignore"):
             # Under a guard a register is also read to keep what it holds for other threads.
             step = make(replace(i, guard=None))

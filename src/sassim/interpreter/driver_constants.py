@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Dim3 = tuple[int, int, int]
 
 _BANK_BYTES: Final = 0x400
+PARAMETER_WINDOW: Final = 0x7C00_0000_0000
+"""Where constant bank 0 lies among generic addresses."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class ConstantBankLayout:
     """Bytes at the beginning of shared memory that the system keeps to itself (CUDA C++
     Programming Guide, "Shared Memory": 1 KB a block)."""
     cluster: ClusterLayout | None = None
+    parameters: tuple[int, int] | None = None
+    """Where the generic address of this bank's own bytes from the second offset on is: code that
+    passes on the address of a parameter (``__grid_constant__``) adds to it. 64 bits."""
 
     def bank(
         self,
@@ -88,6 +93,9 @@ class ConstantBankLayout:
         }
         if self.shared_window is not None:
             values[self.shared_window] = struct.pack("<Q", windows[0])
+        if self.parameters is not None:
+            at, offset = self.parameters
+            values[at] = struct.pack("<Q", PARAMETER_WINDOW + offset)
         if self.cluster is not None:
             values |= _cluster_values(self.cluster, grid, cluster)
         return _pack_values(values.items())
@@ -142,6 +150,7 @@ _HOPPER: Final = ConstantBankLayout(
     parameters_end=0xD0,
     reserved_shared=0x400,
     cluster=ClusterLayout(explicit=0x140, size=0x144, reciprocals=0x150, grid=0x15C, blocks=0x188),
+    parameters=(0x198, 0x210),
 )
 _BLACKWELL: Final = ConstantBankLayout(
     block=0x360,

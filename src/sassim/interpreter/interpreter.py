@@ -27,6 +27,7 @@ from sassim.interpreter.control_flow import endings
 from sassim.interpreter.control_flow.system_calls import system_call
 from sassim.interpreter.operand_access import read_guard
 from sassim.interpreter.operations import operations
+from sassim.interpreter.operations.barriers import comes_to_phases
 from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.unsupported import describe_unsupported
 from sassim.opcodes import MEMORY, flagged_opcodes
@@ -49,6 +50,8 @@ _STEP_S: Final = 1e-5
 _WARP_S: Final = 9e-8
 """Seconds of a step of a basic block, and what each warp adds: fitted to seven kernels of
 ``cuda/pairs`` in samples of 4 and 16 blocks, to within a factor of two for the long ones."""
+_PHASE_S: Final = 3e-4
+"""The same of an instruction that comes to barriers in shared memory (the BF16 ladder)."""
 
 _NOW_AND_THEN: Final = 64
 """Basic blocks: a hundredth of a second, or more."""
@@ -61,6 +64,8 @@ class _PreparedBlock:
     block: BasicBlock
     steps: tuple[tuple[Instruction, Step], ...]
     end: End | None
+    arrivals: int
+    """Instructions that come to barriers in shared memory."""
 
 
 class Interpreter:
@@ -144,6 +149,7 @@ class Interpreter:
 
     def _execute_block(self, prepared: _PreparedBlock, c: ExecutionContext) -> None:
         self.seconds += (len(prepared.steps) + 1) * (_STEP_S + c.warps * _WARP_S)
+        self.seconds += prepared.arrivals * _PHASE_S
         self.observer.on_basic_block(c, prepared.block)
         for self._now, step in prepared.steps:
             step(c)
@@ -199,11 +205,15 @@ class Interpreter:
             operation = table.get(each.opcode)
             if each.guard is not None:
                 steps.append((each, self._report_guard(each)))
-            steps.append((each, _decode(operation, each)))
+            steps.append((each, self.observer.wrap(each, _decode(operation, each))))
+            if comes_to_phases(each):
+                steps.append((each, self._report_arrivals))
             if each.opcode in _ORDERING:
                 steps.append((each, partial(self.observer.on_fence, i=each)))
         end = None if block.end is None else self._prepare_end(block.end, block)
-        prepared = self._prepared_blocks[at] = _PreparedBlock(block, tuple(steps), end)
+        prepared = self._prepared_blocks[at] = _PreparedBlock(
+            block, tuple(steps), end, sum(comes_to_phases(each) for each in block.body)
+        )
         return prepared
 
     def _is_skipped(self, i: Instruction) -> bool:
@@ -211,6 +221,9 @@ class Interpreter:
         if self._backward_slice is None or i.opcode in MEMORY:
             return False
         return self.program.addresses[id(i)] not in self._backward_slice.instructions
+
+    def _report_arrivals(self, c: ExecutionContext) -> None:
+        self.observer.on_phases(c, self.blocks.mbarriers.take_arrivals(), None)
 
     def _report_guard(self, i: Instruction) -> Step:
         guard = read_guard(i)

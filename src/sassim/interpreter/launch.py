@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.interpreter.driver_constants import find_layout
+from sassim.interpreter.driver_constants import PARAMETER_WINDOW, find_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.memory import GlobalMemory
+    from sassim.interpreter.tensor_maps import EncodedTensorMap
     from sassim.sass.cubin import CubinImage
     from sassim.sass.program import Program
 
@@ -53,6 +54,8 @@ class KernelLaunch:
     """Bytes at the beginning of shared memory that are the system's."""
     system: Mapping[str, int] = field(default_factory=dict)
     """Addresses of functions of the system that the code calls."""
+    tensor_maps: Mapping[int, EncodedTensorMap] = field(default_factory=dict)
+    """By their generic addresses."""
 
     @property
     def shared_bytes(self) -> int:
@@ -109,8 +112,11 @@ def bind_launch(
     memory: GlobalMemory,
     parameters: bytes,
     cluster: Dim3 | None = None,
+    tensor_maps: Mapping[int, EncodedTensorMap] | None = None,
 ) -> KernelLaunch:
     """A launch with its parameters, packed as the driver takes them.
+
+    ``tensor_maps`` are by offsets among the parameters.
 
     ``cluster`` is said where the code does not say it itself (``__cluster_dims__``).
     """
@@ -139,6 +145,10 @@ def bind_launch(
         unknown=frozenset(at for at in unknown if at < image.parameters_at),
         reserved_shared=layout.reserved_shared,
         system=system,
+        tensor_maps={
+            PARAMETER_WINDOW + image.parameters_at + offset: each
+            for offset, each in (tensor_maps or {}).items()
+        },
     )
 
 

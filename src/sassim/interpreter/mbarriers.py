@@ -10,13 +10,11 @@ word 2^30 less the threads of a phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.memory import PrivateMemory
 
@@ -33,22 +31,35 @@ _WORD: Final = np.uint64(32)
 _ONE: Final = np.uint64(1)
 
 
-def record_arrival(threads: int) -> Callable[[Array, Array], Array]:
-    """What a barrier holds after so many threads came, with bytes that are to come (or less)."""
-    coming = np.uint64(threads)
+def arrive_together(
+    state: Array, expected: Array, starts: Array, lengths: Array, threads: int
+) -> tuple[Array, Array]:
+    """What threads find that come to barriers one after the other, and what they hold then.
 
-    def execute(state: Array, expected: Array) -> Array:
-        missing = ((state >> _MISSING_AT) + coming) & _COUNT
-        on_their_way = ((state >> _BYTES_AT) + expected) & _BYTES
-        threads_of_phase = state >> _THREADS_AT & _COUNT
-        complete = (missing == 0) & (on_their_way == 0)
-        missing = np.where(complete, threads_of_phase, missing)
-        phase = state >> _PHASE_AT ^ complete
-        packed: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
-        packed |= on_their_way << _BYTES_AT | missing << _MISSING_AT
-        return packed
+    The ``expected`` bytes of the threads of one barrier stand beside each other, from ``starts`` on
+    ``lengths`` of them. ``threads`` is 1 where they count as threads, 0 where only bytes do.
+    """
+    order = np.arange(len(expected)) - np.repeat(starts, lengths)
+    summed = np.cumsum(expected, dtype=np.uint64) - expected
+    earlier = summed - np.repeat(summed[starts], lengths)
+    seen = _after(np.repeat(state, lengths), order * threads, earlier)
+    return seen, _after(state, lengths * threads, np.add.reduceat(expected, starts))
 
-    return execute
+
+def _after(state: Array, come: Array, expected: Array) -> Array:
+    """What barriers hold after so many threads came, with bytes that are to come (or less)."""
+    left_to_come = (state >> _MISSING_AT & _COUNT) + come.astype(np.uint64)
+    on_their_way = ((state >> _BYTES_AT) + expected) & _BYTES
+    threads_of_phase = state >> _THREADS_AT & _COUNT
+    complete = (left_to_come > _COUNT) | ((left_to_come == 0) & (expected != 0))
+    complete &= on_their_way == 0
+    # More threads may come than a phase has.
+    phases, left = np.divmod(left_to_come & _COUNT, _COUNT + _ONE - threads_of_phase)
+    missing = np.where(complete, threads_of_phase + left, left_to_come) & _COUNT
+    phase = state >> _PHASE_AT ^ np.where(complete, phases + _ONE, 0) & _ONE
+    packed: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
+    packed |= on_their_way << _BYTES_AT | missing << _MISSING_AT
+    return packed
 
 
 def arrive_before_hopper(state: Array, _: Array) -> Array:
@@ -59,6 +70,17 @@ def arrive_before_hopper(state: Array, _: Array) -> Array:
     anew = (high & ~_OLD_MISSING) | (threads + _OLD_ADDED)
     high = np.where(complete, anew, high) & np.uint64(0xFFFFFFFF)
     return high << _WORD | (state & np.uint64(0xFFFFFFFF))
+
+
+class PhaseEvents(NamedTuple):
+    """Warps that come to phases of barriers, or copies of theirs that do; or that wait for them."""
+
+    warps: Array
+    """Among all that run; one may come to several barriers."""
+    places: Array
+    """Of the barriers in the shared memory of all blocks."""
+    phases: Array
+    """How many phases of the barrier have ended before."""
 
 
 _MOST_RETRIES: Final = 8
@@ -83,6 +105,40 @@ class Mbarriers:
         self._shared = shared
         self._waiting: dict[int, _MbarrierWaiters] = {}
         self._retries = 0
+        self._ended = np.zeros(len(shared.data) >> 3, np.int64)
+        """By the place of a barrier how many of its phases have ended."""
+        self._arrived: list[PhaseEvents] = []
+        self._phases: Array = self._ended[:0]
+
+    def count_ended(self, places: Array) -> Array:
+        """How many phases of barriers have ended; one that is set up begins with an even number."""
+        words = self._shared.data.view(np.uint64)
+        ended: Array = self._ended[places >> 3]
+        ended = ended + ((ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1)
+        self._ended[places >> 3] = ended
+        return ended
+
+    def arrive(
+        self, places: Array, expected: Array, starts: Array, lengths: Array, threads: int
+    ) -> Array:
+        """Have threads come to barriers at places; the others are of :func:`arrive_together`."""
+        words = self._shared.data.view(np.uint64)
+        before = words[places >> 3]
+        self._phases = self.count_ended(places)
+        seen, after = arrive_together(before, expected, starts, lengths, threads)
+        words[places >> 3] = after
+        self._ended[places >> 3] += ((before ^ after) >> _PHASE_AT).astype(np.int64)
+        return seen
+
+    def note(self, warps: Array, places: Array, groups: Array) -> None:
+        """Say which warps came; ``groups`` are numbers of the last call's places."""
+        self._arrived.append(PhaseEvents(warps, places, self._phases[groups]))
+        self._retries = 0
+
+    def take_arrivals(self) -> list[PhaseEvents]:
+        """Arrivals since the last call."""
+        arrived, self._arrived = self._arrived, []
+        return arrived
 
     @property
     def waiting(self) -> dict[int, Array]:
@@ -91,7 +147,9 @@ class Mbarriers:
 
     def has_ended(self, places: Array, phases: Array) -> Array:
         """Whether phases are over; ``places`` are as in :class:`_MbarrierWaiters`."""
-        ended: Array = (self._shared.data.view(np.uint32)[places >> 2] >> np.uint32(31)) != phases
+        # Lanes that do not take part may have any address.
+        upper = self._shared.data.view(np.uint32).take(places >> 2, mode="clip")
+        ended: Array = (upper >> np.uint32(31)) != phases
         return ended
 
     def wait(self, behind: int, lanes: Array, places: Array, phases: Array, *, flag: int) -> None:
@@ -103,10 +161,6 @@ class Mbarriers:
         there.places = np.where(lanes, places, there.places)
         there.phases = np.where(lanes, phases, there.phases)
         there.lanes = there.lanes | lanes
-
-    def notify_arrival(self) -> None:
-        """Somebody came to a barrier: who waits may ask again."""
-        self._retries = 0
 
     def released(self, _: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sassim.errors import SassimError
 from sassim.faults import MisalignedError, OutOfBoundsError, UninitializedReadError
-from sassim.interpreter.lanes import make_read_only
+from sassim.interpreter.lanes import distinct, make_read_only
 from sassim.interpreter.slices import SliceError
 
 if TYPE_CHECKING:
@@ -231,6 +231,12 @@ class PrivateMemory:
             what = f"is {behind} bytes past the {own} bytes of {self.space} memory"
         return OutOfBoundsError(what, np.argwhere(wrong), every, space=self.space, size=size)
 
+    def check(self, addresses: Array, owners: Array, active: Array, size: int) -> None:
+        """Raise what :meth:`load` raises."""
+        at = self._offsets_of(addresses, owners, active, size)
+        if self.written is not None:
+            _check_written(self.written, at, addresses, active, size=size, space=self.space)
+
     def load(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
         """As :meth:`GlobalMemory.load`; ``owners`` numbers the block or thread of each lane."""
         at = self._offsets_of(addresses, owners, active, size)
@@ -397,7 +403,7 @@ class ConstantBanks:
             what, where = "leaves constant memory", by_lane[wrong]
             raise OutOfBoundsError(what, np.argwhere(wrong), where, space="constant", size=size)
         if bank == 0 and self._unknown and (at < max(self._unknown)).any():
-            for word in np.unique(
+            for word in distinct(
                 at & -4 if active is None else np.broadcast_to(at & -4, active.shape)[active]
             ):
                 self.word(bank, int(word))

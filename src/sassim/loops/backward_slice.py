@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from sassim.interpreter.def_use import DefUse, find_def_use
 from sassim.interpreter.slices import BackwardSlice
 from sassim.opcodes import (
+    BULK_COPIES,
     LOADS,
     MEMORY,
     STORES,
@@ -53,6 +54,11 @@ def slice_program(
         if i.opcode in MEMORY and address not in in_slice
     }
     read = _find_read_spaces(program, in_slice, cautious=True)
+    if not any(each.startswith("shared") for each in read):
+        # Bulk copies are executed for their barriers; nobody looks at what they bring.
+        skipped |= {a: i for a, i in instructions_of(program) if i.opcode in BULK_COPIES}
+    elif any(i.opcode in BULK_COPIES for _, i in instructions_of(program)):
+        spaces = spaces | {"global"}
     doubtful = [i for i in skipped.values() if _may_be_read_back(i, read)]
     if any(i.opcode not in _SKIPPABLE_STORES for i in doubtful):
         return slice_program(program, cautious=True)
@@ -117,7 +123,7 @@ def instructions_of(program: Program) -> Iterable[tuple[int, Instruction]]:
 def _may_be_read_back(i: Instruction, spaces: set[str]) -> bool:
     """Whether the slice may read what it stores."""
     space = STORES.get(i.opcode)
-    if space is None:
+    if space is None or i.opcode in BULK_COPIES:
         return False
     if find_opcode(i.opcode).writes == "generic" and spaces:
         return True
@@ -137,7 +143,9 @@ _WORD: Final = 32
 def _find_read_spaces(program: Program, in_slice: set[int], *, cautious: bool) -> set[str]:
     spaces: set[str] = set()
     for address, i in instructions_of(program):
-        if address not in in_slice or i.opcode not in LOADS:
+        if address in in_slice and find_opcode(i.opcode).category == "wgmma":
+            spaces.add("shared words")
+        if address not in in_slice or i.opcode not in LOADS or i.opcode in BULK_COPIES:
             continue
         space = LOADS[i.opcode]
         if space != "global":

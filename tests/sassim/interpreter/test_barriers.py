@@ -9,7 +9,7 @@ import pytest
 from tests.sassim.interpreter.running import code, each_architecture
 
 from sassim.faults import DeadlockError
-from sassim.interpreter.mbarriers import arrive_before_hopper, record_arrival
+from sassim.interpreter.mbarriers import arrive_before_hopper, arrive_together
 
 if TYPE_CHECKING:
     from tests.sassim.interpreter.running import Array, Code
@@ -132,16 +132,35 @@ def test_a_phase_ends_with_the_last_thread(threads: int) -> None:
     for phase in range(3):
         for _ in range(threads):
             assert state[0] >> np.uint64(63) == old[0] >> np.uint64(63) == phase % 2
-            state = record_arrival(1)(state, nothing)
+            state = arrive(state, nothing, threads=1)
             old = arrive_before_hopper(old, nothing)
     assert state[0] >> np.uint64(63) == old[0] >> np.uint64(63) == 1
 
 
+def arrive(state: Array, expected: Array, *, threads: int) -> Array:
+    """What barriers hold after one thread came to each, or bytes did."""
+    places = np.arange(len(state))
+    return arrive_together(state, expected, places, np.ones_like(places), threads)[1]
+
+
+def test_threads_that_come_together_find_what_those_before_them_left() -> None:
+    empty = np.array([(2**20 - 2) << 43 | (2**20 - 2) << 1], np.uint64)
+    found, after = arrive_together(
+        empty, np.zeros(5, np.uint64), np.array([0]), np.array([5]), threads=1
+    )
+    alone = [empty]
+    for _ in range(5):
+        alone.append(arrive(alone[-1], np.zeros(1, np.uint64), threads=1))
+    assert found.tolist() == [int(each[0]) for each in alone[:5]]
+    assert after[0] == alone[5][0]
+    assert (found >> np.uint64(63)).tolist() == [0, 0, 1, 1, 0]
+
+
 def test_a_phase_waits_for_bytes() -> None:
     state = np.array([(2**20 - 1) << 43 | (2**20 - 1) << 1], np.uint64)
-    state = record_arrival(1)(state, np.array([4096], np.uint64))
+    state = arrive(state, np.array([4096], np.uint64), threads=1)
     assert state[0] >> np.uint64(63) == 0
-    state = record_arrival(0)(state, np.array([2**64 - 1024], np.uint64))
+    state = arrive(state, np.array([2**64 - 1024], np.uint64), threads=0)
     assert state[0] >> np.uint64(63) == 0
-    state = record_arrival(0)(state, np.array([2**64 - 3072], np.uint64))
+    state = arrive(state, np.array([2**64 - 3072], np.uint64), threads=0)
     assert state[0] >> np.uint64(63) == 1

@@ -373,6 +373,9 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             hint += " under [compile]"
     elif needs := required_architecture(output):
         hint = f"its code needs {needs}: use --arch {needs.rstrip('af')}"
+        if needs in _ONLY_ON.values():
+            # Predictions refuse what these sets of features alone have.
+            hint = f"its code needs a GPU of {needs}: diagnose it on a machine with one and ncu"
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
         hint = f"it may be declared in {missing[1]}, which was not found: give its folder with "
         hint += 'flags = ["-IFOLDER"] under [compile]'

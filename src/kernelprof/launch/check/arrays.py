@@ -49,7 +49,8 @@ def import_library(module: str, who: str) -> Any:
 POISON_BYTE = 0xCD
 """Fills outputs of integers, which have no NaN: a value that a kernel hardly writes by chance."""
 _TELLING_BYTES = 4
-_RANDOM_INTEGERS = 16
+RANDOM_INTEGERS = 16
+"""What random integers stay below where a specification has no limit."""
 _DRAWN_AT_ONCE = 1 << 20
 _SMALL: Final = {
     "bfloat16": "bfloat16",
@@ -314,7 +315,7 @@ def _drawn(
         if fill == "normal":
             return generator.standard_normal(count, dtype=kind)
         return 2 * generator.random(count, dtype=kind) - 1
-    most = 2 if type_name == "bool" else limit or _RANDOM_INTEGERS
+    most = 2 if type_name == "bool" else limit or RANDOM_INTEGERS
     return generator.integers(0, most, count)
 
 

@@ -20,7 +20,7 @@ from kernelprof.launch.check.arrays import (
 )
 from kernelprof.launch.run.faults import driver_error
 from kernelprof.launch.run.trial import DriverResources, LaunchError, refuse_shared_memory
-from kernelprof.launch.specification.elements import TENSOR_MAP_TYPES, element_bytes
+from kernelprof.launch.specification.elements import element_name
 from kernelprof.launch.specification.spec import (
     PLAIN_SHARED_BYTES,
     ResolvedScalar,
@@ -52,11 +52,6 @@ _NO_STRIDES: Final = (16,)
 pointer even there (NVIDIA/cccl, pull request 1568), and that is what an empty list becomes."""
 
 
-def element_name(type_name: str) -> str:
-    """Return the name of a type in ``CUtensorMapDataType``."""
-    return TENSOR_MAP_TYPES.get(type_name, f"UINT{8 * element_bytes(type_name)}")
-
-
 def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
     """Encode the 128 bytes of the ``CUtensorMap`` of an array at an address."""
     driver = import_library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
@@ -80,7 +75,7 @@ def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
         [driver.cuuint64_t(each) for each in layout.dims],
         [driver.cuuint64_t(each) for each in layout.strides_bytes or _NO_STRIDES],
         [driver.cuuint32_t(each) for each in layout.box],
-        [driver.cuuint32_t(1)] * len(layout.box),
+        [driver.cuuint32_t(each) for each in layout.element_strides or (1,) * len(layout.box)],
         *settings,
     )
     if result != driver.CUresult.CUDA_SUCCESS:

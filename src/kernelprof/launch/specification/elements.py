@@ -27,6 +27,11 @@ TENSOR_MAP_TYPES: Final[dict[str, str]] = {
 tensor map has unsigned whole numbers of the same size."""
 
 
+def element_name(type_name: str) -> str:
+    """Return the name of a type in ``CUtensorMapDataType``."""
+    return TENSOR_MAP_TYPES.get(type_name, f"UINT{8 * element_bytes(type_name)}")
+
+
 def is_floating(type_name: str) -> bool:
     """Whether a type has NaN."""
     return type_name.startswith(("float", "bfloat"))

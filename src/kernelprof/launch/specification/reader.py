@@ -55,7 +55,7 @@ _TABLES: Final = {
 }
 _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("block", "grid", "cluster", "shape", "limit"), (int, str)),
-    **dict.fromkeys(("box", "dims", "strides"), (int, str)),
+    **dict.fromkeys(("box", "dims", "strides", "element_strides"), (int, str)),
     **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value", "values"), (int, float, str)),
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""

@@ -33,8 +33,10 @@ _MOST_STRIDE_BYTES = 2**40
 _STRIDE_BYTES = 16
 _MOST_BOX = 256
 _BOX_BYTES = 16
-_SPANS: Final = {"32B": 32, "64B": 64, "128B": 128}
+SWIZZLE_BYTES: Final = {"32B": 32, "64B": 64, "128B": 128}
 """Bytes within which a swizzle permutes: a row of the box has to fit."""
+TENSOR_MAP_BYTES: Final = 128
+_MOST_STEP = 8
 _Extents = Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=5)]
 
 
@@ -50,6 +52,8 @@ class MapLayout:
     swizzle: str = "none"
     l2_promotion: str = "128B"
     fill: str = "zeros"
+    element_strides: tuple[int, ...] = ()
+    """Every so many elements of each dimension are copied; empty: all are."""
 
 
 class TensorMap(StrictTable, frozen=True, kw_only=True):
@@ -86,6 +90,10 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
             "the dimensions are packed",
             examples=[["K", 64]],
         ),
+    ] = None
+    element_strides: Annotated[
+        _Extents | None,
+        Meta(description="copy every so many elements of the box along each dimension"),
     ] = None
 
     def resolve(
@@ -138,7 +146,21 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
             swizzle=self.swizzle,
             l2_promotion=self.l2_promotion,
             fill=self.fill,
+            element_strides=_element_strides(self, names),
         )
+
+
+def _element_strides(table: TensorMap, names: Mapping[str, Number]) -> tuple[int, ...]:
+    if table.element_strides is None:
+        return ()
+    if len(table.element_strides) != len(table.box):
+        raise SpecError(
+            f"{count(len(table.element_strides), 'element stride')} for a box of "
+            f"{count(len(table.box), 'dimension')}",
+            where=table.element_strides[0].where,
+            hint="each dimension has one; the first is 1",
+        )
+    return tuple(evaluate_whole(e, names, 1, _MOST_STEP) for e in table.element_strides)
 
 
 def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number]) -> tuple[int, ...]:
@@ -190,7 +212,7 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
             where=where,
             hint=f"give a multiple of {_BOX_BYTES // size} elements",
         )
-    span = _SPANS.get(table.swizzle)
+    span = SWIZZLE_BYTES.get(table.swizzle)
     if span is not None and row > span:
         raise SpecError(
             f"a row of the box has {row} bytes, but the swizzle {table.swizzle} spans only {span}",

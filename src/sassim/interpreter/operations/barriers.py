@@ -12,7 +12,7 @@ import numpy as np
 from sassim.faults import AccessError
 from sassim.interpreter.context import BulkCopy, NotKnownError
 from sassim.interpreter.lanes import LANES, first_of
-from sassim.interpreter.mbarriers import arrive_before_hopper, record_arrival
+from sassim.interpreter.mbarriers import arrive_before_hopper
 from sassim.interpreter.operand_access import (
     operand_at,
     operands_of_type,
@@ -43,8 +43,6 @@ from sassim.interpreter.operations.same_address import AtomicUpdate
 from sassim.sass.operands import ZERO, Address, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sassim.interpreter.context import ExecutionContext
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.operand_access import Read
@@ -64,18 +62,51 @@ def change(
     i: Instruction,
     parts: list[SpaceAccess],
     given: Array,
-    how: Callable[[Array, Array], Array],
+    threads: int | None,
 ) -> Array:
-    """Have the threads of some parts come to barriers one after the other; what each found."""
+    """Have the threads of some parts come to barriers one after the other; what each found.
+
+    ``threads`` is that of :func:`arrive_together`; ``None`` before compute capability 9.0.
+    """
     report_access(c, i, "barrier", parts, _BARRIER_BYTES)
     old = np.zeros((c.warps, LANES), np.uint64)
+    phases = c.blocks.mbarriers
     for part in parts:
         lanes = all_lanes(c, part.active)
-        update = AtomicUpdate(c, part, lanes)
-        old = np.where(lanes, update.apply(given, how, "ARRIVE", returns=True), old)
-    c.blocks.mbarriers.notify_arrival()
+        if threads is None:
+            update = AtomicUpdate(c, part, lanes)
+            seen = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
+            old = np.where(lanes, seen, old)
+            continue
+        at, owner = locate_shared(c, c.broadcast(part.addresses), lanes)
+        c.blocks.shared.check(at, owner, lanes, _BARRIER_BYTES)
+        rows, columns = np.nonzero(lanes)
+        every = (at + owner * c.blocks.shared.size)[rows, columns]
+        order = np.argsort(every, kind="stable")
+        rows, columns, ordered = rows[order], columns[order], every[order]
+        new = np.ones(len(ordered), np.bool_)
+        new[1:] = ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(new)
+        lengths = np.diff(starts, append=len(ordered))
+        places, groups = ordered[starts], np.cumsum(new) - 1
+        seen = phases.arrive(places, given[rows, columns], starts, lengths, threads)
+        old[rows, columns] = seen
+        pairs = np.unique(rows * len(places) + groups) if len(rows) > len(places) else rows
+        groups = pairs % len(places) if pairs is not rows else groups
+        warps = pairs // len(places) if pairs is not rows else rows
+        phases.note(np.arange(c.blocks.warps)[c.where][warps], places[groups], groups)
     c.blocks.release()
     return old
+
+
+def comes_to_phases(i: Instruction) -> bool:
+    """Whether threads, or copies, come to barriers by an instruction."""
+    if i.opcode == "SYNCS":
+        return i.has("ARRIVE")
+    # Copies to global memory complete no phase.
+    return i.opcode in ("ARRIVES", "UTMALDG", "STAS") or (
+        i.opcode == "UBLKCP" and i.modifiers[0] == "S"
+    )
 
 
 @operation("SYNCS", modifiers="ARRIVE EXCH PHASECHK CCTL IV 64 TRANS64 A1T0 A0T1 A0TR RED TRYWAIT")
@@ -117,7 +148,6 @@ def _arrive(i: Instruction) -> Step:
     target = operand_at(i, 0)
     results = [write_u32(i, target, n) for n in range(2)]
     returns = isinstance(target, Register) and target.index != ZERO
-    how = record_arrival(threads)
 
     def execute(c: ExecutionContext) -> None:
         active = guard(c)
@@ -125,7 +155,7 @@ def _arrive(i: Instruction) -> Step:
         if not active_mask.any():
             return
         coming = c.broadcast(expected(c)).astype(np.uint64) + np.uint64(transactions)
-        old = change(c, i, split_by_space(SHARED, c, at(c), active_mask), coming, how)
+        old = change(c, i, split_by_space(SHARED, c, at(c), active_mask), coming, threads)
         if returns:
             write_words(c, results, old, active)
 
@@ -163,13 +193,13 @@ def _copies_arrived(i: Instruction) -> Step:
     _, operand = address_in(i)
     at, guard = read_address(i, operand, wide=False), read_guard(i)
     waits = i.has("TRANSCNT")
-    how = record_arrival(0 if waits else 1) if waits or i.has("ARVCNT") else arrive_before_hopper
+    threads = (0 if waits else 1) if waits or i.has("ARVCNT") else None
 
     def execute(c: ExecutionContext) -> None:
         active_mask = all_lanes(c, c.active_mask(guard(c)))
         if active_mask.any():
             given = np.full((c.warps, LANES), -1 if waits else 0, np.int64).view(np.uint64)
-            change(c, i, split_by_space(SHARED, c, at(c), active_mask), given, how)
+            change(c, i, split_by_space(SHARED, c, at(c), active_mask), given, threads)
 
     return execute
 
@@ -185,7 +215,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
     units = read_u32(i, 2)
     outside, inside = (source, to) if inward else (to, source)
     far, near = (
-        read_address(i, _widen_address(outside), wide=True),
+        read_address(i, widen_address(outside), wide=True),
         read_address(i, inside, wide=False),
     )
     barrier = _read_next_register(i, to) if inward else None
@@ -198,7 +228,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
         sizes = (first_of(units(c), active_mask).astype(np.int64) & _SIZE_MASK) * _UNIT_BYTES
         first = np.zeros_like(active_mask)
         first[np.arange(c.warps), active_mask.argmax(axis=1)] = warps
-        c.observer.on_bulk_copy(BulkCopy(c, i, far(c), sizes, warps, inward))
+        c.observer.on_bulk_copy(BulkCopy(c, i, far(c), sizes, warps, "load" if inward else "store"))
         if not c.is_value_unused(i):
             _copy_bytes(c, far(c), near(c), sizes, first, inward=inward)
         if barrier is not None:
@@ -208,13 +238,13 @@ def _copy_in_bulk(i: Instruction) -> Step:
                 i,
                 split_by_space(SHARED, c, barrier(c).astype(np.int64), first),
                 less,
-                record_arrival(0),
+                0,
             )
 
     return execute
 
 
-def _widen_address(operand: Address) -> Address:
+def widen_address(operand: Address) -> Address:
     """An address of 64 bits, which takes two registers."""
     uniform = operand.uniform
     if uniform is None or operand.register is not None:
@@ -280,7 +310,7 @@ def _store_async(i: Instruction) -> Step:
             i,
             split_by_space(SHARED, c, bar(c).astype(np.int64), active_mask),
             less,
-            record_arrival(0),
+            0,
         )
 
     return execute

@@ -294,7 +294,7 @@ def _write_masks(i: Instruction, operand: Operand) -> Write:
 
 @operation(
     "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH", "MEMBAR", "ERRBAR",
-    "CGAERRBAR", "CCTL", "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
+    "CGAERRBAR", "CCTL", "FENCE", "UTMACCTL", "UTMAPF", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
 def _do_nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""

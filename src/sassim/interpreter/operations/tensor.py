@@ -50,7 +50,7 @@ _TF32_BITS: Final = np.uint32(0xFFFFE000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Type:
+class ElementType:
     """How elements of A or B lie in registers."""
 
     bits: int
@@ -75,17 +75,17 @@ def _read_small_floats(name: str) -> Callable[[Array], Array]:
     return lambda raw: SMALL[name][raw.view(np.uint8)]
 
 
-_TYPES: Final = {
-    "F16": _Type(16, lambda raw: of_half(raw.view(np.uint16))),
-    "BF16": _Type(16, lambda raw: of_bfloat(raw.view(np.uint16))),
-    "TF32": _Type(32, lambda raw: (raw & _TF32_BITS).view(np.float32)),
-    "S8": _Type(8, lambda raw: raw.view(np.int8).astype(np.float32)),
-    "U8": _Type(8, lambda raw: raw.view(np.uint8).astype(np.float32)),
-    "S4": _Type(4, _read_small_integers(4, is_signed=True)),
-    "U4": _Type(4, _read_small_integers(4, is_signed=False)),
-    "B1": _Type(1, _read_small_integers(1, is_signed=False)),
-    "E4M3": _Type(8, _read_small_floats("E4M3")),
-    "E5M2": _Type(8, _read_small_floats("E5M2")),
+ELEMENT_TYPES: Final = {
+    "F16": ElementType(16, lambda raw: of_half(raw.view(np.uint16))),
+    "BF16": ElementType(16, lambda raw: of_bfloat(raw.view(np.uint16))),
+    "TF32": ElementType(32, lambda raw: (raw & _TF32_BITS).view(np.float32)),
+    "S8": ElementType(8, lambda raw: raw.view(np.int8).astype(np.float32)),
+    "U8": ElementType(8, lambda raw: raw.view(np.uint8).astype(np.float32)),
+    "S4": ElementType(4, _read_small_integers(4, is_signed=True)),
+    "U4": ElementType(4, _read_small_integers(4, is_signed=False)),
+    "B1": ElementType(1, _read_small_integers(1, is_signed=False)),
+    "E4M3": ElementType(8, _read_small_floats("E4M3")),
+    "E5M2": ElementType(8, _read_small_floats("E5M2")),
 }
 
 
@@ -108,7 +108,7 @@ def _check_form(i: Instruction, *allowed: str) -> None:
         raise NotKnownError(i)
 
 
-def _read_registers(
+def read_registers(
     i: Instruction, place: int, count: int
 ) -> list[Callable[[ExecutionContext], Array]]:
     """So many registers in a row; what else is said of them is how the matrix lies."""
@@ -120,13 +120,13 @@ def _read_registers(
     return [read_u32(i, Register(operand.index + n, operand.uniform)) for n in range(count)]
 
 
-def _stack_registers(
+def stack_registers(
     c: ExecutionContext, registers: list[Callable[[ExecutionContext], Array]]
 ) -> Array:
     return np.stack([c.broadcast(each(c)) for each in registers], axis=-1)
 
 
-def _arrange_a(elements: Array, rows: int, adjacent: int) -> Array:
+def arrange_a(elements: Array, rows: int, adjacent: int) -> Array:
     """A: from elements by lane (warps, 32, of each lane) to warps, rows, columns."""
     warps, _, count = elements.shape
     lower = rows // _GROUPS
@@ -157,17 +157,17 @@ def _arrange_d(matrix: Array) -> list[Array]:
 
 
 def _multiply(
-    i: Instruction, types: tuple[_Type, _Type], rows: int, columns: int
+    i: Instruction, types: tuple[ElementType, ElementType], rows: int, columns: int
 ) -> Callable[[ExecutionContext], Array]:
     """A times B, as warps, rows, columns."""
     a_type, b_type = types
     per_register = _WORD // a_type.bits
-    a = _read_registers(i, 1, rows * columns // (_LANES * per_register))
-    b = _read_registers(i, 2, _COLUMNS * columns // (_LANES * per_register))
+    a = read_registers(i, 1, rows * columns // (_LANES * per_register))
+    b = read_registers(i, 2, _COLUMNS * columns // (_LANES * per_register))
 
     def execute(c: ExecutionContext) -> Array:
-        left = _arrange_a(a_type.read(_stack_registers(c, a)), rows, per_register)
-        right = _arrange_b(b_type.read(_stack_registers(c, b)), per_register)
+        left = arrange_a(a_type.read(stack_registers(c, a)), rows, per_register)
+        right = _arrange_b(b_type.read(stack_registers(c, b)), per_register)
         products: Array = np.matmul(left, right)
         return products
 
@@ -195,13 +195,13 @@ def _float_product(i: Instruction) -> Step:
     wide = i.has("F32")
     type_names = [each for each in i.modifiers if each in allowed and (wide or each != "F16")]
     types = (
-        (_TYPES[type_names[0]], _TYPES[type_names[-1]])
+        (ELEMENT_TYPES[type_names[0]], ELEMENT_TYPES[type_names[-1]])
         if type_names
-        else (_TYPES["F16"], _TYPES["F16"])
+        else (ELEMENT_TYPES["F16"], ELEMENT_TYPES["F16"])
     )
     product = _multiply(i, types, rows, columns)
     elements = rows * _COLUMNS // _LANES
-    addend = _read_registers(i, 3, elements if wide else elements // 2)
+    addend = read_registers(i, 3, elements if wide else elements // 2)
     write = _write_registers(i, len(addend))
 
     def execute(c: ExecutionContext) -> None:
@@ -236,14 +236,14 @@ def _integer_product(i: Instruction) -> Step:
     _check_form(i, *allowed, "SAT")
     rows, columns = _decode_shape(i)
     if is_bits:
-        types = (_TYPES["B1"], _TYPES["B1"])
+        types = (ELEMENT_TYPES["B1"], ELEMENT_TYPES["B1"])
     else:
         first, second = expect_count(i, [each for each in i.modifiers if each in allowed], 2)
-        types = (_TYPES[first], _TYPES[second])
+        types = (ELEMENT_TYPES[first], ELEMENT_TYPES[second])
     product = (
         _bit_product(i, types[0], rows, columns) if is_bits else _multiply(i, types, rows, columns)
     )
-    addend = _read_registers(i, 3, rows * _COLUMNS // _LANES)
+    addend = read_registers(i, 3, rows * _COLUMNS // _LANES)
     write, saturates = _write_registers(i, len(addend)), i.has("SAT")
     limits = np.iinfo(np.int32)
 
@@ -259,18 +259,18 @@ def _integer_product(i: Instruction) -> Step:
 
 
 def _bit_product(
-    i: Instruction, kind: _Type, rows: int, columns: int
+    i: Instruction, kind: ElementType, rows: int, columns: int
 ) -> Callable[[ExecutionContext], Array]:
     """Bits that are set in both rows and columns, or in one of them."""
-    a = _read_registers(i, 1, rows * columns // (_LANES * _WORD))
-    b = _read_registers(i, 2, _COLUMNS * columns // (_LANES * _WORD))
+    a = read_registers(i, 1, rows * columns // (_LANES * _WORD))
+    b = read_registers(i, 2, _COLUMNS * columns // (_LANES * _WORD))
     exclusive = i.has("XOR")
     if not i.has("POPC") or exclusive == i.has("AND"):
         raise NotKnownError(i)
 
     def execute(c: ExecutionContext) -> Array:
-        left = _arrange_a(kind.read(_stack_registers(c, a)), rows, _WORD)
-        right = _arrange_b(kind.read(_stack_registers(c, b)), _WORD)
+        left = arrange_a(kind.read(stack_registers(c, a)), rows, _WORD)
+        right = _arrange_b(kind.read(stack_registers(c, b)), _WORD)
         both: Array = np.matmul(left, right)
         if exclusive:
             both = left.sum(axis=2, keepdims=True) + right.sum(axis=1, keepdims=True) - 2 * both
@@ -284,13 +284,13 @@ def _double_product(i: Instruction) -> Step:
     """Of numbers of 64 bits, two registers each."""
     _check_form(i)
     rows, columns = _decode_shape(i)
-    a = _read_registers(i, 1, 2 * rows * columns // _LANES)
-    b = _read_registers(i, 2, 2 * _COLUMNS * columns // _LANES)
-    addend = _read_registers(i, 3, 2 * rows * _COLUMNS // _LANES)
+    a = read_registers(i, 1, 2 * rows * columns // _LANES)
+    b = read_registers(i, 2, 2 * _COLUMNS * columns // _LANES)
+    addend = read_registers(i, 3, 2 * rows * _COLUMNS // _LANES)
     write = _write_registers(i, len(addend))
 
     def execute(c: ExecutionContext) -> None:
-        left, right = _arrange_a(_read_doubles(c, a), rows, 1), _arrange_b(_read_doubles(c, b), 1)
+        left, right = arrange_a(_read_doubles(c, a), rows, 1), _arrange_b(_read_doubles(c, b), 1)
         third = _read_doubles(c, addend)
         sums: list[Array] = []
         for n, value in enumerate(_arrange_d(np.matmul(left, right))):
