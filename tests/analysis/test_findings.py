@@ -46,7 +46,7 @@ def test_two_files_that_differ_eightfold_in_coalescing_do_not_read_the_same() ->
     texts = [each.text for each in naive.findings]
     assert texts[0] == (
         "Global stores touch 32 sectors per request, 8.0x the ideal for 4-byte elements and 2.0x "
-        "that for 16-byte elements."
+        "the ideal for 16-byte elements."
     )
     assert naive.findings[0].bottleneck == "uncoalesced-global-access"
     assert [each.bottleneck for each in naive.also] == ["uncoalesced-global-access"]

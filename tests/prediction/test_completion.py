@@ -40,7 +40,7 @@ def test_lengths_that_the_source_does_not_tell(completed) -> None:
     guesses = proposal.guesses
     assert guesses.arrays["a"].length == parse_size("n")
     assert guesses.arrays["b"].length.text == "3 * n - 2"
-    assert guesses.arrays["b"].why == "as far as the kernel reaches in 2 small cases"
+    assert guesses.arrays["b"].why == "the extent that the kernel accesses in 2 small cases"
     assert proposal.draft().unfilled == ()
 
 
@@ -104,7 +104,7 @@ def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(complete
     guesses = completed(source).guesses
     assert not guesses.trouble
     assert guesses.arrays["y"].length == parse_size("n")
-    why = "as far as the kernel reaches in small cases, and as long as x"
+    why = "the extent that the kernel accesses in small cases, and as long as x"
     assert guesses.arrays["y"].why == why
 
 
@@ -188,7 +188,7 @@ def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> Non
     source += "  if (i < n) y[i] = 2 * x[i]; }"
     guesses = completed(source).guesses
     assert guesses.reference is None
-    assert guesses.why["reference"] == "the result is not that of copy; it is not checked"
+    assert guesses.why["reference"] == "the result does not match copy; it is not checked"
 
 
 def test_a_reference_that_does_not_fit_the_arrays_is_taken_back(completed) -> None:
@@ -327,7 +327,7 @@ def test_one_size_alone_keeps_to_multiples(completed) -> None:
 def test_an_array_is_as_long_as_any_thread_reaches(completed) -> None:
     array = completed(UNROLLED).guesses.arrays["y"]
     assert array.dimensions == ["n"]
-    assert array.why == "as far as the kernel reaches in 3 small cases"
+    assert array.why == "the extent that the kernel accesses in 3 small cases"
 
 
 def test_a_wrong_reference_is_taken_back_at_uneven_sizes_too(completed) -> None:

@@ -277,7 +277,7 @@ def test_a_diff_that_does_not_fit_goes_before_its_card_does() -> None:
     wide = "\n".join("+" + "…" * 199 for _ in range(DIFF_LINES))
     text = render_comparison_markdown(comparison(slower("f", diff=wide)))
     assert "```diff" not in text
-    assert "\nThe text that stands here is left out for lack of room.\n" in text
+    assert "\nThis text is left out for lack of room.\n" in text
     assert "**Time:** 2.0x slower: 2 µs to 4 µs" in text
 
 

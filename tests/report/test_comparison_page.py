@@ -133,7 +133,7 @@ def test_what_counts_as_noise_is_shown_where_the_sides_are_near() -> None:
     middle = median(taken("walk", "1").kernels[0].events_ns) * 1e-9
     assert noise.low == pytest.approx(middle * 0.995)
     assert noise.high == pytest.approx(middle * 1.005)
-    assert any("grey is what counts as noise" in each for each in notes(page))
+    assert any("differences within the grey area count as noise" in each for each in notes(page))
 
 
 def test_counters_are_marked_in_words(barrier: Document) -> None:

@@ -270,8 +270,8 @@ def test_a_preset_with_samples() -> None:
         "\n"
         "samples by source line\n"
         "group:smsp__pcsamp_warp_stall_reasons\n"
-        "Where warps spend their time in the source and what they wait for, with the\n"
-        "section SourceCounters: the lines that verdicts blame.\n"
+        "Warp samples by source line and stall reason, from the section SourceCounters.\n"
+        "Verdicts use them to name source lines.\n"
     )
 
 

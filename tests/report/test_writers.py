@@ -219,7 +219,7 @@ def test_a_comment_loses_rows_then_code_then_sections_and_says_so() -> None:
     assert len(text.encode()) <= 5_000
     assert text.startswith("### t\n\nhead\n\n| row |")
     assert "Left out for lack of room: 750 rows." in text
-    assert "kept\n\nThe text that stands here is left out for lack of room.\n" in text
+    assert "kept\n\nThis text is left out for lack of room.\n" in text
     many = tuple(Section(str(n), (Paragraph("word " * 100),), folded=True) for n in range(20))
     text = markdown.write(Document("t", many), largest=5_000)
     assert len(text.encode()) <= 5_000

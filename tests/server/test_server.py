@@ -118,7 +118,7 @@ def test_a_session_finds_and_fixes_the_naive_gemm_by_the_recorded_ladder(
         assert "275.9 ms. Limited by uncoalesced-global-access. Confidence: high." in found
         assert "Map threadIdx.x to the dimension that is contiguous in memory" in found
         page = await model.ask("explain", name="uncoalesced-global-access", tokens=400)
-        assert "C[row * N + col] with row = threadIdx.x" in page
+        assert "With row = threadIdx.x, C[row * N + col]" in page
         (work / "naive.cu").write_text(source, encoding="utf-8")
         (work / "fixed.cu").write_text(fixed(source), encoding="utf-8")
         after = await model.ask("predict", source="fixed.cu")

@@ -106,7 +106,10 @@ def _values(facts: Facts, row: int) -> Iterator[MetricFinding]:
     if not values:
         yield MetricFinding("The capture contains no counter of this launch.", "", None, 0.0)
     for name, value, unit in values:
-        text = f"{name} is {quantity(float(value), unit)}; alone it points to no bottleneck."
+        text = (
+            f"{name} is {quantity(float(value), unit)}; this value alone does not indicate "
+            "a bottleneck."
+        )
         yield MetricFinding(text, name, None, 0.0)
 
 
@@ -124,7 +127,7 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
                 f"{factor(ratio)} the ideal for 4-byte elements and "
-                f"{factor(each / WIDEST_REQUEST_SECTORS)} that for 16-byte elements"
+                f"{factor(each / WIDEST_REQUEST_SECTORS)} the ideal for 16-byte elements"
             )
         elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
@@ -226,7 +229,7 @@ def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:
     if others and share >= NOTABLE_SHARE:
         text = (
             f"{rounded_quantity(100 * share, '%')} of memory sectors are for local memory: "
-            "register spills or run-time-indexed arrays."
+            "register spills, or arrays with run-time indices."
         )
         yield MetricFinding(
             text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03)

@@ -53,7 +53,7 @@ _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
 _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
-_FITTED: Final = "as far as the kernel reaches in"
+_FITTED: Final = "the extent that the kernel accesses in"
 """How it begins what speaks for a length that was seen in small cases."""
 
 

@@ -139,7 +139,7 @@ class ComparisonJson(JsonDocument, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     kernels: Annotated[
         list[Annotated[ComparedKernelJson, Meta(extra_json_schema=_ONE_SIDE)]],
-        about("The ones that take most time come first."),
+        about("Sorted by time, longest first."),
     ]
 
 
@@ -213,7 +213,9 @@ class KernelHistoryJson(JsonStruct, frozen=True):
     detail: Annotated[str, about("Distinguishes kernels with the same name.")]
     summary: Line
     older: Annotated[NonNegative, about("Number of rows before the first one listed.")]
-    rows: Annotated[list[HistoryRowJson], Meta(min_length=1, description="The oldest first.")]
+    rows: Annotated[
+        list[HistoryRowJson], Meta(min_length=1, description="Sorted by date, oldest first.")
+    ]
 
 
 class HistoryJson(JsonDocument, frozen=True, kw_only=True):

@@ -63,14 +63,14 @@ class InferredLaunchJson(JsonStruct, frozen=True):
 class CaptureJson(JsonStruct, frozen=True):
     origin: Annotated[str, about("The file or stream it was read from.")]
     launches: NonNegative
-    preset: Annotated[str | None, about("The preset that the commands ask for, if one was chosen.")]
+    preset: Annotated[str | None, about("The preset that the commands request, if one was chosen.")]
     warnings: Annotated[tuple[str, ...], about("Problems in the capture.")]
     survey: Annotated[
         Survey | None, added("The whole program, where it was surveyed before it was measured.")
     ]
     inferred: Annotated[
         InferredLaunchJson | None,
-        added("The launch, where it was inferred from a source that has no specification."),
+        added("The launch, if it was inferred from a source without a specification."),
     ]
     command: Annotated[
         str | None, added("One command that collects the missing metrics of all verdicts.")
@@ -98,7 +98,9 @@ class VerdictJson(JsonStruct, frozen=True):
     evidence: list[Evidence]
     waste: Annotated[
         list[Evidence],
-        added("At a unit's limit: the shares of needless work that were looked for."),
+        added(
+            "At a unit's limit: the kinds of needless work that were checked, with their shares."
+        ),
     ]
     missing: Annotated[
         list[str],
@@ -110,7 +112,7 @@ class VerdictJson(JsonStruct, frozen=True):
     command: Annotated[
         str | None,
         about(
-            "The ncu command that collects the missing metrics; null also where ncu lacks "
+            "The ncu command that collects the missing metrics; also null if ncu does not have "
             "these metrics."
         ),
     ]
@@ -120,8 +122,8 @@ class VerdictJson(JsonStruct, frozen=True):
     next_limit: Annotated[
         Factor | Bottleneck | None,
         about(
-            "At a unit's limit: the gain at which the next unit reaches its limit. Of a "
-            "bottleneck: the unit that is full after the fixes of all causes, if one is."
+            "At a unit's limit: the gain at which the next unit reaches its limit. For a "
+            "bottleneck: the unit that is full after the fixes of all causes, if there is one."
         ),
     ]
     gain_if_halved: Annotated[
@@ -145,9 +147,7 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     causes: Annotated[
         tuple[Cause, ...],
-        added(
-            "The bottleneck and what limits the kernel after it, in the order in which they pay."
-        ),
+        added("The bottleneck and the limits after it, in the order in which to fix them."),
     ]
     combined_gain: Annotated[Factor | None, added("Expected gain from the fixes of all causes.")]
 
@@ -204,7 +204,7 @@ class KernelJson(JsonStruct, frozen=True):
     origin: Annotated[str, about("The capture that the kernel is in.")]
     verdict: Annotated[VerdictJson, Meta(extra_json_schema=_DECIDED)]
     predicted: Annotated[
-        PredictionJson | None, added("null where the kernel was measured, and not predicted.")
+        PredictionJson | None, added("null if the kernel was measured instead of predicted.")
     ]
     place: Annotated[
         BlamedLine | None, added("The line that the verdict blames; null where none is known.")

@@ -185,8 +185,8 @@ class TestWhatIssuesSaw:
     def test_blocks_of_one_warp_show(self) -> None:
         (lines,) = _advice(["validation/raw.csv.gz", "stream_copy"], "low-occupancy")
         assert lines[0] == (
-            "Use larger blocks, of 128 threads or more. An SM holds at most 32 blocks, here of one "
-            "warp each."
+            "Use larger blocks, of 128 threads or more. An SM holds at most 32 blocks, and each "
+            "block here is one warp."
         )
         # It uses none; 1 KiB of each block is the driver's.
         assert not any("shared memory" in line for line in lines)

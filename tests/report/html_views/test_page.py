@@ -236,7 +236,7 @@ def test_the_table_holds_every_column_of_a_few_kernels(naive_folder: Path) -> No
 
 def test_the_table_of_many_kernels_holds_what_is_known(series: Page) -> None:
     check(series)
-    assert "holds every column" in notes_of(series.document.blocks[-1:])[0]
+    assert "contains every column" in notes_of(series.document.blocks[-1:])[0]
     assert all(meaning for card in series.kernels for *_, meaning in card.metrics.values())
 
 

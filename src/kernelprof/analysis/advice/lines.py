@@ -108,7 +108,7 @@ NO_CLUSTERS: Final = Condition(
 )
 WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["wgmma_pipe"] > 0)
 MATRIX_TILES: Final = Condition(
-    "tiles feed tensor cores",
+    "the tensor cores read tiles",
     lambda launch: launch.exact(launch.pipeline.tensor) >= SOME_TENSOR_WORK,
 )
 
@@ -192,8 +192,8 @@ WIDER_STORES: Final = Advice(
     measured="A store now writes {x} bytes per thread.",
 )
 INTEGER_DIVISION: Final = Advice(
-    "Replace integer division, modulo and bit counts (__popc) by shifts, masks or "
-    "multiplications: the former use the XU pipe.",
+    "Replace integer division, modulo and bit counts (__popc), which use the XU pipe, with "
+    "shifts, masks or multiplications.",
     when=BUSY_XU,
     number=lambda launch: launch["xu_pipe"],
     measured="The pipe is {x} % busy.",
@@ -202,7 +202,7 @@ LARGER_BLOCKS: Final = Advice(
     "Use larger blocks, of 128 threads or more.",
     when=ONE_WARP_BLOCKS,
     number=lambda launch: launch["block_limit_blocks"],
-    measured="An SM holds at most {x} blocks, here of one warp each.",
+    measured="An SM holds at most {x} blocks, and each block here is one warp.",
 )
 KEEP_WHAT_IS_READ: Final = Advice(
     "Load each value once: keep a row in registers or shared memory between passes over it.",
@@ -219,12 +219,12 @@ RESTRICT: Final = Advice(
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Choose sizes that are multiples of the tile in the kernel's name: padding costs less than a "
-    "partial tile.",
+    "Choose sizes that are multiples of the tile size in the kernel's name: padding costs less "
+    "than a partial tile.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(
-    "Fuse the operation with its neighbours, so that intermediates stay on the chip: "
+    "Fuse the operation with its neighbours, so that intermediates stay on the chip: use "
     "torch.compile, or an epilogue of cuBLASLt, cuDNN or CUTLASS."
 )
 SMALLER_TYPE: Final = Advice("Pass a smaller type: half, bfloat16, int8.")
@@ -237,13 +237,13 @@ CALLER: Final = (
         when=is_library_kernel(KernelRole.PRODUCT),
     ),
     Advice(
-        "Try another implementation: torch.nn.attention.sdpa_kernel selects FlashAttention, cuDNN "
-        "or the memory-efficient one.",
+        "Try another implementation: torch.nn.attention.sdpa_kernel selects FlashAttention, "
+        "cuDNN or memory-efficient attention.",
         when=is_library_kernel(KernelRole.ATTENTION),
     ),
     Advice(
-        "Change the inputs: contiguous tensors, channels_last, another type. Or let torch.compile "
-        "fuse the operation with its neighbours.",
+        "Change the inputs: contiguous tensors, channels_last, another data type. Or let "
+        "torch.compile fuse the operation with its neighbours.",
         when=is_library_kernel(KernelRole.OPERATION),
     ),
     Advice(

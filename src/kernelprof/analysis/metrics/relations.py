@@ -371,7 +371,7 @@ RELATIONS: Final = (
     _exceeds("eligible_warps", 1.0, "active_warps", 0.05, "more eligible than active warps"),
     _exceeds(
         "shared_wavefronts", 3.5, "shared_wavefronts_measured", 1000.0,
-        "the hardware counted fewer wavefronts than the addresses need",
+        "the hardware counted fewer wavefronts than the addresses require",
     ),
     Relation(
         ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"),
@@ -432,7 +432,7 @@ RELATIONS: Final = (
         "tensor_pipe", "tensor_pipe_active", 2.0,
         "zero over the launch although the tensor cores are busy while active",
     ),
-    _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma that is not there"),
+    _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma, but none is executed"),
     # 0 without atomics.
     Relation(
         (
@@ -484,11 +484,11 @@ RELATIONS: Final = (
         lambda percent, read, written, ns: np.greater(
             percent, 1.0 + 100.0 * (read + written) / (ns * 1e-9) / _SLOWEST_DRAM
         ),
-        "DRAM is busier than its bytes can make it",
+        "DRAM is busier than its traffic allows",
     ),
     _zero_although("tensor_pipe", "wgmma_pipe", 0.1, "wgmma on idle tensor cores"),
     _outside(
-        "threads_per_instruction", 0.999, 32.5, "1 to 32 threads execute an instruction"
+        "threads_per_instruction", 0.999, 32.5, "an instruction is executed by 1 to 32 threads"
     ),
     # At most 3.67 times those that loads and stores moved, where atomics move others.
     Relation(
@@ -499,7 +499,7 @@ RELATIONS: Final = (
         lambda ideal, loaded, stored, atomics, reductions: (
             ideal > 4.5 * (loaded + stored) + 32.0 * (atomics + reductions) + 10_000.0
         ),
-        "fewer sectors were moved than the addresses need",
+        "fewer sectors were moved than the addresses require",
     ),
     # As FP32, two at a time.
     Relation(

@@ -49,7 +49,7 @@ class Subsystem(StrEnum):
     PIPES = "arithmetic"
     INSTRUCTIONS = "instructions"
     WAITING = "waiting"
-    """No unit is near its limit: too little is under way at once."""
+    """No unit is near its limit: too little work is in flight."""
 
 
 @dataclass(frozen=True, slots=True)

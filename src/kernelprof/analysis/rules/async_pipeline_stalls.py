@@ -29,8 +29,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=(gain / context.gains.by_covering_sms).at_least(1.0),
         effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
-        gain_reason="the headroom of the other units, with the tensor cores always busy or no warp "
-        "waiting for copies",
+        gain_reason="the headroom of the other units, if the tensor cores were always busy or no "
+        "warp waited for copies",
         evidence=lambda: (
             rules.percent(
                 "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), "<", FULL
@@ -222,9 +222,10 @@ RULE = rules.Rule(
             "next tile."
         ),
     ),
-    wrong_when="With several blocks per SM, one computes while another waits: stalls then mean "
-    "little, but idle tensor cores still matter. A matrix product too small for the GPU gets the "
-    "verdict small-grid. L2 or DRAM near their limit have their own verdicts.",
+    wrong_when="With several blocks per SM, one block computes while another waits. Stalls then "
+    "mean little, but idle tensor cores still matter. If a matrix product is too "
+    "small for the GPU, the verdict is small-grid. L2 and DRAM near their limits have "
+    "their own verdicts.",
     references=(
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
         "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory Accelerator",

@@ -119,8 +119,8 @@ IDLE_SLICE = rules.Threshold(
     "atomic unit of each L2 slice, idle",
     0.01,
     "share of cycles",
-    "an atomic then finds its slice free 99 times in 100: with updates of few addresses the "
-    "busiest slice is at 7 % and more in the captures of HOT_SLICE",
+    "an atomic then finds its slice idle 99 times in 100; if the atomics go to few addresses, "
+    "the busiest slice is at 7 % or more in the captures of the first threshold",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:
@@ -140,7 +140,7 @@ _SCATTERED = Condition("the atomics go to many addresses (a hash table)", _is_sc
 def _explain_scattered(context: rules.RuleContext, row: int) -> str | None:
     if not _is_scattered(context.launch(row)):
         return None
-    return "Here they go to many addresses: warps wait for L2 and DRAM, not for each other."
+    return "Here, they go to many addresses: warps wait for L2 and DRAM, not for each other."
 
 
 RULE = rules.Rule(
@@ -158,7 +158,7 @@ RULE = rules.Rule(
     "memory system is busy.",
     matters="L2 performs atomics on the same address one at a time. A million threads that "
     "increment one counter need a million serialized updates, whatever the bandwidth.",
-    example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp by "
+    example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp with "
     "shuffles, then within the block through shared memory, and add once per block.",
     fixes=(
         Advice(
@@ -176,7 +176,7 @@ RULE = rules.Rule(
             when=_SCATTERED,
         ),
         Advice(
-            "Keep several independent atomics of a thread under way, and read a slot before "
+            "Keep several independent atomics per thread in flight, and read a slot before "
             "atomicCAS: most probes then need no atomic.",
             when=_SCATTERED,
         ),
@@ -192,7 +192,7 @@ RULE = rules.Rule(
     ),
     caller=(
         Advice(
-            "Let fewer updates hit one address: sort or combine equal indices first, or use a "
+            "Reduce the updates of each address: sort or combine equal indices first, or use a "
             "segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
         ),
     ),

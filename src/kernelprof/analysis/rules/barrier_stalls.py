@@ -52,7 +52,7 @@ RULE = rules.Rule(
         when(
             "warps also wait for global memory 10 % of the time",
             lambda launch: launch.stall("long_scoreboard") >= 0.1,
-            "Overlap loads and computation: double buffering, cp.async, warp specialization.",
+            "Overlap loads with computation: double buffering, cp.async, warp specialization.",
         ),
         when(
             "a block has 256 threads or more",

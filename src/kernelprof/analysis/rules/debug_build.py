@@ -71,8 +71,8 @@ RULE = rules.Rule(
     "profile then shows 13 to 15 cycles of stall wait per instruction.",
     fixes=FIXES,
     caller=FIXES,
-    wrong_when="To match, optimized code would need a fixed latency of eleven cycles or more in "
-    "nearly every instruction. No capture shows such a kernel.",
+    wrong_when="Optimized code could match only if nearly every instruction had a fixed latency "
+    "of eleven cycles or more. No capture shows such a kernel.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",

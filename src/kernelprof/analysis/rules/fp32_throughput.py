@@ -102,8 +102,8 @@ RULE = rules.Rule(
             & Condition("the tensor cores are idle", _idle_tensor),
         ),
     ),
-    wrong_when="Integer multiply-add (IMAD) uses half of this pipe. If that half is busier than "
-    "the pipe as a whole, integer arithmetic is the bottleneck.",
+    wrong_when="Integer multiply-add (IMAD) uses only half of this pipe. If that half is busier "
+    "than the whole pipe, integer arithmetic is the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

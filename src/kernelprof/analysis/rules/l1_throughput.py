@@ -64,7 +64,7 @@ RULE = rules.Rule(
         metric="l1_throughput",
         at_limit="L1 is as busy as it gets",
     ),
-    detects="Coalesced global loads that mostly hit in L1 are so numerous that they fill the SM's "
+    detects="Coalesced global loads, mostly hits in L1, are so numerous that they fill the SM's "
     "load/store path.",
     matters="L1 returns at most 128 bytes per cycle per SM. A kernel with two loads per FMA spends "
     "its time loading.",
@@ -81,9 +81,9 @@ RULE = rules.Rule(
         RESTRICT,
         KEEP_WHAT_IS_READ,
     ),
-    wrong_when="Scattered addresses fill L1 as well: the verdict is then "
-    "uncoalesced-global-access. Shared memory uses the same path: the verdict is then "
-    "shared-memory-throughput, if it has the larger share of wavefronts.",
+    wrong_when="If scattered addresses fill L1, the verdict is uncoalesced-global-access. Shared "
+    "memory uses the same path: if it has the larger share of wavefronts, the verdict "
+    "is shared-memory-throughput.",
     references=(
         "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
         "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",

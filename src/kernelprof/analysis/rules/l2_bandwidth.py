@@ -87,8 +87,9 @@ RULE = rules.Rule(
         ),
     ),
     caller=(FUSE,),
-    wrong_when="In a pure stream every byte crosses L2 once, and the combined L2 percentage can "
-    "exceed that of DRAM. The rule therefore compares tags, data and links separately with DRAM.",
+    wrong_when="A streaming kernel moves every byte through L2 once, and its combined L2 "
+    "percentage can exceed its DRAM percentage. The rule therefore compares the tags, "
+    "data and links of L2 separately with DRAM.",
     references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
     requires=groups.L2_STAGES,
     thresholds=(NEAR_LIMIT,),

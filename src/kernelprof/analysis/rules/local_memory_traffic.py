@@ -84,8 +84,9 @@ RULE = rules.Rule(
     order=30,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="Register spills or run-time-indexed arrays move data through local memory.",
-        numbered="Register spills or run-time-indexed arrays cause {x} of the memory traffic.",
+        plain="Register spills, or arrays with run-time indices, move data through local memory.",
+        numbered="Register spills, or arrays with run-time indices, cause {x} of the memory "
+        "traffic.",
         metric="local_sectors",
     ),
     detects="Loads and stores of local memory dominate the time: register spills, and arrays "

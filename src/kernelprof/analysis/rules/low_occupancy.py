@@ -127,7 +127,7 @@ RULE = rules.Rule(
             "Use less of the resource that limits occupancy: registers, shared memory or block "
             "size.",
             unless=Condition(
-                "the resource is known, or occupancy is full",
+                "the limiting resource is known, or occupancy is 100 %",
                 lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
             ),
             situation="If the capture does not contain the limits",

@@ -73,7 +73,8 @@ RULE = rules.Rule(
             measured="It is {x} %.",
         ),
         Advice(
-            "Prefetch the next tile while the current one is used: cp.async, double buffering.",
+            "Prefetch the next tile while the current one is used, with cp.async or double "
+            "buffering.",
             when=SHARED_MEMORY,
         ),
         Advice(

@@ -11,9 +11,9 @@ NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.
 
 def _explain_needless(context: rules.RuleContext, row: int) -> str | None:
     if context.units.converts_doubles.sure[row]:
-        return "Here conversions between float and double fill it."
+        return "Here, conversions between float and double fill it."
     guarded = context.units.guards_functions.sure[row]
-    return "Here precise divisions and square roots fill it." if guarded else None
+    return "Here, precise divisions and square roots fill it." if guarded else None
 
 
 RULE = rules.Rule(

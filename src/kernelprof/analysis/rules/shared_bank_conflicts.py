@@ -92,9 +92,9 @@ RULE = rules.Rule(
         Advice("Swizzle the column with the row: tile[y][x ^ y].", unless=MATRIX_TILES),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
-    wrong_when="8- and 16-byte accesses need 2 and 4 wavefronts; the rule compares with that "
-    "ideal. The conflict counter includes arbitration, so a few percent mean nothing. Conflicts "
-    "off the critical path cost nothing.",
+    wrong_when="8- and 16-byte accesses need at least 2 and 4 wavefronts; the rule compares with "
+    "this ideal. The conflict counter includes arbitration, so a few percent mean "
+    "nothing. Conflicts off the critical path cost nothing.",
     references=(
         "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",
         "Nsight Compute, Source Counters: L1 Wavefronts Shared Excessive",

@@ -96,8 +96,8 @@ RULE = rules.Rule(
             when=NO_SHARED_MEMORY,
         ),
     ),
-    wrong_when="With bank conflicts the addresses are the problem, not the number of accesses: see "
-    "shared-bank-conflicts.",
+    wrong_when="If there are bank conflicts, the problem is the addresses, not the number of "
+    "accesses: see shared-bank-conflicts.",
     references=(
         "Nsight Compute, Memory Workload Analysis: Shared Memory",
         "siboehm, How to Optimize a CUDA Matmul Kernel, kernel 3 to 5",

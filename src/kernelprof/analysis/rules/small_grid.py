@@ -80,7 +80,7 @@ def _fill_gpu(context: rules.RuleContext, gain: FloatArray) -> rules.Effect:
 SHORT_NS = 20_000.0
 """Duration below which launching is a notable part of a launch: 1.7 us are 9 % of it."""
 
-SHORT = Condition("the launch is shorter than 20 us", lambda launch: launch["duration"] < SHORT_NS)
+SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 LARGE_TILES = Condition(
     "there are fewer blocks than SMs of a GPU with tcgen05, whose tiles have 128 rows or more",
     lambda launch: (
@@ -162,8 +162,8 @@ RULE = rules.Rule(
             when=SHORT,
         ),
     ),
-    wrong_when="A persistent kernel may launch one block per SM on purpose. If its units are busy, "
-    "the gain is small, and another bottleneck wins.",
+    wrong_when="A persistent kernel may launch one block per SM on purpose. If its units are "
+    "busy, the gain is small, and another bottleneck is named instead.",
     references=(
         "Nsight Compute 2025.3, rule LaunchConfiguration",
         "CUDA C++ Best Practices Guide, Thread and Block Heuristics",

@@ -163,9 +163,9 @@ RULE = rules.Rule(
         SKIPPED_WORK,
     ),
     caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
-    wrong_when="The power limit lowers the clock of such kernels, so the time can change without "
-    "any counter changing. If an asynchronous pipeline leaves the tensor cores idle a quarter of "
-    "the time, the verdict is async-pipeline-stalls.",
+    wrong_when="The power limit lowers the clock of such kernels, so the time can change "
+    "although no counter changes. If an asynchronous pipeline leaves the tensor cores "
+    "idle a quarter of the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",

@@ -13,7 +13,7 @@ NOTABLE_EXCESS = rules.Threshold(
     groups.NOTABLE_WASTE,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 18 % (spill, low_occ: misaligned rows) "
-    "changed the time by less than its spread, 67 % or more (gemm_bad, strided_read) by 5x to 13x",
+    "changed the time by less than the noise, 67 % or more (gemm_bad, strided_read) by 5x to 13x",
 )
 
 
@@ -142,17 +142,19 @@ RULE = rules.Rule(
     ),
     detects="Threads of a warp access scattered global addresses, so that a request moves many "
     "more 32-byte sectors than its bytes need.",
-    matters="A sector takes the same time in L1, L2 and DRAM however few of its bytes are used. A "
-    "warp that reads 4 bytes from each of 32 sectors moves 8 times the bytes it needs.",
-    example="C[row * N + col] with row = threadIdx.x puts neighbouring threads N elements apart. "
-    "With col = threadIdx.x they access adjacent elements. Nothing else has to change.",
+    matters="A sector takes the same time in L1, L2 and DRAM however few of its bytes are used. "
+    "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it "
+    "needs.",
+    example="With row = threadIdx.x, C[row * N + col] puts neighbouring threads N elements "
+    "apart. With col = threadIdx.x, they access adjacent elements. Nothing else has to "
+    "change.",
     fixes=(
         Advice(
-            "Transpose through a tile in shared memory: another thread order only moves the "
+            "Transpose through a tile in shared memory: changing the thread order only moves the "
             "scattered accesses from loads to stores, or back.",
             when=_TRANSPOSES,
-            situation="If the kernel is a transpose: as many loads as stores, only one of them "
-            "scattered",
+            situation="If the kernel is a transpose: as many loads as stores, and only one of "
+            "the two is scattered",
         ),
         Advice(
             "Map threadIdx.x to the dimension that is contiguous in memory.",
@@ -195,9 +197,10 @@ RULE = rules.Rule(
             "Sort the indices of a gather or scatter.", when=is_library_kernel(KernelRole.OPERATION)
         ),
     ),
-    wrong_when="16 sectors per request are ideal for 16-byte loads, and a broadcast takes one. The "
-    "rule therefore compares with the fewest sectors that the same instructions could move, not "
-    "with 4. A gather through random indices may have no better layout.",
+    wrong_when="The ideal is 16 sectors per request for 16-byte loads, and one for a broadcast. "
+    "The rule therefore compares with the fewest sectors that the same instructions "
+    "could move, not with 4. A gather through random indices may have no better "
+    "layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

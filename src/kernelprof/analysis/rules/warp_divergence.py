@@ -88,8 +88,9 @@ RULE = rules.Rule(
         ),
     ),
     caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),
-    wrong_when="Threads that a predicate disables for one instruction (bounds checks) do not "
-    "lengthen a path. Blocks of fewer than 32 threads look like divergence in this counter.",
+    wrong_when="A predicate that disables threads for one instruction (a bounds check) does not "
+    "lengthen a path. Blocks of fewer than 32 threads look like divergence in this "
+    "counter.",
     references=(
         "CUDA C++ Best Practices Guide, Branching and Divergence",
         "Nsight Compute, Warp State Statistics: Avg. Active Threads Per Warp",

@@ -48,8 +48,8 @@ RULE = rules.Rule(
     detects="The launch has enough blocks for every SM, but some SMs work long after the average "
     "SM has finished.",
     matters="A kernel ends with its last block. Until then, SMs without work sit idle.",
-    example="One block per matrix row, with most non-zeros in a few rows: the SMs of those rows "
-    "work while the others idle.",
+    example="Each block computes one matrix row, and a few rows contain most of the non-zeros: "
+    "their SMs work while the others idle.",
     fixes=(
         Advice("Split long items over several blocks, or give every block the same work."),
         unless(
@@ -73,8 +73,8 @@ RULE = rules.Rule(
         ),
     ),
     caller=(FITTING_SHAPE,),
-    wrong_when="Below one wave the grid is the cause: see small-grid. Launches of a few "
-    "microseconds always end unevenly.",
+    wrong_when="Below one wave the grid is the cause: see small-grid. In launches of a few "
+    "microseconds, SMs always finish at different times.",
     references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
     requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),
     thresholds=(EVEN_SHARE,),

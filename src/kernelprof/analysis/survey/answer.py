@@ -34,14 +34,14 @@ AFTER_WAITING: Final = 0.5
 """From this part of the idle time on it is what follows after waiting that counts. Our choice."""
 
 _OF_TIME: Final = (
-    "share of the time from when a tenth of the launches were made to the end of the last"
+    "share of the time from the first tenth of the launches to the end of the last launch"
 )
-_START_UP: Final = "time from the GPU's first activity until a tenth of the launches were made"
+_START_UP: Final = "time from the GPU's first activity to the first tenth of the launches"
 
 _WORDS: Final = {
-    Limit.KERNELS: "its kernels take the time",
+    Limit.KERNELS: "its kernels take most of the time",
     Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
-    Limit.SYNCHRONIZATION: "it idles after the CPU waited for it (synchronization)",
+    Limit.SYNCHRONIZATION: "it idles after synchronization (the CPU waited for it)",
     Limit.COPIES: "copy-bound, it waits for copies of {bytes}",
     Limit.ALLOCATION: "it idles while memory is allocated and freed",
     Limit.LOADING: "it idles while code is loaded",
@@ -164,7 +164,7 @@ def _has_pytorch(trace: Trace) -> bool:
 
 def _dropped(trace: Trace) -> list[str]:
     dropped = sum(each.dropped for each in trace.processes)
-    return [f"{dropped:,} records of the survey were lost: shares are of the rest."] * bool(dropped)
+    return [f"{dropped:,} records of the survey were lost: shares exclude them."] * bool(dropped)
 
 
 _NOTABLE: Final = 0.2
@@ -194,7 +194,7 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
             if pytorch
             else "`cudaStreamBeginCapture` once, `cudaGraphLaunch` for each repetition"
         )
-        lines.append(f"Launch what repeats as one CUDA graph: {how}.")
+        lines.append(f"Launch repeated sequences as one CUDA graph: {how}.")
     stepping = sum(
         owner.launches
         for each in kernels
@@ -203,45 +203,47 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     )
     if stepping / launches >= _NOTABLE:
         lines.append(
-            f"{share(stepping / launches)} of the launches come from the optimizer: `fused=True`, "
-            "or `foreach=True`, reduces their number."
+            f"{share(stepping / launches)} of the launches come from the optimizer: `fused=True` "
+            "or `foreach=True` reduces their number."
         )
     if pytorch:
         lines.append("Fuse elementwise operators: `torch.compile`.")
     else:
-        lines.append("Fuse kernels that follow each other on the same data.")
-    lines.append("Give each launch more work: larger batches, several small problems in one.")
+        lines.append("Fuse consecutive kernels that use the same data.")
+    lines.append(
+        "Give each launch more work: larger batches, or several small problems per launch."
+    )
     return lines
 
 
-_COPY_LESS: Final = "Copy less: {copied} in all; leave on the GPU what is used again."
-_HOST_CODE: Final = "Profile the CPU code to find what it does meanwhile."
+_COPY_LESS: Final = "Copy less ({copied} in all): keep data that is used again on the GPU."
+_HOST_CODE: Final = "Profile the CPU code to find what it does while the GPU idles."
 _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
     (Limit.SYNCHRONIZATION, True): (
-        "Read results back less often: `.item()`, `.cpu()`, `print` of a tensor and conditions on "
-        "values wait for the GPU.",
-        "Copy to the host with `non_blocking=True` into pinned memory, and look at it a step "
-        "later.",
+        "Read results back less often: `.item()`, `.cpu()`, `print` of a tensor and conditions "
+        "on tensor values wait for the GPU.",
+        "Copy to the host with `non_blocking=True` into pinned memory, and read the data one "
+        "step later.",
     ),
     (Limit.SYNCHRONIZATION, False): (
-        "Wait less often: keep the next launches queued before looking at a result.",
-        "Order work by streams and events on the GPU instead of by waiting on the host.",
+        "Wait less often: queue the next launches before reading a result.",
+        "Order work with streams and events on the GPU instead of waiting on the host.",
     ),
     (Limit.COPIES, True): (
-        "Copy from pinned memory (`pin_memory=True` and `non_blocking=True`) on a stream of its "
-        "own, while kernels run.",
+        "Copy from pinned memory (`pin_memory=True` and `non_blocking=True`) on a separate "
+        "stream, while kernels run.",
         _COPY_LESS,
     ),
     (Limit.COPIES, False): (
-        "Copy from pinned memory (`cudaMallocHost`) on a stream of its own, while kernels run.",
+        "Copy from pinned memory (`cudaMallocHost`) on a separate stream, while kernels run.",
         _COPY_LESS,
     ),
     (Limit.ALLOCATION, None): (
-        "Allocate once and use it again, or from a pool: `cudaMallocAsync`.",
+        "Allocate once and reuse the memory, or allocate from a pool: `cudaMallocAsync`.",
     ),
     (Limit.LOADING, None): (
-        "Code is loaded once per process, here in {loading}: it takes a smaller share of a longer "
-        "run. Compile for this GPU's architecture, so that the driver need not.",
+        "Code is loaded once per process, here in {loading}, so its share is smaller in a longer "
+        "run. Compile for this GPU's architecture, so that the driver does not have to.",
     ),
     (Limit.HOST, True): (
         _HOST_CODE,

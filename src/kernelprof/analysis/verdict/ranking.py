@@ -177,7 +177,7 @@ def _busy_copies(unit: str, bottleneck: str) -> Lead:
             _pipeline_with_room(values, context)
             & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
         ),
-        "based on utilization alone: copies of the pipeline fill this memory",
+        "based on utilization alone: the copies of the pipeline saturate this memory",
         without=ACCESSES[:4],
         at_limit=True,
     )
@@ -251,7 +251,7 @@ LEADS: Final = (
     Lead(
         "tensor-throughput",
         _full_tensor_pipe,
-        "based on the utilization of the tensor pipe; what else the kernel does is not measured",
+        "based on the utilization of the tensor pipe; nothing else about the kernel is measured",
         without=(),
         at_limit=True,
     ),
@@ -480,7 +480,7 @@ def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, b
     if candidates and ranking.high[candidates[0], row] >= LEAST_GAIN:
         others = " or ".join(ranking.rules[each] for each in candidates[1:3])
         near = "the estimated gain is near the threshold"
-        reason = f"{others} would also fit the metrics" if others else near
+        reason = f"the metrics would also fit {others}" if others else near
         return candidates[0], False, reason
     saturations = context.units.saturations
     busiest = max(_RULE_OF_UNIT, key=lambda unit: float(saturations[unit].low[row]))
@@ -577,7 +577,7 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
     if bottlenecks <= {slug}:
         return graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
-        reason = f"an about equally likely run time would give {' or '.join(others)}"
+        reason = f"another run time, about as likely, would give {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))

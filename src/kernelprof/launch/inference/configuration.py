@@ -205,7 +205,7 @@ def infer_shared_bytes(
         whole = largest_extent([each.substitute(standing) for each in reached.extents])
         if whole is not None and not reached.unknown and not whole.has_atoms:
             guesses.shared_bytes = whole * amounts.constant_size(element.bytes)
-            guesses.why["shared_bytes"] = f"as far as the kernel reaches in {name}"
+            guesses.why["shared_bytes"] = f"the extent that the kernel accesses in {name}"
 
 
 def _shared_bytes_of_launch(

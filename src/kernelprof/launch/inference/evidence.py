@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.signature import KernelSignature
 
 
-NOT_THAT_OF: Final = "the result is not that of "
+NOT_THAT_OF: Final = "the result does not match "
 MOSTLY_POISONED: Final = "most of "
 
 

@@ -27,7 +27,7 @@ OF_MANY: Final = 256
 CHECK_ONE_DIMENSION: Final = 1 << 16
 CHECK_MATRIX: Final = (256, 384, 128)
 """Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
-AS_REACHED: Final = "as far as the kernel reaches"
+AS_REACHED: Final = "the extent that the kernel accesses"
 _LEAST: Final = 4
 STRUCTURAL: Final = 64
 """Up to here a number is more likely a part of the problem than how much of it there is."""
@@ -206,7 +206,7 @@ def infer_fills(reach: Reach, guesses: Guesses) -> None:
             array.why_fill = "structures of different types, zero throughout"
         elif array.output and reached.read:
             array.fill = "random" if is_floating(array.element.type) else "zeros"
-            array.why_fill = "read as well as written"
+            array.why_fill = "read and written"
         elif not array.output:
             array.fill = "random"
 

@@ -61,7 +61,7 @@ def recognise_operation(kernel: str, scalars: Mapping[str, str], guesses: Guesse
     elif len(scalars) == 1:
         _elementwise(name, inputs, outputs[0], scalars, guesses)
     if guesses.reference is not None:
-        guesses.why["reference"] = "by its name and arrays"
+        guesses.why["reference"] = "inferred from its name and arrays"
 
 
 def _width(guesses: Guesses, *arrays: str) -> int:

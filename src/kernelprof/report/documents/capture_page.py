@@ -128,10 +128,10 @@ def _kernels(
 
 
 _HASH: Final = "SHA-256"
-_CLOCKS: Final = "Whether ncu set the clocks (base) or left them as they were (none)."
+_CLOCKS: Final = "Whether ncu locked the clocks (base) or left them unchanged (none)."
 _FEWER: Final = (
-    "With this many kernels the tables hold the metrics that kernelprof knows; a report of a "
-    "single kernel holds every column of the capture."
+    "With this many kernels, the tables contain only the metrics that kernelprof uses. The "
+    "report of a single kernel contains every column of the capture."
 )
 
 
@@ -171,7 +171,7 @@ def _capture_facts(capture: Capture, diagnosis: Diagnosis, *, measured: bool) ->
         yield ("export", f"{capture.page} page of Nsight Compute")
     yield ("launches", count(len(capture), "launch"))
     yield ("program", file_name(capture.application or ""))
-    yield ("preset asked for", diagnosis.preset or "")
+    yield ("requested preset", diagnosis.preset or "")
     missing = sorted(capture.unavailable)
     yield ("not available", ", ".join(missing), "Metrics that ncu could not collect.")
 
@@ -298,7 +298,9 @@ def _memory(
         return
     blocks: list[Block] = []
     if rows := memory.chart(traffic, place):
-        blocks.append(Chart("memory", rows, "Bytes on the way from the threads to device memory"))
+        blocks.append(
+            Chart("memory", rows, "Bytes at each level from the threads to device memory")
+        )
     if traffic.excess is not None and traffic.excess >= NOTABLE_EXCESS:
         needless = f"{share(traffic.excess)} of the sectors of global accesses are not needed."
         blocks.append(Paragraph(needless))
@@ -335,7 +337,7 @@ _TIMED: Final = (
     "time of the launch that has the counters."
 )
 _ESTIMATED: Final = (
-    "Estimates from the counters: each step is what a fix saves after those above it."
+    "Estimates from the counters: each step is the time that a fix saves after the fixes above it."
 )
 _PROFILED: Final = (
     "Time of the launch that has the counters; the profiler runs kernels one at a time."

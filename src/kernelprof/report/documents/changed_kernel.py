@@ -115,9 +115,9 @@ _DOTS: Final = (
     "with its 95 % interval as a band"
 )
 _CAUSES: Final = (
-    "Split by what the warps spent their time on: each warp is in one state at any time, so the "
-    "parts add up "
-    "to the change. Parts that moved the other way are subtracted from the others in proportion."
+    "Split by warp state: each warp is in one state at any time, so the parts add up to the "
+    "change. Parts that changed in the opposite direction are subtracted from the others in "
+    "proportion."
 )
 
 
@@ -162,7 +162,7 @@ def launches(
     text = f"{_DOTS}."
     if near and floor:
         rows.append(NoiseBand(*(_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1))))
-        text = f"{_DOTS}; grey is what counts as noise."
+        text = f"{_DOTS}; differences within the grey area count as noise."
     chart = Chart("launches:near" if near else "launches", tuple(rows), " ".join(sentences))
     yield Section("Time", (chart, Note(" ".join((*sentences, text)))))
 
@@ -232,10 +232,10 @@ _NAME_WIDTH: Final = 400
 _NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
 _UNKNOWN: Final = "One capture has no source information, so only the launch is compared."
 _NO_TEXT: Final = "The sources differ; one capture does not contain its text."
-_REPEAT: Final = "These repeat to the last digit for the same code, so any difference is real."
+_REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (
-    "Percentages are of the unit's peak or of the respective total; other bars are relative to the "
-    "larger side."
+    "Percentages are of the unit's peak, or of the total. Other bars are relative to the larger "
+    "side."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 
@@ -285,7 +285,7 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
     if sides[0] and sides[1]:
         old, new = (quantity(each, "ns") for each in sides if each)
-        yield Fact("Predicted time", (f"about {old} to about {new}, by a model: not judged",))
+        yield Fact("Predicted time", (f"about {old} to about {new}, modelled and not judged",))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:

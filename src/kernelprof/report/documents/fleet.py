@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 WORDS: Final = {
     Done.MEASURED: "measured",
-    Done.RECORDED: "recorded captures taken",
+    Done.RECORDED: "recorded captures used",
     Done.DIAGNOSED: "captures diagnosed",
-    Done.UNCHANGED: "unchanged, and stored already",
+    Done.UNCHANGED: "unchanged and already stored",
     Done.SAME: "the same as another job",
     Done.LEFT_OUT: "files left out, not captures",
     Done.FAILED: "failed",
@@ -95,7 +95,7 @@ def _run_facts(run: FleetRun) -> FactList:
     ]
     deaths = sum(each.deaths for each in run.jobs)
     if deaths:
-        items.append(Fact("workers that died, and were replaced", (f"{deaths:,}",)))
+        items.append(Fact("workers that died and were replaced", (f"{deaths:,}",)))
     items.append(Fact("GPUs", (Span(gpus),)))
     items.append(Fact("store", (Span(shown_origin(run.store)),)))
     return FactList(tuple(items))
@@ -279,7 +279,7 @@ def _missing(status: FleetStatus) -> list[Block]:
     lacking = status.missing or ()
     text = f"{count(status.planned or 0, 'job')}, {len(lacking):,} of them not stored."
     if status.recorded:
-        text += f" Of {status.recorded:,} only recorded captures are stored: a run without "
+        text += f" For {status.recorded:,}, only recorded captures are stored: a run without "
         text += "--recorded measures them."
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""))

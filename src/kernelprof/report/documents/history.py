@@ -47,14 +47,14 @@ LOG_FROM: Final = 8.0
 
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
-    "Times are medians of the launches of a capture. Only a change that is significant and larger "
-    "than the noise is given as a number, relative to the previous row on the same GPU."
+    "Times are medians of the launches of a capture. A change is given as a number only if it is "
+    "significant and larger than the noise. It is relative to the previous row on the same GPU."
 )
 _MARKS: Final = (
     ("▲", "slower"),
     ("▼", "faster than the row before"),
     (words.SAME, "within the noise"),
-    (words.UNDECIDED, "too few launches or too scattered to tell"),
+    (words.UNDECIDED, "undecided: too few launches or too much scatter"),
 )
 _MACHINE: Final = (
     ("GPU", "gpu"),
@@ -161,8 +161,8 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     label = f"Time of {title} over time, with its verdicts; the same data is in the table below"
     text = (
-        "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
-        "Dashed lines are where the verdict changed."
+        "Each point is the median of a measurement; the bar through it contains 90 % of its "
+        "launches. Dashed lines mark where the verdict changed."
     )
     if len(words.machines(kernel)) > 1:
         text += " Lines join measurements on the same GPU."

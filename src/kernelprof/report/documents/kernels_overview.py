@@ -55,7 +55,7 @@ def kernels_section(
     kernels: Sequence[KernelDiagnosis], anchor: str, capture: Capture, *, listed: bool
 ) -> Section:
     """The kernels by their share of time; ``listed`` adds the table with their verdicts."""
-    label = "Share of time of the kernels by verdict; the table of kernels has the same data"
+    label = "Share of time by kernel and verdict; the table of kernels has the same data"
     titles = kernel_titles(kernels)
     drawn = tuple(_areas(kernels, titles, anchor, capture))
     chart = (Chart("overview", drawn, label),) if drawn else ()

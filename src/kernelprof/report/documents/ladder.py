@@ -279,9 +279,9 @@ def _rungs(climb: Climb) -> Section:
 
 _ALONE: Final = (
     "The verdict is based on the preset `full`. Expected gain is the estimate from the counters "
-    "of the rung alone; 'next rung gained' is the gain of each rung that changes one thing in this "
-    "one. A rung can gain more where it changes more than what "
-    "limited the one before, and a variant may lose."
+    "of the rung alone; 'next rung gained' is the gain of each rung that changes one thing in "
+    "this one. A rung can gain more if it changes more than the limit of the previous rung; a "
+    "variant can be slower."
 )
 _INTERLEAVED: Final = (
     'The verdict is based on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
@@ -342,14 +342,14 @@ def _bytes(climb: Climb) -> Section | None:
     text = "In brackets: multiples of the minimum number of bytes. "
     if "asked" in levels:
         text += (
-            "'Asked by threads' is what the instructions of all threads request in total; a value "
-            "that a whole warp reads counts 32 times. Through L1 and through L2 are"
+            "'Asked by threads' is the total that the instructions of all threads request; a "
+            "value that a whole warp reads counts 32 times. 'Through L1' and 'through L2' count"
         )
     else:
-        text += "Through L2 are"
+        text += "'Through L2' counts"
     text += (
-        " the 32-byte sectors that move there; device memory is what is read and written there, "
-        "less than needed if a part of C is still in L2 at the end."
+        " the 32-byte sectors that move there. 'Device memory' counts the bytes read and "
+        "written; it is less than the minimum if a part of C is still in L2 at the end."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")

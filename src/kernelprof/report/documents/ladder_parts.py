@@ -214,8 +214,8 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
         f"{unit.name} of each rung in order, with its verdict; the table below has the same data"
     )
     text = (
-        "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
-        "are variants to compare with."
+        "Each bar is a rung, labelled with its limit. Dark bars lead to the fastest rung; light "
+        "bars are variants for comparison."
     )
     kind = "climb" if unit is GIGA else "climb:tflops"
     return Section("The climb", (Chart(kind, tuple(rows), label, text),))
@@ -261,9 +261,9 @@ def roofline_section(
     rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
     label = "Operations per second of each rung over its operations per byte of device memory"
     text = (
-        "Each rung is shown by its number at its useful operations per second, timed outside the "
-        "profiler, and its operations per byte of device memory. The line joins the "
-        "rungs of the main path."
+        "Each number is a rung, placed by its useful operations per second, timed outside the "
+        "profiler, and its operations per byte of device memory. The line joins the rungs of the "
+        "main path."
     )
     if ceilings:
         text += f" Limits: {', '.join(each.title for each in ceilings)}."
@@ -346,15 +346,15 @@ def _timing_rule(climb: Climb) -> str:
     if timing is None:
         return "No rung was timed."
     text = _interleaving_rule(climb) or (
-        f"Times are medians of {count(timing.launches, 'launch')} by CUDA events after "
-        f"{timing.warm_up} of warm-up, outside the profiler, with the 95 % confidence interval of "
-        "the median."
+        f"Times are medians of {count(timing.launches, 'launch')} after {timing.warm_up} warm-up "
+        "launches, timed by CUDA events outside the profiler, with the 95 % confidence interval "
+        "of the median."
     )
     errors = [rung.correctness.largest_error or 0.0 for rung in climb.rungs if rung.correctness]
     if errors:
         text += (
-            " Before that each result was checked against float64: the largest relative error is "
-            f"{max(errors):.1e}."
+            " Before timing, each result was checked against float64: the largest relative error "
+            f"is {max(errors):.1e}."
         )
     return text
 
@@ -367,10 +367,10 @@ def _interleaving_rule(climb: Climb) -> str:
     rounds = max(len(each.rounds) for each in timings)
     launches = max(each.timing.launches for each in timings)
     return (
-        "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
-        f"cuBLAS in alternating rounds: {count(rounds, 'round')} and {count(launches, 'launch')} "
-        "at most, fewer for a long kernel. Rounds begin with the rung and with cuBLAS alternately, "
-        "after an untimed launch. Figures of cuBLAS beside a rung come from the same rounds. "
+        "Times are medians of launches, timed by CUDA events outside the profiler. Rung and "
+        f"cuBLAS alternate in at most {count(rounds, 'round')} and {count(launches, 'launch')}, "
+        "fewer for a long kernel. Rounds begin alternately with the rung and with cuBLAS, after "
+        "an untimed launch. The cuBLAS figures beside a rung come from the same rounds. "
         f"Profiles, and figures for a single size, are at {climb.measured_sizes[-1]}."
     )
 

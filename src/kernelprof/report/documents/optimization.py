@@ -73,7 +73,7 @@ def _summary(optimization: Optimization) -> str:
     if not optimization.accepted:
         return f"{outcome}."
     ratio = optimization.ratio
-    what = _change(ratio) if ratio else "it counts less"
+    what = _change(ratio) if ratio else "lower counters"
     return f"{outcome}: {what}, {_BASES[optimization.basis]}."
 
 
@@ -107,7 +107,7 @@ def _sources(optimization: Optimization) -> str:
     if not optimization.accepted:
         return "The source is unchanged."
     if optimization.applied:
-        return "The best source is in its place."
+        return "The best source replaced it."
     if optimization.ended is Ended.INTERRUPTED:
         return (
             "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "

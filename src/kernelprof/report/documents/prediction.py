@@ -124,9 +124,9 @@ _COLUMNS: Final = (
 _TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE_LINE: Tone.STRONG}
 _LABEL: Final = "Accesses to memory by line"
 _IDEAL: Final = (
-    "Sectors of 32 bytes, or wavefronts of shared memory, that a request of a warp takes on "
-    "average, and how many the same accesses would take with adjacent addresses. Both follow from "
-    "the addresses that the machine code computes."
+    "Average number of 32-byte sectors, or of shared-memory wavefronts, per warp request, and "
+    "the ideal number for adjacent addresses. Both follow from the addresses that the machine "
+    "code computes."
 )
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
 _WHY_SAMPLES = (
-    "Where warps spend their time in the source and what they wait for, with the section "
-    "SourceCounters: the lines that verdicts blame."
+    "Warp samples by source line and stall reason, from the section SourceCounters. Verdicts use "
+    "them to name source lines."
 )
 
 

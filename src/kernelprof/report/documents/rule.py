@@ -38,13 +38,12 @@ LIBRARIES: Final = "kernels-of-libraries"
 SEE_ALSO: Final = Paragraph(("For any bottleneck: ", Span(LIBRARIES, target=LIBRARIES), "."))
 COMMAND = "python -m kernelprof.report.documents.rule > reports/rules.md"
 _ABOUT: Final = (
-    "What each verdict means, why it matters, what to do, and when it is wrong. "
-    "`kernelprof explain NAME` prints one of these pages. "
-    f"`{COMMAND}` generates this file from the rules: change a rule, not this file."
+    "What each verdict means, why it matters, what to do, and when it is wrong. `kernelprof "
+    f"explain NAME` prints one of these pages. `{COMMAND}` generates this file from the rules: "
+    "edit the rules, not this file."
 )
 _LIBRARIES: Final = (
-    "What the caller of a library kernel can try, whatever the bottleneck, unless a unit is at "
-    "its limit."
+    "What the caller of a library kernel can try for any bottleneck, unless a unit is at its limit."
 )
 
 

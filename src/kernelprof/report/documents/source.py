@@ -302,21 +302,22 @@ def _bytes(path: TrafficPath, moving: Sequence[Counts]) -> str:
 _NOT_SAMPLED = (
     "This capture has no samples by source line: `kernelprof profile --preset full` collects them."
 )
-_NONE_HERE = "No line is marked: no sample of this kernel is at a line of this source."
+_NONE_HERE = "No line is marked: this kernel has no samples at a line of this source."
 _SAMPLED = (
     "Lines with at least 1 % of the warp samples are marked. A warp that waits for a "
     "value is sampled at the line that uses it, not at the load."
 )
 _CHOOSE_A_LINE: Final = (
-    "Choose a line to see its machine code; `Up` and `Down` go to the next line that has some."
+    "Choose a line to see its machine code; `Up` and `Down` move to the next line with machine "
+    "code."
 )
 _REQUEST: Final = (
-    "`A request` is what one warp instruction moves: sectors of 32 bytes, or wavefronts of "
-    "shared memory, and in brackets the ideal where that is less."
+    "`A request` is what one warp instruction moves, in 32-byte sectors or shared-memory "
+    "wavefronts. If the ideal is lower, it follows in brackets."
 )
 _MOVED: Final = (
-    "`Moved` is the bytes moved by all accesses at a line, in brackets the bytes needed where that "
-    "is less."
+    "`Moved` is the number of bytes moved by all accesses at a line. If fewer bytes are needed, "
+    "their number follows in brackets."
 )
 _NO_LINES: Final = (
     "Compiled without line information, so no instruction has a line: compile with -lineinfo."
@@ -326,7 +327,8 @@ _NO_TEXT: Final = (
     "it with `ncu --import-source yes`."
 )
 _PREDICTED: Final = (
-    "Beside a line: sectors or wavefronts per request, in brackets the ideal where that is less."
+    "Beside a line: sectors or wavefronts per request, followed by the ideal in brackets if it "
+    "is lower."
 )
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
 

@@ -113,7 +113,7 @@ def describe_survey(survey: Survey) -> str:
     sampled = [each for each in survey.kernels if each.sampled is not None]
     if sampled:
         text += (
-            f" Samples of hardware counters are of {count(len(sampled), 'kernel')} with "
+            f" Hardware counters were sampled for {count(len(sampled), 'kernel')} with "
             f"{share(sum(each.share for each in sampled))} of the kernel time."
         )
     if survey.coverage is not None:
@@ -195,7 +195,7 @@ def _sampled(kernels: Sequence[SurveyedKernel], *, explain: bool) -> Iterable[Bl
         )
         rows.append(cells[: len(columns)])
     if rows:
-        yield Table(columns, tuple(rows), label="Kernels that were sampled, and not measured")
+        yield Table(columns, tuple(rows), label="Kernels that were sampled but not measured")
 
 
 def _shares(values: Iterable[Evidence]) -> str:

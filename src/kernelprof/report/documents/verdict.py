@@ -346,7 +346,7 @@ def gain(verdict: Verdict) -> str:
         return f"{text}, computed from {reason}" if text and reason else text
     text = ", computed from ".join(filter(None, (describe_gain(verdict), reason)))
     others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-    return text + "".join(f"; a fix of {each} removes the same time" for each in others)
+    return text + "".join(f"; fixing {each} would remove the same time" for each in others)
 
 
 def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]:

@@ -30,15 +30,15 @@ _DISTINCT: Final = (
 )
 _L1: Final = (
     "32-byte sectors of global loads and stores, whether L1 held them or not, and of bulk copies "
-    "(TMA). More than the threads use is waste."
+    "(TMA). Sectors beyond the bytes that the threads use are waste."
 )
 _L2: Final = "32-byte sectors that L1 requested from L2 or sent to it."
 _DRAM: Final = "Bytes read from and written to device memory."
 
 
 _SHARED: Final = (
-    "Wavefronts of shared memory, each of up to 128 bytes: 32 banks of 4 bytes. Those that bank "
-    "conflicts add are waste."
+    "Wavefronts of shared memory, each of up to 128 bytes: 32 banks of 4 bytes. Wavefronts added "
+    "by bank conflicts are waste."
 )
 _BULK: Final = "32-byte sectors of bulk copies (TMA), which bypass registers and L1."
 _CLUSTER: Final = "Bytes from the shared memory of other SMs of a cluster; they bypass L2."

@@ -25,36 +25,39 @@ LEAST: Final = 0.0005
 LEAST_UNKNOWN: Final = 0.005
 
 EXPLAINED: Final[Mapping[str, str]] = {
-    "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. Fewer "
-    "accesses, data closer to the SM, more of them in flight at once, or more warps shorten this.",
+    "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. "
+    "Fewer accesses, data closer to the SM, more accesses in flight, or more "
+    "warps shorten this.",
     "short_scoreboard": "A warp waits for a result of shared memory, a special function or a "
-    "dynamic branch. Fewer such instructions, or others to issue meanwhile, shorten this.",
-    "lg_throttle": "The queue for global and local memory instructions is full: there are too many "
-    "of them, whatever each moves. Wider loads and stores shorten this.",
+    "dynamic branch. Fewer such instructions, or independent instructions "
+    "between them, shorten this.",
+    "lg_throttle": "The queue for global and local memory instructions is full: there are too "
+    "many of them, regardless of their size. Wider loads and stores shorten this.",
     "mio_throttle": "The queue for shared memory, special functions and dynamic branches is full: "
     "there are too many such instructions. Wider or fewer shared accesses shorten this.",
-    "math_pipe_throttle": "The arithmetic pipe that a warp needs is busy with other warps. This is "
-    "what a kernel at the limit of its arithmetic looks like.",
-    "wait": "A warp waits out the fixed latency of its own last instruction. Independent "
-    "instructions in between, from unrolling for example, or more warps hide this.",
+    "math_pipe_throttle": "The arithmetic pipe that a warp needs is busy with other warps. This "
+    "is typical of a kernel at its arithmetic limit.",
+    "wait": "A warp waits for the fixed latency of its own last instruction. More warps hide "
+    "this, as do independent instructions in between, from unrolling for example.",
     "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
-    "block. More evenly divided work between barriers, or smaller blocks, shorten this.",
+    "block. Balancing the work between barriers, or using smaller blocks, shortens "
+    "this.",
     "not_selected": "A warp could issue, but the scheduler took another one: there are enough "
     "warps, and more would not help.",
     "selected": "A warp issues its instruction. This is work, not waiting.",
-    "no_instruction": "A warp waits for its next instruction to be fetched, often because the code "
-    "does not fit into the instruction cache, or jumps across it.",
+    "no_instruction": "A warp waits for its next instruction to be fetched, often because the "
+    "code exceeds the instruction cache or jumps too far.",
     "branch_resolving": "A warp waits until the target of a branch is known. Fewer branches, or "
-    "predicates in their place, shorten this.",
-    "dispatch_stall": "A warp was selected, but the dispatcher held its instruction back because "
-    "something that it needs was not free.",
+    "predicates instead of branches, shorten this.",
+    "dispatch_stall": "A warp was selected, but the dispatcher delayed its instruction because a "
+    "resource was busy.",
     "drain": "A warp has ended and waits until its last stores have drained. Many stores at the "
     "end of short kernels cause this.",
     "imc_miss": "A warp waits for a constant that was not in the constant cache.",
     "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
     "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
     "sleeping": "A warp sleeps because its code requests it (nanosleep).",
-    "misc": "A warp waits for a reason that has no name of its own.",
+    "misc": "A warp waits for a reason without a name.",
     "gmma": "A warp waits for matrix multiplications of its warp group on the tensor cores.",
 }
 

@@ -138,46 +138,46 @@ COLUMNS: Final = (*_SHARED, _BRANCH)
 """Kinds that only Nsight Compute's full set counts."""
 
 _OF_THREADS: Final = "Share of the instructions that threads execute."
-_FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
+_FP16_MOVES: Final = f"{_OF_THREADS} Compilers also use these to move constants."
 _OF_WARPS: Final = "Share of the instructions that warps execute."
 _OF_ALU: Final = (
-    "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, which has 64 "
-    "lanes."
+    "Additions, logic, shifts, comparisons: computed from the utilization of the ALU pipe, which "
+    "has 64 lanes."
 )
 _OF_FMA: Final = (
-    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so an "
-    "upper bound: a 64-bit product takes the pipe twice. Compilers write moves, shifts and "
-    "additions as multiply-adds, too."
+    "Computed from the utilization of the FMA pipe, minus the FP32 arithmetic counted there. "
+    "This is an upper bound: a 64-bit product uses the pipe twice. Compilers also write moves, "
+    "shifts and additions as multiply-adds."
 )
 _OTHER_MEMORY: Final = "shared, local, shuffles"
 _OTHER_LSU: Final = "shuffles, special registers"
 _OF_LSU: Final = (
-    "Computed from the use of the load/store pipe, less the loads and stores that are counted "
-    "separately. Reads of some special registers, such as threadIdx, are among them."
+    "Computed from the utilization of the load/store pipe, minus the loads and stores that are "
+    "counted separately. Includes reads of some special registers, such as threadIdx."
 )
 _PIPES: Final = (
     (
         "special functions",
         "xu_pipe",
         "Reciprocals, roots, exponentials, sines, bit counts and conversions: computed from the "
-        "use of the XU pipe.",
+        "utilization of the XU pipe.",
     ),
     (
         TENSOR,
         "wgmma_pipe",
-        "Matrix products of warpgroups (wgmma): computed from the use of their pipe.",
+        "Matrix products of warpgroups (wgmma): computed from the utilization of their pipe.",
     ),
     (
         "barriers, constants",
         "adu_pipe",
         "Barriers, including those in shared memory (mbarrier), loads of constants and reads of "
-        "some special registers: computed from the use of the ADU pipe.",
+        "some special registers: computed from the utilization of the ADU pipe.",
     ),
     (
         UNIFORM,
         "uniform_pipe",
-        "Arithmetic that a warp does once for all of its threads: computed from the use of the "
-        "uniform pipe.",
+        "Arithmetic that a warp does once for all of its threads: computed from the utilization "
+        "of the uniform pipe.",
     ),
 )
 

@@ -376,7 +376,7 @@ def roofline_figure(
     if not points and not ideal:
         if flop_count is None or flop_count.rate != 0:
             return None
-        none = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
+        none = "The kernel executes no floating-point arithmetic, so it is not in the chart."
         return Roofline((), (), tuple(filter(None, (none, flop_count.others))))
     about = [] if flop_count is None or not points else [*_about(flop_count, points, launch)]
     if ideal:
@@ -456,7 +456,7 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
     else:
         basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
         what = f"{flop_count.precision} operations, a fused multiply-add as two"
-        yield f"Counted are {what}, from {basis}."
+        yield f"The chart counts {what}, from {basis}."
     if flop_count.others:
         yield flop_count.others
     yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."

@@ -248,8 +248,8 @@ _OTHER_RULES: Final = {
     ),
     OPEN: (
         "Not decided by the evidence",
-        "The capture lacks the metrics that decide what limits this kernel. The message has the "
-        "command that collects it.",
+        "The capture lacks the metrics that decide what limits this kernel. The message contains "
+        "the command that collects them.",
     ),
 }
 """Title and meaning of rules that are no bottleneck."""
@@ -279,8 +279,9 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
     if (left := len(kernels) - MOST_RESULTS) > 0:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
-            f"{count(left, 'kernel')} left out, those with the least time: a file has at most "
-            f"{MOST_RESULTS:,}. --kernel chooses kernels, and --format json has all of them."
+            f"{count(left, 'kernel')} with the least time left out: a file has at most "
+            f"{MOST_RESULTS:,} results. --kernel selects kernels, and --format json has all of "
+            "them."
         )
     predictions = filter(None, map(prediction.facts_of, diagnoses))
     moved = [(facts, each) for facts, _ in predictions for each in costly_accesses(facts)]
