@@ -175,17 +175,20 @@ def second_duration(rows: Rows) -> Rows:
 
 
 def tiny(rows: Rows) -> Rows:
-    at = rows[0].index(TIME)
-    for row in rows[2:]:
-        row[at] = "1e-30"
-    return rows
+    return _with_times(rows, slice(2, None), "1e-30")
 
 
 def zero(rows: Rows) -> Rows:
     """Slow launches without a time."""
-    at = rows[0].index(TIME)
-    for row in rows[2::2]:
-        row[at] = "0"
+    return _with_times(rows, slice(2, None, 2), "0")
+
+
+def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
+    """Sum, maximum, minimum and mean alike: a sum that the others contradict is another test."""
+    times = [at for at, name in enumerate(rows[0]) if name.startswith("gpu__time_duration.")]
+    for row in rows[changed]:
+        for at in times:
+            row[at] = value
     return rows
 
 

@@ -69,11 +69,6 @@ def expected(x, n):
     return {"y": (parts[:, ::-1] / 0.35 - sums - largest).reshape(-1)}
 """
 ONLY_ON_A_GPU = {
-    "wgmma": (
-        "sm_90",
-        """asm volatile("wgmma.fence.sync.aligned;");""",
-        "wgmma (tensor cores that read shared memory)",
-    ),
     "texture": (
         "sm_80",
         "y[threadIdx.x] = tex1Dfetch<float>((cudaTextureObject_t)x, threadIdx.x);",
