@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.interpreter.state import RegisterFile, ResidentBlocks
     from sassim.sass.listing import Instruction
     from sassim.sass.program import BasicBlock
@@ -127,6 +128,11 @@ class Observer:
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         """Threads, of all warps, arrive at a barrier of their block."""
 
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        """Warps come to barriers in shared memory, by one instruction, or wait for their phases."""
+
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         """Threads order their accesses, or wait, beside the barriers of their block."""
 
@@ -164,6 +170,12 @@ class ObserverGroup(Observer):
     def on_arrival(self, i: Instruction, lanes: Array) -> None:
         for observer in self._observers:
             observer.on_arrival(i, lanes)
+
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        for observer in self._observers:
+            observer.on_phases(c, arrivals, waits)
 
     def on_fence(self, c: ExecutionContext, i: Instruction) -> None:
         for observer in self._observers:

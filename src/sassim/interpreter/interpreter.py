@@ -206,6 +206,8 @@ class Interpreter:
             if each.guard is not None:
                 steps.append((each, self._report_guard(each)))
             steps.append((each, self.observer.wrap(each, _decode(operation, each))))
+            if comes_to_phases(each):
+                steps.append((each, self._report_arrivals))
             if each.opcode in _ORDERING:
                 steps.append((each, partial(self.observer.on_fence, i=each)))
         end = None if block.end is None else self._prepare_end(block.end, block)
@@ -219,6 +221,9 @@ class Interpreter:
         if self._backward_slice is None or i.opcode in MEMORY:
             return False
         return self.program.addresses[id(i)] not in self._backward_slice.instructions
+
+    def _report_arrivals(self, c: ExecutionContext) -> None:
+        self.observer.on_phases(c, self.blocks.mbarriers.take_arrivals(), None)
 
     def _report_guard(self, i: Instruction) -> Step:
         guard = read_guard(i)

@@ -10,7 +10,7 @@ word 2^30 less the threads of a phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,17 @@ def arrive_before_hopper(state: Array, _: Array) -> Array:
     return high << _WORD | (state & np.uint64(0xFFFFFFFF))
 
 
+class PhaseEvents(NamedTuple):
+    """Warps that come to phases of barriers, or copies of theirs that do; or that wait for them."""
+
+    warps: Array
+    """Among all that run; one may come to several barriers."""
+    places: Array
+    """Of the barriers in the shared memory of all blocks."""
+    phases: Array
+    """How many phases of the barrier have ended before."""
+
+
 _MOST_RETRIES: Final = 8
 """Times that threads ask again with nobody having come: they may do something between."""
 
@@ -94,6 +105,40 @@ class Mbarriers:
         self._shared = shared
         self._waiting: dict[int, _MbarrierWaiters] = {}
         self._retries = 0
+        self._ended = np.zeros(len(shared.data) >> 3, np.int64)
+        """By the place of a barrier how many of its phases have ended."""
+        self._arrived: list[PhaseEvents] = []
+        self._phases: Array = self._ended[:0]
+
+    def count_ended(self, places: Array) -> Array:
+        """How many phases of barriers have ended; one that is set up begins with an even number."""
+        words = self._shared.data.view(np.uint64)
+        ended: Array = self._ended[places >> 3]
+        ended = ended + ((ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1)
+        self._ended[places >> 3] = ended
+        return ended
+
+    def arrive(
+        self, places: Array, expected: Array, starts: Array, lengths: Array, threads: int
+    ) -> Array:
+        """Have threads come to barriers at places; the others are of :func:`arrive_together`."""
+        words = self._shared.data.view(np.uint64)
+        before = words[places >> 3]
+        self._phases = self.count_ended(places)
+        seen, after = arrive_together(before, expected, starts, lengths, threads)
+        words[places >> 3] = after
+        self._ended[places >> 3] += ((before ^ after) >> _PHASE_AT).astype(np.int64)
+        return seen
+
+    def note(self, warps: Array, places: Array, groups: Array) -> None:
+        """Say which warps came; ``groups`` are numbers of the last call's places."""
+        self._arrived.append(PhaseEvents(warps, places, self._phases[groups]))
+        self._retries = 0
+
+    def take_arrivals(self) -> list[PhaseEvents]:
+        """Arrivals since the last call."""
+        arrived, self._arrived = self._arrived, []
+        return arrived
 
     @property
     def waiting(self) -> dict[int, Array]:
@@ -116,10 +161,6 @@ class Mbarriers:
         there.places = np.where(lanes, places, there.places)
         there.phases = np.where(lanes, phases, there.phases)
         there.lanes = there.lanes | lanes
-
-    def notify_arrival(self) -> None:
-        """Somebody came to a barrier: who waits may ask again."""
-        self._retries = 0
 
     def released(self, _: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""

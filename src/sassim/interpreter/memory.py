@@ -231,6 +231,12 @@ class PrivateMemory:
             what = f"is {behind} bytes past the {own} bytes of {self.space} memory"
         return OutOfBoundsError(what, np.argwhere(wrong), every, space=self.space, size=size)
 
+    def check(self, addresses: Array, owners: Array, active: Array, size: int) -> None:
+        """Raise what :meth:`load` raises."""
+        at = self._offsets_of(addresses, owners, active, size)
+        if self.written is not None:
+            _check_written(self.written, at, addresses, active, size=size, space=self.space)
+
     def load(self, addresses: Array, owners: Array, active: Array | None, size: int) -> Array:
         """As :meth:`GlobalMemory.load`; ``owners`` numbers the block or thread of each lane."""
         at = self._offsets_of(addresses, owners, active, size)

@@ -10,6 +10,7 @@ from sassim.faults import TrapError
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.control_flow import ending
 from sassim.interpreter.lanes import ALWAYS, distinct, first_of
+from sassim.interpreter.mbarriers import PhaseEvents
 from sassim.interpreter.operand_access import (
     operand_at,
     read_guard,
@@ -150,6 +151,7 @@ def _wait_for_phase(i: Instruction, block: BasicBlock, program: Program) -> End:
         ended = phases.has_ended(places, phase(c))
         active = guard(c)
         flag(c, ALWAYS, active)
+        c.observer.on_phases(c, (), _awaited(c, places, phase(c), active))
         staying = c.active_lanes & ~ended if active is None else c.active_lanes & ~ended & active
         going = c.active_lanes & ~staying
         if going.any():
@@ -160,6 +162,19 @@ def _wait_for_phase(i: Instruction, block: BasicBlock, program: Program) -> End:
             phases.wait(block.follows, lanes, c.to_all_warps(places), wanted, flag=flag_index)
 
     return end
+
+
+def _awaited(
+    c: ExecutionContext, places: Array, phases: Array, active: Array | None
+) -> PhaseEvents:
+    """The phases that the first threads of warps wait for; a warp waits for one."""
+    lanes = c.active_lanes if active is None else c.active_lanes & active
+    warps = np.flatnonzero(lanes.any(axis=1))
+    at = lanes[warps].argmax(axis=1)
+    upper = c.broadcast(places)[warps, at] & -8
+    ended = c.blocks.mbarriers.count_ended(upper)
+    waited = ended - ((ended ^ c.broadcast(phases)[warps, at].astype(np.int64)) & 1)
+    return PhaseEvents(np.arange(c.blocks.warps)[c.where][warps], upper, waited)
 
 
 @ending("BPT")

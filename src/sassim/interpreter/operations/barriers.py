@@ -5,7 +5,6 @@ A copy is there at once, so that a barrier never waits for one that was begun.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from sassim.faults import AccessError
 from sassim.interpreter.context import BulkCopy, NotKnownError
 from sassim.interpreter.lanes import LANES, first_of
-from sassim.interpreter.mbarriers import arrive_before_hopper, arrive_together
+from sassim.interpreter.mbarriers import arrive_before_hopper
 from sassim.interpreter.operand_access import (
     operand_at,
     operands_of_type,
@@ -73,15 +72,31 @@ def change(
     """
     report_access(c, i, "barrier", parts, _BARRIER_BYTES)
     old = np.zeros((c.warps, LANES), np.uint64)
+    phases = c.blocks.mbarriers
     for part in parts:
         lanes = all_lanes(c, part.active)
-        update = AtomicUpdate(c, part, lanes)
         if threads is None:
+            update = AtomicUpdate(c, part, lanes)
             seen = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
-        else:
-            seen = update.apply_together(given, partial(arrive_together, threads=threads))
-        old = np.where(lanes, seen, old)
-    c.blocks.mbarriers.notify_arrival()
+            old = np.where(lanes, seen, old)
+            continue
+        at, owner = locate_shared(c, c.broadcast(part.addresses), lanes)
+        c.blocks.shared.check(at, owner, lanes, _BARRIER_BYTES)
+        rows, columns = np.nonzero(lanes)
+        every = (at + owner * c.blocks.shared.size)[rows, columns]
+        order = np.argsort(every, kind="stable")
+        rows, columns, ordered = rows[order], columns[order], every[order]
+        new = np.ones(len(ordered), np.bool_)
+        new[1:] = ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(new)
+        lengths = np.diff(starts, append=len(ordered))
+        places, groups = ordered[starts], np.cumsum(new) - 1
+        seen = phases.arrive(places, given[rows, columns], starts, lengths, threads)
+        old[rows, columns] = seen
+        pairs = np.unique(rows * len(places) + groups) if len(rows) > len(places) else rows
+        groups = pairs % len(places) if pairs is not rows else groups
+        warps = pairs // len(places) if pairs is not rows else rows
+        phases.note(np.arange(c.blocks.warps)[c.where][warps], places[groups], groups)
     c.blocks.release()
     return old
 

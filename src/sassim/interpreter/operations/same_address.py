@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Combine = Callable[[Array, Array], Array]
     """From what is there and what is given to what is there afterwards."""
-    CombineGroups = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-    """The same for all given at an address (from a start on so many), and what each finds."""
 
 _OWNER_SHIFT: Final = 32
 _FEW: Final = 64
@@ -79,14 +77,6 @@ class AtomicUpdate:
         there = self._load_current(values.dtype)
         given = values[self.rows, self.columns]
         previous, after = self._compute_in_order(there, given, combine, name, returns=returns)
-        self._store_results(after, np.ones(len(after), np.bool_))
-        return self._by_lane(previous)
-
-    def apply_together(self, values: Array, combine: CombineGroups) -> Array:
-        """Carry out all atomics of an address at once; what each thread found there."""
-        there = self._load_current(values.dtype)
-        given = values[self.rows, self.columns]
-        previous, after = combine(there, given, self.starts, self.lengths)
         self._store_results(after, np.ones(len(after), np.bool_))
         return self._by_lane(previous)
 
