@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _INSTRUCTIONS: Final = 120_000
 """Instructions of warps that are run: a fifth of a second."""
+_WITH_PHASES: Final = 400_000
+"""The same where warps wait for phases of barriers: a second. Parts cannot be left out there."""
 _LAUNCH_NS: Final = 1_000.0
 """What a launch takes beside its blocks."""
 _DRAM_CEILING: Final = 0.92
@@ -65,11 +67,11 @@ def estimate_elapsed(
     resident, of_sm = residency.blocks, residency.blocks_of_sm
     waves = 2 if of_sm >= 2 * resident else 1
     recorded = len(counters.block_counters.recorded)
-    whole = segment_warps(
-        counters.block_counters.trace, made, _INSTRUCTIONS * recorded // (waves * resident) + 1
-    )
+    trace = counters.block_counters.trace
+    most = _WITH_PHASES if any(trace.phases.waits) else _INSTRUCTIONS
+    whole = segment_warps(trace, made, most * recorded // (waves * resident) + 1)
     of_block = max(1.0, whole.run / max(whole.blocks, 1))
-    blocks = min(of_sm, max(resident * waves, int(_INSTRUCTIONS / of_block)))
+    blocks = min(of_sm, max(resident * waves, int(most / of_block)))
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
     held = max(1, int(CODE_SEGMENTS * whole.share_run))
     given = compute_rates(gpu, residency, misses, made.bytes_executed, held)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
+from sassim.gpu import WARP_SIZE
+from sassim.interpreter.operations.barriers import comes_to_phases
+from sassim.interpreter.operations.warpgroup import shared_operand_bytes
 from sassim.opcodes import LOADS, MEMORY, WAIT_GROUP, find_opcode
 from sassim.sass.cubin import read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
-from sassim.sass.operands import Immediate
+from sassim.sass.operands import Immediate, Other
 from sassim.timing.control_bits import PLAIN, decode_control_bits
 from sassim.timing.pipes import PipeCosts, load_latencies
 
@@ -29,6 +33,9 @@ SM_PARTITIONS: Final = 4
 PARTITION_PIPES: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each sub-partition has; all sub-partitions share the others."""
 _WORD: Final = 4
+WAVEFRONT_BYTES: Final = 128
+"""Bytes of shared memory that a wavefront reads: a product reads A and B once for its warpgroup, as
+the wavefronts of the BF16 ladder say (``tests/captures/bf16``)."""
 WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
 in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
@@ -75,7 +82,15 @@ class TimedInstruction(NamedTuple):
     memory: MemoryTiming | None
     name: str
     pending: int = -1
-    """Groups of asynchronous copies that may be under way after it; negative: it waits for none."""
+    """Groups of asynchronous copies, or of a warpgroup's products, that may be under way after it;
+    negative: it waits for none."""
+    role: str = ""
+    """What it is of asynchronous copies and products: ``arrive``, ``wait``, ``copy`` to or
+    ``store`` from shared memory, ``product``."""
+    ends_group: bool = False
+    """Whether it ends a group of products."""
+    together: int = 0
+    """Warps that meet at its barrier; zero: all of the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,9 @@ class _InstructionTimer:
             memory=self._time_memory(i),
             name=i.opcode,
             pending=_pending_groups(i),
+            role=_role_of(i),
+            ends_group=any(isinstance(each, Other) and each.text == "gsb0" for each in i.operands),
+            together=_warps_together(i),
         )
 
     def _time_memory(self, i: Instruction) -> MemoryTiming | None:
@@ -151,6 +169,14 @@ class _InstructionTimer:
         if find_opcode(i.opcode).category == "shuffle":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         by_space = {each.space: each for each in accesses}
+        if BULK in by_space:
+            each = by_space[BULK]
+            far = self._misses.far_in_bulk if each.kind == "load" else 0.0
+            sectors = _mean_per_request(each, "sectors")
+            return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0)
+        if find_opcode(i.opcode).category == "wgmma":
+            passes = shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
+            return MemoryTiming("shared", passes, 0.0, 0.0, 0.0, 0.0)
         for space in ("global", "local"):
             if space in by_space:
                 return self._time_far_access(i, by_space[space], by_space.get("shared"))
@@ -194,9 +220,25 @@ def _mean_per_request(each: AccessCounters, count: str) -> float:
 
 def _pending_groups(i: Instruction) -> int:
     """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
-    if i.opcode != WAIT_GROUP:
+    if i.opcode != WAIT_GROUP and not (i.opcode == "WARPGROUP" and i.has("DEPBAR")):
         return -1
     return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
+
+
+def _role_of(i: Instruction) -> str:
+    if i.opcode in ("UTMASTG", "UTMAREDG"):
+        return "store"
+    if i.opcode == "SYNCS" and i.has("TRYWAIT"):
+        return "wait"
+    if comes_to_phases(i):
+        return "arrive" if i.opcode in ("SYNCS", "ARRIVES") else "copy"
+    return "product" if find_opcode(i.opcode).category == "wgmma" else ""
+
+
+def _warps_together(i: Instruction) -> int:
+    """Warps that a barrier of a part of a block waits for: ``BAR.SYNC 0x1, 0x80``."""
+    counts = i.operands[1:] if i.opcode == "BAR" and i.has("SYNC") else ()
+    return next((each.bits // WARP_SIZE for each in counts if isinstance(each, Immediate)), 0)
 
 
 def _latency_of(i: Instruction) -> float:
