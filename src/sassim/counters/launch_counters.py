@@ -236,9 +236,7 @@ class _Runner:
             interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
             try:
                 interpreter.run(self._end_at_limit(interpreter, limited=chosen.strata > 0))
-                counters = LaunchCounters(
-                    self._launch, chosen, block_counters, guards, self._slice
-                )
+                counters = LaunchCounters(self._launch, chosen, block_counters, guards, self._slice)
                 return counters, took + interpreter.seconds
             except _TooLongError:
                 self._with_strata = False

@@ -146,7 +146,9 @@ def changes_phases(i: Instruction) -> bool:
 
     Who waits then depends on what is in memory.
     """
-    return i.opcode in _PHASES or i.opcode in BULK_COPIES or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+    return (
+        i.opcode in _PHASES or i.opcode in BULK_COPIES or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+    )
 
 
 def find_def_use(i: Instruction) -> DefUse:

@@ -211,7 +211,9 @@ class Interpreter:
             if each.opcode in _ORDERING:
                 steps.append((each, partial(self.observer.on_fence, i=each)))
         end = None if block.end is None else self._prepare_end(block.end, block)
-        prepared = self._prepared_blocks[at] = _PreparedBlock(block, tuple(steps), end, sum(comes_to_phases(each) for each in block.body))
+        prepared = self._prepared_blocks[at] = _PreparedBlock(
+            block, tuple(steps), end, sum(comes_to_phases(each) for each in block.body)
+        )
         return prepared
 
     def _is_skipped(self, i: Instruction) -> bool:

@@ -228,9 +228,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
         sizes = (first_of(units(c), active_mask).astype(np.int64) & _SIZE_MASK) * _UNIT_BYTES
         first = np.zeros_like(active_mask)
         first[np.arange(c.warps), active_mask.argmax(axis=1)] = warps
-        c.observer.on_bulk_copy(
-            BulkCopy(c, i, far(c), sizes, warps, "load" if inward else "store")
-        )
+        c.observer.on_bulk_copy(BulkCopy(c, i, far(c), sizes, warps, "load" if inward else "store"))
         if not c.is_value_unused(i):
             _copy_bytes(c, far(c), near(c), sizes, first, inward=inward)
         if barrier is not None:

@@ -254,9 +254,7 @@ def _store_box(c: ExecutionContext, box: _Box, raw: Array, targets: Array | None
     lanes[box.warp, 0] = True
     for at, _ in _for_each_target(c, start, lanes, targets):
         places, owner = _locate_units(c, box, int(at[box.warp, 0]))
-        _at_first_lane(
-            box, lambda: c.blocks.shared.store(places, owner, None, values, UNIT_BYTES)
-        )
+        _at_first_lane(box, lambda: c.blocks.shared.store(places, owner, None, values, UNIT_BYTES))
 
 
 def _locate_units(c: ExecutionContext, box: _Box, start: int) -> tuple[Array, Array]:
@@ -290,8 +288,10 @@ def _write_box(
         old = _at_first_lane(box, lambda: memory.load(targets[None], valid[None], unit))
         values = how(np.ascontiguousarray(old).view(kind).reshape(-1), values, box.map.type)
     by_unit = np.dtype(f"uint{8 * min(unit, 4)}")
-    shaped = np.ascontiguousarray(values).view(by_unit).reshape(
-        (1, -1) if unit <= 4 else (1, len(targets), unit // 4)
+    shaped = (
+        np.ascontiguousarray(values)
+        .view(by_unit)
+        .reshape((1, -1) if unit <= 4 else (1, len(targets), unit // 4))
     )
     _at_first_lane(box, lambda: memory.store(targets[None], valid[None], shaped, unit))
 

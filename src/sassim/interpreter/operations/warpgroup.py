@@ -229,7 +229,9 @@ def _read_operands(
 class _MatrixReader:
     """Reads a matrix in shared memory that a descriptor in two uniform registers is of."""
 
-    def __init__(self, i: Instruction, register: int, kind: ElementType, *, transposed: bool) -> None:
+    def __init__(
+        self, i: Instruction, register: int, kind: ElementType, *, transposed: bool
+    ) -> None:
         self._i = i
         self._words = [read_u32(i, Register(register + n, uniform=True)) for n in range(2)]
         self._kind = kind
@@ -255,7 +257,9 @@ class _MatrixReader:
         self, c: ExecutionContext, descriptor: int, warps: Array, rows: Array, most: int
     ) -> Array:
         if descriptor >> 49 & 7:
-            raise NotKnownError(self._i, "reads a matrix with a base offset, which is not supported")
+            raise NotKnownError(
+                self._i, "reads a matrix with a base offset, which is not supported"
+            )
         start = (descriptor & _FIELD) * UNIT_BYTES
         leading, stride = ((descriptor >> at & _FIELD) * UNIT_BYTES for at in (16, 32))
         span = _SPANS[descriptor >> 62]
