@@ -269,7 +269,9 @@ def _estimate_bulk_reads(
         least += extrapolate_sectors(counters, each.read, each.sectors)
     wave = count_wave(counters.launch, counters.slice, gpu.sms * residency.blocks)
     by_waves = min(in_bulk.value, in_bulk.value / wave.reuse) if wave.reuse else in_bulk.value
-    if least.value * SECTOR <= gpu.l2_bytes / 2:
+    waves = max(1.0, residency.grid / (gpu.sms * residency.blocks))
+    # What the wave before read is there still where L2 holds what both do.
+    if min(least.value, by_waves / waves) * SECTOR <= gpu.l2_bytes / 2:
         return SectorEstimate(least.value, least.low, max(by_waves, least.high))
     value = max(least.value, by_waves)
     return SectorEstimate(value, min(least.low, value), max(in_bulk.high, value))

@@ -36,6 +36,9 @@ of writes)."""
 _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
+_BULK_SECTORS: Final = 188.0 / 96.0
+"""The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail`` of the BF16 ladder),
+the most of its rungs."""
 _PARTIAL: Final = 0.25
 ATOMIC_CYCLES: Final = 1.49
 """Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in
@@ -119,6 +122,7 @@ def compute_rates(
     fits = code_bytes <= CODE_SEGMENTS * 1024
     return SharedUnitRates(
         l2_sectors=min(2.0, l2),
+        bulk_sectors=min(2.0, slices * _BULK_SECTORS / residency.sms),
         l2_partial_sectors=min(2.0, l2 * _PARTIAL),
         dram_sectors=min(2.0, dram),
         written_far=_WRITE_COST * misses.written.value / max(misses.stored.value, 1.0),

@@ -113,8 +113,9 @@ def time_code(
     size = 0
     for start in counters.block_counters.runs:
         block = program.blocks[start]
+        times = float(counters.block_counters.runs[start].warps.sum())
         ops = [
-            timer.time_instruction(i, _control_bits_of(control_bits, block, i))
+            timer.time_instruction(i, _control_bits_of(control_bits, block, i), times)
             for i in block.instructions
         ]
         size += len(ops) * INSTRUCTION_BYTES
@@ -139,7 +140,10 @@ class _InstructionTimer:
         for each in counters.block_counters.accesses.values():
             self._accesses.setdefault(id(each.instruction), []).append(each)
 
-    def time_instruction(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
+    def time_instruction(
+        self, i: Instruction, bits: ControlBits, times: float
+    ) -> TimedInstruction:
+        """What an instruction takes that was executed so many times."""
         pipe, cycles, adu = -1, 0.0, 0.0
         for name, cost in self._costs.cycles_by_pipe(i):
             if name in PARTITION_PIPES and (pipe < 0 or name == "fmaheavy"):
@@ -155,7 +159,7 @@ class _InstructionTimer:
             cycles=cycles,
             adu=adu,
             latency=0.0 if bits.result is None else _latency_of(i),
-            memory=self._time_memory(i),
+            memory=self._time_memory(i, times),
             name=i.opcode,
             pending=_pending_groups(i),
             role=_role_of(i),
@@ -163,17 +167,14 @@ class _InstructionTimer:
             together=_warps_together(i),
         )
 
-    def _time_memory(self, i: Instruction) -> MemoryTiming | None:
+    def _time_memory(self, i: Instruction, times: float) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
         accesses = self._accesses.get(id(i), [])
         if find_opcode(i.opcode).category == "shuffle":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         by_space = {each.space: each for each in accesses}
         if BULK in by_space:
-            each = by_space[BULK]
-            far = self._misses.far_in_bulk if each.kind == "load" else 0.0
-            sectors = _mean_per_request(each, "sectors")
-            return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0)
+            return self._time_bulk_copy(by_space[BULK], times)
         if find_opcode(i.opcode).category == "wgmma":
             passes = shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
             return MemoryTiming("shared", passes, 0.0, 0.0, 0.0, 0.0)
@@ -190,6 +191,14 @@ class _InstructionTimer:
         if i.opcode in MEMORY and LOADS.get(i.opcode) != "constant":
             return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
         return None
+
+    def _time_bulk_copy(self, each: AccessCounters, times: float) -> MemoryTiming:
+        """Of loads what one copies that does, of others what one execution does on average."""
+        if each.kind == "load":
+            sectors, far = _mean_per_request(each, "sectors"), self._misses.far_in_bulk
+        else:
+            sectors, far = float(each.counts["sectors"].sum()) / max(times, 1.0), 0.0
+        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0)
 
     def _time_far_access(
         self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None

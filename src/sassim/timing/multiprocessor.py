@@ -46,7 +46,7 @@ _START: Final = 20.0
 """Cycles from the end of a block until another one begins in its place."""
 _ARRIVAL: Final = 20.0
 """Cycles from an arrival at a barrier in shared memory until those that wait see it."""
-_BOX: Final = 400.0
+_BOX: Final = 200.0
 """Cycles that the first bytes of a copy by a tensor map take beside those of a load from L2."""
 _PRODUCT: Final = 30.0
 """Cycles from the last multiply-add of a warpgroup's product until its warps see it is done."""
@@ -58,6 +58,8 @@ class SharedUnitRates:
     """What one SM gets of the units that all share, per cycle."""
 
     l2_sectors: float
+    bulk_sectors: float
+    """Of bulk loads, which neighbours that ask for the same at the same time share."""
     l2_partial_sectors: float
     dram_sectors: float
     written_far: float
@@ -413,14 +415,25 @@ class Multiprocessor:
             return self._l2
         if role == "wait":
             return 0.0
-        if role == "copy" and memory is not None:
-            done, _ = self._access_global(memory, issue, issue, issue)
-            done += _BOX
+        phases = next(warp.arrivals, ())
+        if role == "copy" and memory is not None and phases:
+            done = self._load_in_bulk(memory, issue)
         elif op.name == "ARRIVES":
             done = max(done, warp.copied)
-        for phase in next(warp.arrivals, ()):
+        for phase in phases:
             self._come_to_phase(warp.block, phase, done)
         return done
+
+    def _load_in_bulk(self, memory: MemoryTiming, issue: float) -> float:
+        """When all bytes of a copy to shared memory are there."""
+        rates, times = self._rates, self._times
+        self._l2 = max(self._l2, issue) + memory.sectors / rates.bulk_sectors
+        there = self._l2 + times["l2"]
+        if memory.far:
+            self._far = max(self._far, issue) + memory.sectors * memory.far / rates.dram_sectors
+            if self._draw(memory.far):
+                there = max(there, self._far + times["dram"])
+        return there + _BOX
 
     def _multiply(self, warp: ResidentWarp, op: TimedInstruction, issue: float) -> float:
         """When a warp's part of a product is done: the tensor core and shared memory do it."""
