@@ -6,7 +6,7 @@ A few iterations of all of them, one beside the other, show it: blocks that copy
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from sassim.interpreter.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from sassim.interpreter.context import BulkCopy
+    from sassim.interpreter.lanes import Array
     from sassim.interpreter.launch import KernelLaunch
     from sassim.interpreter.slices import BackwardSlice
 
@@ -29,13 +30,12 @@ class _EnoughError(Exception):
     """The wave was run long enough."""
 
 
-@dataclass
 class Wave(Observer):
     """Sectors that the blocks of a wave copy to shared memory."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._starts: list[np.ndarray] = []
+        self._starts: list[Array] = []
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Note the sectors of a load."""
@@ -70,8 +70,6 @@ def count_wave(launch: KernelLaunch, program_slice: BackwardSlice, blocks: int) 
         if next(looks, None) is None:
             raise _EnoughError
 
-    try:
+    with suppress(_EnoughError):
         interpreter.run(look)
-    except _EnoughError:
-        pass
     return wave

@@ -174,9 +174,9 @@ def find_def_use(i: Instruction) -> DefUse:
         return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     try:
         if find_opcode(i.opcode).category == "wgmma":
-            results, more = product_registers(i)
-            predicates = _operand_registers(replace(i, operands=i.operands[-2:]), 0)
-            return DefUse(results, results | more | predicates, frozenset(guard), partial, False)
+            sums, more = product_registers(i)
+            more |= _operand_registers(replace(i, operands=i.operands[-2:]), 0)
+            return DefUse(sums, sums | more, frozenset(guard), partial, False)
         with np.errstate(all="ignore"):
             # Under a guard a register is also read to keep what it holds for other threads.
             step = make(replace(i, guard=None))

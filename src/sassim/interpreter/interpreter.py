@@ -27,8 +27,8 @@ from sassim.interpreter.control_flow import endings
 from sassim.interpreter.control_flow.system_calls import system_call
 from sassim.interpreter.operand_access import read_guard
 from sassim.interpreter.operations import operations
-from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.operations.barriers import comes_to_phases
+from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.unsupported import describe_unsupported
 from sassim.opcodes import LOADS, MEMORY, flagged_opcodes
 
@@ -149,9 +149,7 @@ class Interpreter:
         if self._asked <= _ASKED:
             return False
         block = self.program.blocks.get(at)
-        asks = block is not None and any(
-            i.has("STRONG") and i.opcode in LOADS for i in block.body
-        )
+        asks = block is not None and any(i.has("STRONG") and i.opcode in LOADS for i in block.body)
         return asks and self._asked % _ASKED != 0
 
     def _execute(self, at: int, lanes: Array) -> None:

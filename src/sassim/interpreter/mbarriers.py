@@ -113,8 +113,8 @@ class Mbarriers:
     def count_ended(self, places: Array) -> Array:
         """How many phases of barriers have ended; one that is set up begins with an even number."""
         words = self._shared.data.view(np.uint64)
-        ended = self._ended[places >> 3]
-        ended = ended + ((ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1)
+        ended: Array = self._ended[places >> 3]
+        ended += (ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1
         self._ended[places >> 3] = ended
         return ended
 

@@ -37,8 +37,8 @@ _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
 _BULK_SECTORS: Final = 188.0 / 96.0
-"""The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail`` of the BF16 ladder),
-the most of its rungs."""
+"""The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail``), the most of the
+rungs of the BF16 ladder."""
 _PARTIAL: Final = 0.25
 ATOMIC_CYCLES: Final = 1.49
 """Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in

@@ -140,9 +140,7 @@ class _InstructionTimer:
         for each in counters.block_counters.accesses.values():
             self._accesses.setdefault(id(each.instruction), []).append(each)
 
-    def time_instruction(
-        self, i: Instruction, bits: ControlBits, times: float
-    ) -> TimedInstruction:
+    def time_instruction(self, i: Instruction, bits: ControlBits, times: float) -> TimedInstruction:
         """What an instruction takes that was executed so many times."""
         pipe, cycles, adu = -1, 0.0, 0.0
         for name, cost in self._costs.cycles_by_pipe(i):
@@ -169,15 +167,11 @@ class _InstructionTimer:
 
     def _time_memory(self, i: Instruction, times: float) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
-        accesses = self._accesses.get(id(i), [])
-        if find_opcode(i.opcode).category == "shuffle":
-            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
-        by_space = {each.space: each for each in accesses}
+        by_space = {each.space: each for each in self._accesses.get(id(i), [])}
+        if passes := _passes_of_warps(i):
+            return MemoryTiming("shared", passes, 0.0, 0.0, 0.0, 0.0)
         if BULK in by_space:
             return self._time_bulk_copy(by_space[BULK], times)
-        if find_opcode(i.opcode).category == "wgmma":
-            passes = shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
-            return MemoryTiming("shared", passes, 0.0, 0.0, 0.0, 0.0)
         for space in ("global", "local"):
             if space in by_space:
                 return self._time_far_access(i, by_space[space], by_space.get("shared"))
@@ -188,9 +182,8 @@ class _InstructionTimer:
         if "constant" in by_space:
             serialized = _mean_per_request(by_space["constant"], "addresses")
             return MemoryTiming("constant", max(1.0, serialized), 0.0, 0.0, 0.0, 0.0)
-        if i.opcode in MEMORY and LOADS.get(i.opcode) != "constant":
-            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
-        return None
+        unseen = i.opcode in MEMORY and LOADS.get(i.opcode) != "constant"
+        return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0) if unseen else None
 
     def _time_bulk_copy(self, each: AccessCounters, times: float) -> MemoryTiming:
         """Of loads what one copies that does, of others what one execution does on average."""
@@ -225,6 +218,14 @@ class _InstructionTimer:
 def _mean_per_request(each: AccessCounters, count: str) -> float:
     values = each.counts.get(count)
     return 0.0 if values is None else float(values.sum()) / max(1.0, each.counts["requests"].sum())
+
+
+def _passes_of_warps(i: Instruction) -> float:
+    """Wavefronts of shared memory of a shuffle, and of a warp's part of a product; else zero."""
+    category = find_opcode(i.opcode).category
+    if category == "wgmma":
+        return shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
+    return float(category == "shuffle")
 
 
 def _pending_groups(i: Instruction) -> int:

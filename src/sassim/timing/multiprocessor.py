@@ -50,6 +50,7 @@ _BOX: Final = 200.0
 """Cycles that the first bytes of a copy by a tensor map take beside those of a load from L2."""
 _PRODUCT: Final = 30.0
 """Cycles from the last multiply-add of a warpgroup's product until its warps see it is done."""
+_OF_GROUPS: Final = (ASYNC_COPY, COMMIT_GROUP, COMMIT_STORES)
 _MODULUS: Final = 1 << 31
 
 
@@ -108,7 +109,8 @@ class ResidentWarp:
         scheduler: int,
         block: ResidentBlock,
         now: float,
-        place: int,
+        *,
+        place: int = 0,
         arrivals: Sequence[tuple[int, ...]] = (),
         waits: Sequence[int] = (),
     ) -> None:
@@ -145,6 +147,14 @@ class ResidentWarp:
         self.ops, self.weight = self._steps[self._segment]
         self.at = 0
         return True
+
+    def note_copies(self, name: str, done: float) -> float:
+        """Note a copy that is done then, or the end of a group; when that is done."""
+        if name == ASYNC_COPY:
+            self.copied = max(self.copied, done)
+            return done
+        self.groups.append(self.copied)
+        return self.copied
 
     def raise_board(self, scoreboard: int, until: float) -> None:
         """Have a scoreboard raised until then at least."""
@@ -245,8 +255,16 @@ class Multiprocessor:
         self._begun += 1
         for n, (at, each) in enumerate(own):
             scheduler = (slot + n) % SM_PARTITIONS
-            events = phases.arrivals[at], phases.waits[at]
-            self._push(ResidentWarp(each, scheduler, block, now, at - first, *events), now)
+            warp = ResidentWarp(
+                each,
+                scheduler,
+                block,
+                now,
+                place=at - first,
+                arrivals=phases.arrivals[at],
+                waits=phases.waits[at],
+            )
+            self._push(warp, now)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
         """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
@@ -274,11 +292,8 @@ class Multiprocessor:
             issue, done = self._access(warp, op, memory, issue, weight)
         elif operands is not None:
             warp.raise_board(operands, issue + _PIPE_QUEUE)
-        if name == ASYNC_COPY:
-            warp.copied = max(warp.copied, done)
-        elif name in (COMMIT_GROUP, COMMIT_STORES):
-            done = warp.copied
-            warp.groups.append(done)
+        if name in _OF_GROUPS:
+            done = warp.note_copies(name, done)
         if result is not None:
             warp.raise_board(result, done or issue + latency)
             warp.last = name
@@ -297,9 +312,7 @@ class Multiprocessor:
         if name == "BAR":
             self._arrive(warp, after, op.together)
             return None
-        if role == "wait":
-            return self._await_phase(warp, after)
-        return self._schedule(warp, after)
+        return (self._await_phase if role == "wait" else self._schedule)(warp, after)
 
     def _await_groups(
         self, warp: ResidentWarp, name: str, pending: int, now: float, weight: float

@@ -223,7 +223,7 @@ def test_a_multicast_load_comes_to_the_barriers_of_both_blocks() -> None:
 
 
 def test_a_map_that_is_no_parameter_is_named() -> None:
-    with pytest.raises(SassimError, match="UTMALDG.*no parameter") as error:
+    with pytest.raises(SassimError, match=r"UTMALDG.*no parameter") as error:
         run(
             "load_1d",
             tensor_map(CUBE.reshape(-1), (64,)),

@@ -50,10 +50,9 @@ def place(row: int, byte: int, leading: int, stride: int, span: int, *, across: 
     return line + row % width * 2 + half
 
 
-def put(
-    image: Array, matrix: Array, start: int, leading: int, stride: int, span: int, *, across: bool
-) -> np.uint64:
+def put(image: Array, matrix: Array, layout: tuple[int, int, int, int], *, across: bool) -> Any:
     """Put rows of bytes into an image of shared memory; gives the descriptor."""
+    start, leading, stride, span = layout
     for row, values in enumerate(matrix):
         for byte, value in enumerate(values):
             at = start + place(row, byte, leading, stride, span, across=across)
@@ -129,8 +128,8 @@ def multiply(
     image = RANDOM.integers(0, 256, BYTES).astype(np.uint8)
     left, right = numbers((M, depth), kinds[0]), numbers((N, depth), kinds[1])
     b = (b[0] + 8192, *b[1:])
-    of_a = put(image, as_bytes(ENCODE[kinds[0]](left)), *a, across="a" in across)
-    of_b = put(image, as_bytes(ENCODE[kinds[1]](right)), *b, across="b" in across)
+    of_a = put(image, as_bytes(ENCODE[kinds[0]](left)), a, across="a" in across)
+    of_b = put(image, as_bytes(ENCODE[kinds[1]](right)), b, across="b" in across)
     before = RANDOM.integers(-9, 10, (128, N // 2)).astype(sums)
     _, after = code("hopper", "sm_90a").run(
         kernel, image.view(np.uint32), np.int32(BYTES // 4), of_a, of_b, np.int32(add), before,
@@ -187,8 +186,8 @@ def test_operands_may_be_negated() -> None:
 def test_bits_that_are_set_in_both_are_counted() -> None:
     image = RANDOM.integers(0, 256, BYTES).astype(np.uint8)
     left, right = (RANDOM.integers(0, 256, (rows, 32)).astype(np.uint8) for rows in (M, N))
-    of_a = put(image, left, *ALONG["32"], across=False)
-    of_b = put(image, right, 8192, *ALONG["none"][1:], across=False)
+    of_a = put(image, left, ALONG["32"], across=False)
+    of_b = put(image, right, (8192, *ALONG["none"][1:]), across=False)
     before = np.full((128, N // 2), 5, np.int32)
     _, after = code("hopper", "sm_90a").run(
         "b1", image.view(np.uint32), np.int32(BYTES // 4), of_a, of_b, np.int32(1), before,
@@ -222,7 +221,7 @@ def test_a_may_be_in_registers(
 ) -> None:
     image = RANDOM.integers(0, 256, BYTES).astype(np.uint8)
     left, right = numbers((M, depth), kind), numbers((N, depth), kind)
-    of_b = put(image, as_bytes(ENCODE[kind](right)), *layout, across=kernel == "bf16_registers")
+    of_b = put(image, as_bytes(ENCODE[kind](right)), layout, across=kernel == "bf16_registers")
     raw, per_register = as_bytes(ENCODE[kind](left)), 4
     fragments = np.zeros((128, 4, per_register), np.uint8)
     for thread in range(128):

@@ -12,7 +12,7 @@ import numpy as np
 from sassim.faults import AccessError
 from sassim.interpreter.context import BulkCopy, NotKnownError
 from sassim.interpreter.lanes import LANES, first_of
-from sassim.interpreter.mbarriers import arrive_before_hopper, arrive_together
+from sassim.interpreter.mbarriers import arrive_before_hopper
 from sassim.interpreter.operand_access import (
     operand_at,
     operands_of_type,

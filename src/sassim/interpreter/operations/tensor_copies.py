@@ -6,6 +6,7 @@ the coordinates, the fastest first. A copy is there at once, as those of ``opera
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -183,7 +184,7 @@ def _for_each_target(
 @operation("UTMASTG", modifiers="1D 2D 3D 4D 5D")
 def _store_boxes(i: Instruction) -> Step:
     """``cp.async.bulk.tensor`` to global memory; what is outside of the dimensions is left out."""
-    return _copy_out(i, "store", lambda old, new, _: new)
+    return _copy_out(i, "store", lambda _, new, _type: new)
 
 
 _REDUCTIONS: Final[dict[str, Callable[[Array, Array], Array]]] = {
@@ -254,7 +255,8 @@ def _store_box(c: ExecutionContext, box: _Box, raw: Array, targets: Array | None
     lanes[box.warp, 0] = True
     for at, _ in _for_each_target(c, start, lanes, targets):
         places, owner = _locate_units(c, box, int(at[box.warp, 0]))
-        _at_first_lane(box, lambda: c.blocks.shared.store(places, owner, None, values, UNIT_BYTES))
+        store = partial(c.blocks.shared.store, places, owner, None, values, UNIT_BYTES)
+        _at_first_lane(box, store)
 
 
 def _locate_units(c: ExecutionContext, box: _Box, start: int) -> tuple[Array, Array]:

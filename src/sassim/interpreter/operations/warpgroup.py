@@ -36,7 +36,7 @@ from sassim.interpreter.operations.tensor import (
     stack_registers,
 )
 from sassim.interpreter.tensor_maps import UNIT_BYTES, swizzle
-from sassim.sass.operands import ZERO, Other, Predicate, Register
+from sassim.sass.operands import Other, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,10 +118,10 @@ def _multiply(i: Instruction) -> Step:
     names = [each for each in i.modifiers if each in _TYPES[i.opcode]]
     if i.has("SP"):
         raise NotKnownError(i, "multiplies a sparse matrix, which is not supported")
-    _, columns, depth = product_shape(i)
+    _, columns, _ = product_shape(i)
     halves = i.opcode in ("HGMMA", "QGMMA") and not i.has("F32")
     kinds = [ELEMENT_TYPES[each] for each in (names or [_default_type(i)])]
-    left, right = _read_operands(i, kinds[0], kinds[-1], columns, depth)
+    left, right = _read_operands(i, kinds[0], kinds[-1], columns)
     adds = [read_predicate(i, each) for each in i.operands[3:] if isinstance(each, Predicate)]
     count = columns // 4 if halves else columns // 2
     sums = read_registers(i, _place_of_sums(i), count)
@@ -165,7 +165,8 @@ def _add_wholes(products: Array, n: int, raw: Array) -> Array:
 def _add_saturating(products: Array, n: int, raw: Array) -> Array:
     limits = np.iinfo(np.int32)
     total = products[n].astype(np.int64) + raw.view(np.int32)
-    return np.clip(total, limits.min, limits.max).astype(np.int32)
+    limited: Array = np.clip(total, limits.min, limits.max).astype(np.int32)
+    return limited
 
 
 def _by_lane(matrix: Array) -> Array:
@@ -189,7 +190,7 @@ def _place_of_sums(i: Instruction) -> int:
 
 
 def _read_operands(
-    i: Instruction, a_type: ElementType, b_type: ElementType, columns: int, depth: int
+    i: Instruction, a_type: ElementType, b_type: ElementType, columns: int
 ) -> tuple[Callable[[ExecutionContext], Array], Callable[[ExecutionContext], Array]]:
     """A, as warps, 16 rows, depth, and B, as warps, depth, columns."""
     source = operand_at(i, 1)
@@ -222,7 +223,6 @@ def _read_operands(
     def right(c: ExecutionContext) -> Array:
         return (signs[1] * of_b.read(c, every, columns)).transpose(0, 2, 1)
 
-    del depth
     return left, right
 
 
@@ -269,13 +269,14 @@ class _MatrixReader:
             table, unit = _locate_rows(most, leading, stride, span), UNIT_BYTES
         every = np.broadcast_to(c.broadcast(np.zeros((1, 1), np.int64))[:, :1], (c.warps, 1))
         _, owners = locate_shared(c, every + self._own_rank(c), None)
+        how = {"span": span, "unit": unit, "warp": int(warps[0])}
         # Neighbouring warps of a block mostly read the same.
         keys = np.broadcast_to(owners, (c.warps, 1))[warps, 0]
         if len(rows) == 1:
             blocks, inverse = np.unique(keys, return_inverse=True)
-            got = self._gather(c, blocks[:, None], start + table[rows[0]][None], span, unit, warps)
+            got = self._gather(c, blocks[:, None], start + table[rows[0]][None], **how)
             return self._kind.read(got)[inverse]
-        got = self._gather(c, keys[:, None], start + table[rows], span, unit, warps)
+        got = self._gather(c, keys[:, None], start + table[rows], **how)
         return self._kind.read(got)
 
     def _own_rank(self, c: ExecutionContext) -> Array:
@@ -285,7 +286,7 @@ class _MatrixReader:
         return ranks
 
     def _gather(
-        self, c: ExecutionContext, owners: Array, at: Array, span: int, unit: int, warps: Array
+        self, c: ExecutionContext, owners: Array, at: Array, *, span: int, unit: int, warp: int
     ) -> Array:
         """Units at addresses (of owners, rows, units), as words in a last dimension."""
         count = len(owners)
@@ -293,7 +294,7 @@ class _MatrixReader:
         try:
             got = c.blocks.shared.load(places, owners, None, unit)
         except AccessError as error:
-            error.lanes = np.array([[int(warps[0]), 0]])
+            error.lanes = np.array([[warp, 0]])
             raise
         rows = at.shape[-2]
         return np.ascontiguousarray(got).reshape(count, rows, -1).view(np.uint32)
