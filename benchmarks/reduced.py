@@ -2,11 +2,14 @@
 
 The captures of this repository are judged whole, and again with the metrics of a smaller set only:
 ``basic`` has the columns of ``tests/captures/fixture_basic.raw.csv``, ``report`` all but what
-``--set full`` leaves out. Counted is how often the same bottleneck is named, another one, or none.
+``--set full`` leaves out, ``samples`` what is sampled while a program runs: of that the half of the
+captures that its leads were not chosen on. Counted is how often the same bottleneck is named,
+another one, or none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -15,14 +18,18 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import NOT_IN_REPORTS
-from kernelprof.analysis.verdict.ranking import rank_bottlenecks
+from kernelprof.analysis.survey.leads import SAMPLED_LEADS
+from kernelprof.analysis.survey.series import metric_names
+from kernelprof.analysis.verdict.ranking import LEADS, rank_bottlenecks
 from kernelprof.collect.recorded import FOLDERS
+from kernelprof.collect.survey.run import SAMPLED
 from kernelprof.model.diagnosis import Status
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from kernelprof.analysis.verdict.ranking import Lead
     from kernelprof.model.capture import Capture
 
 ROOT: Final = Path(__file__).parents[1]
@@ -60,12 +67,34 @@ def as_report(capture: Capture) -> Capture:
     return replace(capture, columns={k: v for k, v in capture.columns.items() if k not in gone})
 
 
-SETS: Final = {"basic": basic, "report": as_report}
+def sampled(capture: Capture) -> Capture:
+    """With what samples of a GPU and of warps tell, and the launch configuration."""
+    names = {name for each in SAMPLED for line in each for name in metric_names(line)}
+    catalogue = load_metrics()
+    for metric in catalogue:
+        if metric in TOLD_OF_A_LAUNCH or metric.startswith(("stall_", "block_limit_")):
+            names.update(catalogue[metric].all_ncu_names())
+    columns = {k: v for k, v in capture.columns.items() if k in names}
+    return replace(capture, columns=columns)
 
 
-def named(capture: Capture) -> list[str | None]:
+TOLD_OF_A_LAUNCH: Final = {
+    "duration", "grid_size", "block_size", "registers_per_thread", "shared_memory_per_block",
+    "sm_count", "theoretical_occupancy", "waves_per_sm", "warp_cycles_per_instruction",
+    "threads_per_instruction_predicated",
+}  # fmt: skip
+SETS: Final = {"basic": basic, "report": as_report, "samples": sampled}
+FOLLOWED: Final = {"samples": SAMPLED_LEADS}
+
+
+def half(capture: Capture) -> int:
+    """The half of the captures that one is in, by its file."""
+    return hashlib.md5(capture.origin.encode(), usedforsecurity=False).digest()[-1] % 2
+
+
+def named(capture: Capture, leads: Sequence[Lead] = LEADS) -> list[str | None]:
     """The bottleneck of every launch, ``None`` where it is inconclusive."""
-    judged = rank_bottlenecks(capture)
+    judged = rank_bottlenecks(capture, leads)
     return [
         None if judged.status(row) is Status.INCONCLUSIVE else judged.rule(row).slug
         for row in range(len(capture))
@@ -76,7 +105,10 @@ def agreement(found: Iterable[Capture], name: str) -> Agreement:
     """How a set agrees with everything, over all launches that everything decides."""
     counted: Agreement = Counter()
     for capture in found:
-        for whole, reduced in zip(named(capture), named(SETS[name](capture)), strict=True):
+        if name in FOLLOWED and not half(capture):
+            continue
+        less = named(SETS[name](capture), FOLLOWED.get(name, LEADS))
+        for whole, reduced in zip(named(capture), less, strict=True):
             if whole is None:
                 continue
             kind = "open" if reduced is None else "same" if whole == reduced else "other"

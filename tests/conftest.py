@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 from tests.support.commands import Command
 from tests.support.processes import interruptible
+from tests.support.slow import function_of, slow_tests
 
 import kernelprof
 from kernelprof.installation import Installation
@@ -205,6 +206,15 @@ def pytest_collection() -> Iterator[None]:
     gc.freeze()
     gc.set_threshold(200_000, 10, 10)
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what is on the list of tests that take long."""
+    slow = slow_tests()
+    for item in items:
+        if function_of(item.nodeid) in slow:
+            item.add_marker(pytest.mark.slow("takes long"))
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ class _Table:
     def only(self, *known: str) -> None:
         for key in self.values:
             if key not in known:
-                self.refuse(key, f"unknown key; known are {', '.join(known)}")
+                self.refuse(key, f"unknown key; available: {', '.join(known)}")
 
     def text(self, key: str, *, required: bool = True) -> str:
         value = self.values.get(key)

@@ -186,7 +186,7 @@ def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> B
         _refuse_outside(path)
         target = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not target.is_relative_to(inside.resolve()):
-            raise OSError(errno.ELOOP, "it is a link that leaves the folder")
+            raise OSError(errno.ELOOP, "it is a link to a path outside the folder")
         given = typed and _is_given(path)
         if not given:
             _refuse_special(target.stat().st_mode)
@@ -195,7 +195,7 @@ def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> B
         flags |= getattr(os, "O_NOFOLLOW", 0) if inside is not None else 0
         descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0))
     except ValueError as error:
-        raise OSError(errno.EINVAL, "no file can have this name") from error
+        raise OSError(errno.EINVAL, "this is not a valid file name") from error
     except RuntimeError as error:  # Path.resolve before Python 3.13
         raise OSError(errno.ELOOP, "it is a link to itself") from error
     file = os.fdopen(descriptor, "rb")

@@ -62,7 +62,7 @@ def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
         raise InputError(
             f"the file cannot be locked: {error.strerror or error}",
             where=str(file),
-            hint="name a file in a folder that exists and that you may write to",
+            hint="name a file in an existing folder with write permission",
         ) from error
     # Where the file system knows no locks, the file itself is one, and not ours to touch.
     native = not isinstance(lock, SoftFileLock)

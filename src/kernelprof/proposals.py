@@ -210,7 +210,7 @@ _REQUEST: Final = """\
 Task: make this kernel faster. Change the file {name} in the current folder, and nothing else; its
 path is also in ${source}. Its result must stay correct: it is compared with the original's
 reference. Only these keys of its launch specification may change: {keys}. A proposal that changes
-another one is refused.
+any other key is refused.
 {tried}
 {name}:
 {text}

@@ -12,13 +12,12 @@ import contextlib
 import json
 import os
 import resource
-import select
 import signal
 import subprocess
 import sys
 import threading
-import time
 from importlib import import_module
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
-_AT_ONCE: Final = 1 << 20
 _PATIENCE_S: Final = 20.0
 """How much later than a call's limit its server must have answered: it may have to be loaded."""
 _NEARLY: Final = 0.5
@@ -106,7 +104,7 @@ class Worker:
     def start(self) -> None:
         """Start the server process ahead of the first call."""
         with self._lock:
-            self._started()
+            self._start_server()
 
     def close(self) -> None:
         """End the server process, and a call that it is in."""
@@ -116,38 +114,39 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                stream.close()
+        self._server.close()
 
     def _exchange(self, call: _Call) -> _Answer:
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
+        self._start_server()
         # A call that fails in a used process is tried again in a fresh one.
-        deadline = time.monotonic() + 2 * call.limits.seconds + _PATIENCE_S
+        patience = 2 * call.limits.seconds + _PATIENCE_S
         try:
-            _write_frame(process.stdin.fileno(), msgspec.msgpack.encode(call))
-            frame = _read_frame(process.stdout.fileno(), deadline)
+            self._server.send_bytes(msgspec.msgpack.encode(call))
+            if not self._server.poll(patience):
+                raise TimeoutError
+            return msgspec.msgpack.decode(self._server.recv_bytes(), type=_Answer)
         except (OSError, EOFError) as error:
             raise WorkerError("its process ended before it answered") from error
-        return msgspec.msgpack.decode(frame, type=_Answer)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start_server(self) -> None:
         process = self._process
         if process is not None and self._owner == os.getpid() and process.poll() is None:
-            return process
-        self._process = subprocess.Popen(
-            python_command("from kernelprof.worker import serve; serve(sys.argv[1])", self._module),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
-        )
+            return
+        code = "from kernelprof.worker import serve; serve(sys.argv[1], int(sys.argv[2]))"
+        self._server, theirs = Pipe()
+        with theirs:
+            number = theirs.fileno()
+            self._process = subprocess.Popen(
+                python_command(code, self._module, str(number)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[number],
+                cwd="/",
+                start_new_session=True,
+            )
         self._owner = os.getpid()
         atexit.register(self.close)
-        return self._process
 
 
 def python_command(code: str, *words: str) -> list[str]:
@@ -157,12 +156,9 @@ def python_command(code: str, *words: str) -> list[str]:
     return [sys.executable, "-I", "-c", _START + code, json.dumps(paths), *words]
 
 
-def serve(name: str) -> None:
-    """Answer calls from standard input, in forked processes, until it is closed."""
-    requests, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):  # what a library prints is no answer
-        os.dup2(nothing, number)
+def serve(name: str, file: int) -> None:
+    """Answer calls from a connection, in forked processes, until it is closed."""
+    client = Connection(file)
     module = import_module(name)
     prepared: KernelprofError | None = None
     try:
@@ -172,11 +168,11 @@ def serve(name: str) -> None:
     child: _Child | None = None
     while True:
         try:
-            call = msgspec.msgpack.decode(_read_frame(requests), type=_Call)
-        except EOFError:
+            call = msgspec.msgpack.decode(client.recv_bytes(), type=_Call)
+        except (EOFError, OSError):
             return
         if prepared is not None:
-            _write_frame(answers, _encode_error(prepared))
+            client.send_bytes(_encode_error(prepared))
             continue
         if child is not None and (call.alone or child.serves != (call.limits, call.reads)):
             child.end()
@@ -185,7 +181,7 @@ def serve(name: str) -> None:
         if answer is None or child is None:
             child = _Child(module, call)
             answer = child.answer(call)
-        _write_frame(answers, answer or msgspec.msgpack.encode(_Answer(died=child.died)))
+        client.send_bytes(answer or msgspec.msgpack.encode(_Answer(died=child.died)))
         if call.alone or child.died:
             child.end()
             child = None
@@ -197,35 +193,32 @@ class _Child:
     def __init__(self, module: Any, call: _Call) -> None:
         self.serves = (call.limits, call.reads)
         self.died = ""
-        (calls, self._calls), (self._answers, answers) = os.pipe(), os.pipe()
+        self._calls, calls = Pipe()
         self._process: int | None = os.fork()
         if self._process == 0:
             try:
-                os.close(self._calls)
-                os.close(self._answers)
+                self._calls.close()
                 _limit(call.limits)
                 sandbox.confine(map(Path, call.reads))
                 while True:
-                    _write_frame(answers, _answer(module, _read_frame(calls)))
+                    calls.send_bytes(_answer(module, calls.recv_bytes()))
             finally:
                 os._exit(1)
-        os.close(calls)
-        os.close(answers)
+        calls.close()
 
     def answer(self, call: _Call) -> bytes | None:
         """The answer, ``None`` where the process died, for the reason in ``died``."""
         limits = call.limits
         try:
-            _write_frame(self._calls, call.given)
-            return _read_frame(
-                self._answers, time.monotonic() + limits.seconds, limits.answer_bytes
-            )
-        except TimeoutError:
+            self._calls.send_bytes(call.given)
+            if self._calls.poll(limits.seconds):
+                return self._calls.recv_bytes(limits.answer_bytes)
             self.died = f"it took longer than {limits.seconds:g} s"
-        except OverflowError:
-            self.died = f"its answer is larger than {limits.answer_bytes >> 20} MiB"
-        except (EOFError, OSError):
+        except EOFError:
             pass
+        except OSError as error:
+            if error.errno is None:  # it is not the system's: the length
+                self.died = f"its answer is larger than {limits.answer_bytes >> 20} MiB"
         ended = self.end()
         self.died = self.died or ended
         return None
@@ -235,8 +228,7 @@ class _Child:
         process, self._process = self._process, None
         if process is None:
             return ""
-        os.close(self._calls)
-        os.close(self._answers)
+        self._calls.close()
         if self.died:
             os.kill(process, signal.SIGKILL)
         # Without calls it ends by itself, if it did not by a signal before.
@@ -271,32 +263,3 @@ def _answer(module: Any, given: bytes) -> bytes:
 def _encode_error(error: KernelprofError) -> bytes:
     raised = (type(error).__name__, error.what, error.where, error.hint)
     return msgspec.msgpack.encode(_Answer(error=raised))
-
-
-def _write_frame(file: int, data: bytes) -> None:
-    left = memoryview(len(data).to_bytes(8, "little") + data)
-    while left:
-        left = left[os.write(file, left) :]
-
-
-def _read_frame(file: int, deadline: float | None = None, most: int = 1 << 31) -> bytes:
-    """Raises :class:`EOFError`, :class:`TimeoutError`, :class:`OverflowError` for over ``most``."""
-    size = int.from_bytes(_read(file, 8, deadline), "little")
-    if size > most:
-        raise OverflowError
-    return _read(file, size, deadline)
-
-
-def _read(file: int, size: int, deadline: float | None) -> bytes:
-    parts: list[bytes] = []
-    left = size
-    while left:
-        wait = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-        if not select.select([file], [], [], wait)[0]:
-            raise TimeoutError
-        data = os.read(file, min(left, _AT_ONCE))
-        if not data:
-            raise EOFError
-        parts.append(data)
-        left -= len(data)
-    return b"".join(parts)

@@ -17,6 +17,7 @@ from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
 from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
+from sassim.interpreter.lanes import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,8 +200,8 @@ def _cold_miss_share(counters: LaunchCounters, sectors: Array, residency: GridRe
     What many blocks read (a table, weights) is there since the first of them, if it fits.
     """
     recorded = len(counters.block_counters.recorded)
-    distinct = len(np.unique(sectors))
-    fits = distinct * SECTOR <= residency.l1_bytes
+    count = len(distinct(sectors))
+    fits = count * SECTOR <= residency.l1_bytes
     if not fits:
         return 1.0
     again = max(1.0, residency.blocks_of_sm / recorded)

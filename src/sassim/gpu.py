@@ -18,6 +18,10 @@ _TRANSFERS: Final = 2
 """What a pin of device memory moves in a cycle of the memory's clock."""
 
 
+MMA_SYNC: Final = 1.5
+"""Times the cycles of ``wgmma`` that ``mma.sync`` takes: H200 (``tests/captures/bf16``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class SmLimits:
     """What an SM holds at once: warps, blocks, and KiB of shared memory."""
@@ -32,7 +36,7 @@ class GpuModel:
     """One GPU: how many of what it has, its clocks in Hz, and the rates of an SM per cycle.
 
     ``None`` is not known. ``tensor_fmas`` are dense multiply-adds of the tensor cores of an SM per
-    cycle, by the type of the operands.
+    cycle, by the type of the operands; ``mma.sync`` takes ``mma_sync`` times the cycles of these.
     """
 
     name: str
@@ -49,6 +53,7 @@ class GpuModel:
     fp32_lanes: int | None = None
     fp64_lanes: int | None = None
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
+    mma_sync: float = MMA_SYNC
     validated: bool = False
     """Whether the model of time was compared with captures of it."""
 

@@ -228,8 +228,8 @@ def run_blocks(
     every = math.prod(launch.grid)
     if every > _MOST_BLOCKS:
         raise SassimError(
-            f"the grid has {every:,} blocks, and at most {_MOST_BLOCKS:,} can be run here",
-            hint="run fewer blocks: the grid at the check sizes counts",
+            f"the grid has {every:,} blocks, but at most {_MOST_BLOCKS:,} can be run",
+            hint="reduce the number of blocks at the check sizes",
         )
     ran: set[int] = set()
     warps = -(-math.prod(launch.block) // LANES)

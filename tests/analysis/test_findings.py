@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
 
+from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.model.diagnosis import Confidence, Status
@@ -153,3 +154,43 @@ def test_what_a_source_lacks_is_measured_by_kernelprof_and_not_by_starting_the_s
     }
     assert any("ncu --metrics" in each for each in commands["./app"] if each)
     assert commands["kernels/a.cu"] == {"kernelprof diagnose kernels/a.cu --preset full"}
+
+
+def loads_and_stores(row: int) -> Capture:
+    """Only conflicts and local bytes of loads and stores: a launch of ``gemm_series``."""
+    full = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    columns = {}
+    for kind in ("ld", "st"):
+        conflicts = CONFLICTS_OF.format(kind)
+        columns[conflicts] = full.columns[conflicts].values[row]
+        sectors = f"l1tex__t_sectors_pipe_lsu_mem_local_op_{kind}.sum"
+        columns[LOCAL_BYTES_OF.format(kind)] = full.columns[sectors].values[row] * 32
+    return replace(captured(**columns), launches=(full.launches[row],))
+
+
+@pytest.mark.parametrize(
+    ("row", "texts"),
+    [
+        (12, ["536,346,624 shared-memory wavefronts are caused by bank conflicts."]),
+        (13, []),
+        (
+            21,
+            [
+                "13.51 GB are loaded and stored in local memory: register spills or "
+                "run-time-indexed arrays."
+            ],
+        ),
+    ],
+)
+def test_counts_of_loads_and_stores_alone_show_conflicts_and_spills(
+    row: int, texts: list[str]
+) -> None:
+    """Bank conflicts at stride 32 and 1, and a spilled array; a few are no more than noise."""
+    capture = loads_and_stores(row)
+    verdict = diagnose(capture).kernels[0].verdict
+    found = [each for each in verdict.findings if each.bottleneck]
+    assert [each.text for each in found] == texts
+    assert [each.bottleneck for each in verdict.also] == [each.bottleneck for each in found]
+    few = captured(**dict.fromkeys(capture.columns, 50.0))
+    few = replace(few, launches=capture.launches)
+    assert not diagnose(few).kernels[0].verdict.also

@@ -41,7 +41,7 @@ def test_a_baseline_s_life(kernelprof, tmp_path: Path) -> None:
     )
     kernelprof(f"gate {file} {CHANGES}/tile/5")
     kernelprof(f"gate {file} {ROLLED}", code=1, says="Regression: 1 worse.")
-    kernelprof(f"baseline update {file} {ROLLED}", code=1, says="The baseline stays as it is.")
+    kernelprof(f"baseline update {file} {ROLLED}", code=1, says="The baseline is unchanged.")
     kernelprof(f"baseline accept {file} {ROLLED} --reason ' '", code=2)
     kernelprof(f"baseline accept {file} {ROLLED} --reason numerics --by Ada")
     shown = kernelprof(f"baseline show {file}")

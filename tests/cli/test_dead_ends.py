@@ -152,7 +152,7 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "diagnose matvec.cu --size M=1 N=2 --predict -- x",
             error(
-                "'N=2' has no option in front of it",
+                "'N=2' is not preceded by an option",
                 next_step="kernelprof diagnose matvec.cu --size M=1 --size N=2 --predict -- x",
             ),
         ),
@@ -181,15 +181,15 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "diagnose matvec.cu --predict --arch h100",
             error(
-                "'h100' is not an architecture that kernels can be predicted for",
-                next_step=f"did you mean --arch sm_90? there are: {ARCHITECTURES}",
+                "'h100' is not an architecture that kernelprof can predict",
+                next_step=f"did you mean --arch sm_90? available: {ARCHITECTURES}",
             ),
         ),
         (
             "diagnose matvec.cu --predict --arch V100",
             error(
-                "'V100' is not an architecture that kernels can be predicted for",
-                next_step=f"there are: {ARCHITECTURES}",
+                "'V100' is not an architecture that kernelprof can predict",
+                next_step=f"available: {ARCHITECTURES}",
             ),
         ),
     ],
@@ -417,7 +417,9 @@ def test_a_file_that_ends_in_html_is_the_page(kernelprof, capture) -> None:
         (
             "diagnose c.csv -o a.html --html b.html",
             error(
-                "-o and --html both name an HTML file", where="a.html", next_step="give one of them"
+                "-o and --html both name an HTML file",
+                where="a.html",
+                next_step="use only one of them",
             ),
         ),
     ],

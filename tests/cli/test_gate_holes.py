@@ -200,14 +200,14 @@ def zero(rows: Rows) -> Rows:
         ),
         (table, zero, 3, "launches have no time"),
         (directory, no_check, 1, "was checked against gemm, but is no longer checked"),
-        (directory, any_result, 1, "its result may be off by 1e+09, 1e-05 before"),
+        (directory, any_result, 1, "its result may differ by 1e+09, before only by 1e-05"),
         (
             directory,
             one_element,
             1,
-            "its result is checked at M=1, N=1, K=1, at M=256, N=512, K=128 before",
+            "its result is checked at M=1, N=1, K=1, before at M=256, N=512, K=128",
         ),
-        (directory, zeros, 1, "checked with 0 inputs with values of their own, 2 before"),
+        (directory, zeros, 1, "checked with 0 inputs that are not constant, before with 2"),
         (directory, other_events, 3, "times contradict each other"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_source_is_judged_by_its_own_entry_alone(kernelprof, both: Path) -> No
     found = kernelprof.json("gate b.json scale.cu")
     assert [each["name"] for each in found["kernels"]] == ["scale"]
     assert [(each["code"], each["text"]) for each in found["findings"]] == [
-        ("ignored", "not judged, as their sources are not named: matvec")
+        ("ignored", "not judged, because their sources are not named: matvec")
     ]
     (both / "elsewhere").mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_an_architecture_that_the_baseline_lacks_is_refused(kernelprof, both: Pa
     kernelprof(
         f"gate b.json {name} --arch sm_80,sm_90",
         code=2,
-        err="the baseline holds predictions for sm_90, and none for sm_80",
+        err="the baseline contains predictions for sm_90, but none for sm_80",
     )
 
 

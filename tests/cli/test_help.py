@@ -26,7 +26,7 @@ def test_the_help_names_the_formats_that_are_offered(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     text = kernelprof(f"{command} --help").out
-    line = re.search(r"--format .*?FORMAT +(.*?): how", text)
+    line = re.search(r"--format .*?FORMAT +Output format: (.*?)\.", text)
     assert line is not None
     assert set(re.split(r", | or ", line[1])) == set(offered_formats(kind))
 

@@ -145,7 +145,10 @@ def test_no_template_argument_is_made_up(kernelprof, kernel_cu) -> None:
     kernelprof(
         f"diagnose {path} --predict",
         code=2,
-        err=["its source does not say which T it has", "name the instance: --kernel 'shift<...>'"],
+        err=[
+            "its source does not determine which T it has",
+            "name the instance: --kernel 'shift<...>'",
+        ],
     )
     kernelprof(
         f"diagnose {path} --predict --kernel 'shift<float>'", code={0, 3}, out="kernel shift<float>"
@@ -186,8 +189,8 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         (
             PLAIN.replace("const float* x", "const Node* x"),
             [
-                "no launch specification, and its source does not say type of x, shape of x",
-                "`kernelprof init kernel.cu` writes what is known into the file",
+                "no launch specification, and its source does not determine type of x, shape of x",
+                "`kernelprof init kernel.cu` writes the inferred values into the file",
                 "where: kernel.cu:1",
             ],
         ),
@@ -195,7 +198,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
             PLAIN.replace("y[i]", "y[i - 1]"),
             ["the kernel fails with these values: ", "bytes before y"],
         ),
-        (PLAIN.replace("1.0f", "ONE"), "its source does not say what ONE stands for"),
+        (PLAIN.replace("1.0f", "ONE"), "its source does not determine what ONE stands for"),
         (
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
             "it may be declared in <other.h>, which was not found",

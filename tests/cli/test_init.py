@@ -88,7 +88,7 @@ def test_another_version_is_a_source(kernelprof, copy_cu) -> None:
     kernelprof(
         f"init {copy_cu} --against before.csv",
         code=2,
-        err="another version of a kernel is a .cu file",
+        err="another version of a kernel must be a .cu file",
     )
 
 

@@ -188,7 +188,7 @@ def test_a_link_that_leaves_a_capture(refused, capture, folder, name, target) ->
     shutil.copy(capture / name, folder / "elsewhere")
     (capture / name).unlink()
     (capture / name).symlink_to(target)
-    assert "it is a link that leaves the folder" in refused("diagnose", "c")
+    assert "it is a link to a path outside the folder" in refused("diagnose", "c")
 
 
 @pytest.mark.parametrize("make", ["kept", "link", "pipe", "absent"])
@@ -283,8 +283,8 @@ def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
     ("kind", "said"),
     [
         ("long", "more than 1 MiB"),
-        ("zero", "no launch specification, and its source does not say"),
-        ("pipe", "no launch specification, and its source does not say"),
+        ("zero", "no launch specification, and its source does not determine"),
+        ("pipe", "no launch specification, and its source does not determine"),
     ],
 )
 def test_a_specification_beside_a_source_that_is_none(refused, folder, kind, said) -> None:

@@ -77,7 +77,27 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(kernelprof) -> Non
     assert len(lines) <= 12
     assert lines[1].startswith("  | ptxas application ptx input, line ")
     assert any(each.startswith("  | and ") and each.endswith("errors of ptxas") for each in lines)
-    assert lines[-1] == "  next: its code needs sm_90a; --arch sm_90 predicts it for that"
+    needs = "its code needs a GPU of sm_90a: diagnose it on a machine with one and ncu"
+    assert lines[-1] == f"  next: {needs}"
+
+
+def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) -> None:
+    (work / "tmem.cu").write_text(
+        "__global__ void tmem(float* y) {\n"
+        "    __shared__ unsigned at;\n"
+        "    unsigned to = __cvta_generic_to_shared(&at);\n"
+        '    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;"\n'
+        '                 :: "r"(to) : "memory");\n'
+        "    y[0] = at;\n"
+        "}\n",
+        encoding="utf-8",
+    )
+    err = kernelprof("diagnose tmem.cu --predict --arch sm_100a", code=4).err
+    assert "is part of tcgen05 (tensor cores with tensor memory), which needs a GPU" in err
+    assert err.endswith("  next: diagnose it on a machine with a GPU and ncu\n")
+    err = kernelprof("diagnose tmem.cu --predict --arch sm_120", code=2).err
+    needs = "its code needs a GPU of sm_100a: diagnose it on a machine with one and ncu"
+    assert err.endswith(f"  next: {needs}\n")
 
 
 @pytest.mark.slow("one more predicted page")

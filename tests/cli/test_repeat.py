@@ -52,7 +52,7 @@ def test_each_capture_is_one_of_its_own(counted: Path, kernelprof) -> None:
         "out/a b/3: 26",
     ]
     assert out[3:] == [
-        "out/a b: 3 captures; next, make a baseline of them:",
+        "out/a b: 3 captures; next, make a baseline from them:",
         "kernelprof baseline save 'out/a b' -o kernels.json",
         "or judge them against one:",
         "kernelprof gate kernels.json 'out/a b'",
@@ -168,7 +168,7 @@ def test_only_a_folder_of_captures_is_replaced(counted: Path, kernelprof) -> Non
         *PRESET,
         *program,
         code=2,
-        err="is not a capture, and is not replaced",
+        err="is not a capture, so it is not replaced",
     )
     kernelprof(*command[:-1], "3", "--force", *program)
     assert _names(counted / "out") == ["1", "2", "3"]
@@ -178,7 +178,7 @@ def test_only_a_folder_of_captures_is_replaced(counted: Path, kernelprof) -> Non
         "--force",
         *program,
         code=2,
-        err="is not a folder of captures, and is not replaced",
+        err="is not a folder of captures, so it is not replaced",
     )
     assert _names(counted / "out") == ["1", "2", "3", "notes.txt"]
     kernelprof("profile -o single", *PRESET, *program)

@@ -100,7 +100,7 @@ def test_a_report_that_nothing_here_can_read_does_not_stop_the_others(
     told = kernelprof(
         f"diagnose {folder}/b --format json",
         code={0, 3},
-        err="c/d.ncu-rep (a .ncu-rep report needs Nsight Compute",
+        err="c/d.ncu-rep (reading a .ncu-rep report needs Nsight Compute",
     )
     assert _origins(told.out) == ["b/log"]
     kernelprof(f"diagnose {folder}/b/c", code=4, err="pip install 'kernelprof[rep]'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -189,3 +190,34 @@ def test_a_program_without_kernels_is_measured_as_it_is(
     found = interface.diagnose(program=["./gemm_series"])
     assert found.survey is None
     assert found.launches == _all_launches().launches
+
+
+@pytest.mark.usefixtures("surveyed")
+def test_a_budget_of_nothing_is_the_survey_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelprof.collect.run.measure_request", pytest.fail)
+    file = tmp_path / "trace.json.gz"
+    found = interface.diagnose(program=["./gemm_series"], budget=0, perfetto=file)
+    assert found.kernels == ()
+    assert found.warnings == ()
+    assert found.survey is not None
+    assert found.survey.answer is not None
+    events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
+    assert sum(each.get("tid") == 7 for each in events) == 20 * len(found.survey.kernels)
+    with pytest.raises(InputError, match="the trace cannot be written: No such file"):
+        interface.diagnose(program=["./gemm_series"], budget=0, perfetto=tmp_path / "no" / "a.json")
+
+
+@pytest.mark.usefixtures("surveyed")
+def test_without_ncu_there_is_the_survey(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise MissingToolError("ncu (Nsight Compute) cannot be found")
+
+    monkeypatch.setattr("kernelprof.collect.request.find_ncu", missing)
+    found = interface.diagnose(program=["./gemm_series"])
+    assert found.survey is not None
+    assert found.warnings == ("Nothing was measured: ncu (Nsight Compute) cannot be found.",)
+    monkeypatch.setattr("kernelprof.collect.environment.query_machine", LocalMachine)
+    with pytest.raises(MissingToolError, match="cannot be found"):
+        interface.diagnose(program=["./gemm_series"])

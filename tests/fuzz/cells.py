@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Capture")
 FACTORS = (0.0, 1e-300, 10.0, 1000.0, 1e12)
 
-KNOWN_FLIPS = frozenset(
-    (row, f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum.per_cycle_elapsed", 0.0)
-    for row in (33, 52)
-    for name in ("fadd", "ffma", "fmul")
-)
-"""Of ``validation/raw.csv.gz``: launch, column and factor. No other counter contradicts them."""
-
 
 @dataclass(frozen=True)
 class Flip:
@@ -35,11 +28,6 @@ class Flip:
     factor: float
     before: Verdict
     after: Verdict
-
-    @property
-    def known(self) -> bool:
-        """Whether nothing in the capture shows it."""
-        return (self.row, self.column, self.factor) in KNOWN_FLIPS
 
 
 def verdicts(capture: Capture) -> dict[int, Verdict]:

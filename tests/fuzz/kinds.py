@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from kernelprof.results import CaptureView
 
 LONGEST_S = 30.0
-KNOWN = "known: "
-"""Begins what is in ``KNOWN_FLIPS``."""
 CELLS = (
     "gemm_series.full.raw.csv", "validation/raw.csv.gz", "validation/more.raw.csv.gz",
     "bf16/tops.raw.csv.gz",
@@ -96,7 +94,7 @@ def _cells(draw: random.Random, _: int, part: Part) -> None:
         tried, flips = find_flips(capture, [column])
         part.tried += tried - 1
         part.broken += [
-            f"{KNOWN * each.known}{name}, launch {each.row}: {column} times {each.factor:g} gives "
+            f"{name}, launch {each.row}: {column} times {each.factor:g} gives "
             f"{each.after.bottleneck}, not {each.before.bottleneck}"
             for each in flips
         ]

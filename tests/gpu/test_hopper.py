@@ -116,4 +116,4 @@ def test_a_kernel_with_cluster_dims_needs_no_key(run_cli: RunCli, tmp_path: Path
     source.write_text(odd.replace("// [launch]\n// cluster = [2]\n//\n", ""), "utf-8")
     done = run_cli("diagnose", str(source))
     assert done.returncode == 2
-    assert "whole clusters have to fill the grid" in done.stderr
+    assert "the grid must consist of whole clusters" in done.stderr

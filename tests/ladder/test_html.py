@@ -28,7 +28,7 @@ def test_a_run_writes_the_page_and_keeps_its_results_beside_it(machine, results,
     page = (machine / "climb.html").read_text(encoding="utf-8")
     assert "Naive takes 35.31 ms" in page
     # The stand-in's manifest is of no real file.
-    assert "is of another version of its file" in page
+    assert "was made from another version of its file" in page
 
 
 def test_the_page_alone_is_written_unless_the_other_report_is_named(here, kernelprof):
@@ -50,8 +50,8 @@ def test_captures_of_some_rungs_are_enough(here, kernelprof):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sha256": "0" * 64}, "of another version of its file"),
-        ({"specification": {"sizes": {"M": 64, "N": 64, "K": 64}}}, "of another size"),
+        ({"sha256": "0" * 64}, "from another version of its file"),
+        ({"specification": {"sizes": {"M": 64, "N": 64, "K": 64}}}, "at another size"),
     ],
 )
 def test_a_capture_of_something_else_is_not_shown(here, change, said, kernelprof):
@@ -71,7 +71,7 @@ def test_a_capture_of_something_else_is_not_shown(here, change, said, kernelprof
     [
         (["--html", "page.txt"], "a report is an HTML file"),
         (["--html", "no/page.html"], "no such folder"),
-        (["--captures", "."], "--captures is for a report"),
+        (["--captures", "."], "--captures needs --html"),
         (["--captures", "no", "--html", "page.html"], "the folder of captures does not exist"),
     ],
 )

@@ -311,7 +311,7 @@ def test_captures_are_replaced_and_other_things_are_not(machine, workshop, kerne
     (machine / "caps" / "01_naive").mkdir()
     (machine / "caps" / "01_naive" / "thesis.tex").touch()
     workshop.asked.clear()
-    kernelprof("ladder run --captures caps", code=2, err="what exists there is not a capture")
+    kernelprof("ladder run --captures caps", code=2, err="the existing path is not a capture")
     assert workshop.asked == []
 
 
@@ -515,4 +515,4 @@ def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
 
 def test_report_and_results_are_two_files(kernelprof, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    kernelprof("ladder run -o r.md --json r.md", code=2, err="two outputs name one file")
+    kernelprof("ladder run -o r.md --json r.md", code=2, err="two outputs have the same file name")

@@ -107,7 +107,7 @@ def test_values_from_a_file(tmp_path) -> None:
     assert np.array_equal(loaded, values)
     with pytest.raises(InputError, match=r"has shape \(2, 4\)"):
         fill(_array(shape=(2, 4), fill="a.npy"), tmp_path, {})
-    with pytest.raises(InputError, match="int32, and its values are float64"):
+    with pytest.raises(InputError, match="int32, but its values are float64"):
         fill(_array("int32", fill="a.npy"), tmp_path, {})
     with pytest.raises(InputError, match="cannot be read"):
         fill(_array(fill="b.npy"), tmp_path, {})
@@ -131,11 +131,11 @@ def test_values_from_a_function(tmp_path) -> None:
 
     assert filled("rows").tolist() == [0, 5, 10, 15]
     assert filled("rows", "float16").dtype == np.float16
-    with pytest.raises(InputError, match=r"has shape \(4,\), and its values \(3,\)"):
+    with pytest.raises(InputError, match=r"has shape \(4,\), but its values have shape \(3,\)"):
         filled("few")
     with pytest.raises(InputError, match="not real numbers"):
         filled("names")
-    with pytest.raises(BadFunctionError, match="parameter 'K', and no argument or size"):
+    with pytest.raises(BadFunctionError, match="parameter 'K', but no argument or size"):
         filled("asks")
     with pytest.raises(BadFunctionError, match="ZeroDivisionError"):
         filled("fails")

@@ -78,9 +78,9 @@ def test_each_value_has_its_place_and_nothing_else_is_written() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([b"\0" * 8], "8, 4 bytes, and the arguments have 8"),
-        ([b"\0" * 8, b"\0" * 2], "8, 4 bytes, and the arguments have 8, 2"),
-        ([], "8, 4 bytes, and the arguments have no"),
+        ([b"\0" * 8], "8, 4 bytes, but the arguments have 8"),
+        ([b"\0" * 8, b"\0" * 2], "8, 4 bytes, but the arguments have 8, 2"),
+        ([], "8, 4 bytes, but the arguments have no"),
     ],
 )
 def test_values_that_are_not_those_of_the_kernel_are_refused(values, said) -> None:

@@ -154,7 +154,7 @@ def test_parameters_lie_where_the_compiler_wants_them(bound) -> None:
 
 
 def test_other_parameters_than_the_kernels_are_refused(bound) -> None:
-    with pytest.raises(CompileError, match="1, 128, 8, 2 bytes, and the arguments have 4, 128, 8"):
+    with pytest.raises(CompileError, match="1, 128, 8, 2 bytes, but the arguments have 4, 128, 8"):
         bound(TOML.replace('"float8_e4m3", value = 1.5', '"float32", value = 1.5'))
 
 
@@ -178,10 +178,10 @@ def test_clusters_of_the_source_are_left_alone(bound) -> None:
     assert driver.function.set == {}
     driver, _ = bound(cluster=(16, 1, 1))
     assert driver.function.set == {14: 1}
-    with pytest.raises(SpecError, match="16 blocks in x, and a cluster 3"):
+    with pytest.raises(SpecError, match="16 blocks in x, and a cluster has 3"):
         bound(cluster=(3, 1, 1))
     with pytest.raises(
-        LaunchError, match=r"__cluster_dims__\(4, 1, 1\), but the launch asks for clusters"
+        LaunchError, match=r"__cluster_dims__\(4, 1, 1\), but the launch requests clusters"
     ):
         bound(f"launch = {{ cluster = [2] }}\n{TOML}", cluster=(4, 1, 1))
 

@@ -91,7 +91,7 @@ def _each(text: str) -> list[str]:
         *((flag, repr(flag), "") for flag in (*_each(DANGEROUS), *INJECTED)),
         ("-arch=sm_80", "the architecture", ""),
         ("-gencode=arch=compute_80,code=sm_80", "the architecture", ""),
-        ("-maxrregcount=x", "the value 'x', which it cannot have", '"-maxrregcount=64"'),
+        ("-maxrregcount=x", "cannot have the value 'x'", '"-maxrregcount=64"'),
         ("-DX=a<1,b>", "'b>', which is not a macro", "[compile] defines"),
         ("-std=c17", "the value 'c17'", '"-std=c++17"'),
     ],

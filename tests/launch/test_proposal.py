@@ -41,7 +41,7 @@ def unfilled(tmp_path):
         made = infer_specification(path, **options).draft()
         path.write_text(made.text)
         line = made.unfilled[0][0]
-        with pytest.raises(InputError, match="still to be filled in") as caught:
+        with pytest.raises(InputError, match="still be filled in") as caught:
             load_spec(path)
         assert caught.value.where == f"{path}:{line}"
         lines = made.text.split("\n")

@@ -91,7 +91,9 @@ def _case(**inputs):
 def test_a_reference_that_reads_an_output_without_values_is_refused() -> None:
     """Its NaN would be equal to the poison of an output that nobody wrote."""
     wanted = {"y": np.array([np.nan, np.nan])}
-    with pytest.raises(LaunchError, match="gives NaN for y, and no input contains one") as caught:
+    with pytest.raises(
+        LaunchError, match="gives NaN for y, although no input contains NaN"
+    ) as caught:
         refuse_circular(_case(x=[1, 2]), wanted, "k.cu, kernel saxpy", "saxpy")
     assert 'fill = "random"' in (caught.value.hint or "")
     refuse_circular(_case(x=[1, np.nan]), wanted, "k.cu, kernel k", "copy")
@@ -152,7 +154,7 @@ def test_its_own_specification_counts_with_the_new_arguments(pair, tmp_path) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "said"), [("x", "has an array 'z', and the kernel has none"), ("y", "no output 'y'")]
+    ("old", "said"), [("x", "has an array 'z', but the kernel does not"), ("y", "no output 'y'")]
 )
 def test_arguments_that_do_not_fit(pair, tmp_path, old, said) -> None:
     changed = ARRAYS.replace(f'"{old}"', '"z"')

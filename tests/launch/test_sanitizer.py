@@ -141,4 +141,4 @@ def test_without_it_there_is_the_way_to_get_it() -> None:
     assert caught.value.what == "compute-sanitizer is not installed here"
     assert caught.value.exit_code == 4
     assert "https://developer.nvidia.com/cuda-downloads" in (caught.value.hint or "")
-    assert (caught.value.hint or "").endswith("; or go without --sanitize")
+    assert (caught.value.hint or "").endswith("; or leave out --sanitize")

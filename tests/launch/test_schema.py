@@ -45,6 +45,7 @@ box = [64, 128, 2]
 swizzle = "128B"
 dims = [64, "M", "K // 64"]
 strides = ["K", 64]
+element_strides = [1, 1, 1]
 
 [[arguments]]
 name = "A"

@@ -98,7 +98,7 @@ arguments = [
             "argument 'x' is a tensor map, and the kernel's parameter is 'const __nv_fp8_e4m3* x'",
         ),
         ('"float8_e4m3"', '"float8_e5m2"', "argument 'x' is an array of float8_e5m2"),
-        ("passed = false", "passed = true", "5 parameters, and the specification 6 arguments"),
+        ("passed = false", "passed = true", "5 parameters, but the specification has 6 arguments"),
     ],
 )
 def test_tensor_maps_are_passed_for_tensor_maps(read, old, new, said) -> None:
@@ -284,12 +284,12 @@ def test_choosing_a_kernel() -> None:
     [
         ("const float* A, const float* B, float* C, int M", None),
         ("const T* A, const T* B, T* C, int M", None),
-        ("const float* A, const float* B, float* C", "3 parameters, and the specification 4"),
+        ("const float* A, const float* B, float* C", "3 parameters, but the specification has 4"),
         ("const float* A, const float* B, float* C, long M", "'M' is a scalar of int32"),
         ("const float* A, const float* B, double* C, int M", "'C' is an array of float32"),
         ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*here of float32"),
         ("const float* A, const float* B, int M, float* C", "'C' is an array of float32"),
-        ("const float* A, const float* B, const float* C, int M", "may not write"),
+        ("const float* A, const float* B, const float* C, int M", "cannot write"),
     ],
 )
 def test_arguments_have_to_be_those_of_the_kernel(read, parameters, said) -> None:

@@ -81,12 +81,12 @@ def test_clusters_fill_the_grid(read, sgemm) -> None:
     assert spec.resolve().cluster == (2, 2, 1)
     assert spec.document()["launch"]["cluster"] == ["2", "TILE // 8"]
     assert read(sgemm).resolve().cluster is None
-    with pytest.raises(InputError, match="whole clusters have to fill the grid"):
+    with pytest.raises(InputError, match="the grid must consist of whole clusters"):
         spec.resolve({"M": 16, "N": 16, "K": 16})
 
 
 def test_whole_numbers_are_not_normal(read, sgemm) -> None:
-    with pytest.raises(InputError, match="int32 has no normal values"):
+    with pytest.raises(InputError, match="int32 cannot hold normally distributed values"):
         read(sgemm.replace('"float32"', '"int32"', 1).replace('"random"', '"normal"', 1))
 
 
@@ -145,7 +145,7 @@ def test_a_place_to_fill_in_is_pointed_at(sgemm_cu) -> None:
     sgemm_cu.write_text(text.replace("// M = 4096", f"// M = 1{mark}: the rows"))
     with pytest.raises(InputError) as caught:
         load_spec(sgemm_cu)
-    assert caught.value.what == "reference is still to be filled in (and 1 more below)"
+    assert caught.value.what == "reference must still be filled in (and 1 more below)"
     assert caught.value.where == f"{sgemm_cu}:6"
 
 

@@ -74,11 +74,11 @@ def test_a_document_of_it_is_read_again(read) -> None:
         ('of = "x"', "value = 1", "members[2]", "member 'x' has no 'type'"),
         ('of = "x"', 'of = "x", type = "int8"', "members[2]", "is a pointer, and has no 'type'"),
         (', of = "x"', "", "members[2]", "one of the keys"),
-        ('name = "x", of', 'name = "on", of', "members[2].name", "a second member is called 'on'"),
+        ('name = "x", of', 'name = "on", of', "members[2].name", "two members are called 'on'"),
         ("value = 1 }", "value = 2 }", "members[0].value", "has to be 0 to 1"),
         ("align = 16", "align = 3", "members[1].align", "align"),
         ('name = "p"', 'name = "p"\ntype = "int8"', "type", "a structure has no 'type'"),
-        ('name = "p"', 'name = "p"\nvalue = 1', "arguments[0]", "has to have one of shape"),
+        ('name = "p"', 'name = "p"\nvalue = 1', "arguments[0]", "must have one of shape"),
         ("values = [1,", "value = [1,", "members[1].value", "a number or an expression"),
     ],
 )
@@ -92,5 +92,5 @@ def test_a_mistake_is_told_by_its_place(read, old, new, where, said) -> None:
 
 def test_no_parameter_has_room_for_more(read) -> None:
     many = ", ".join(["1"] * 1000)
-    with pytest.raises(SpecError, match="p has 8,032 bytes, and parameters 4,096 at most"):
+    with pytest.raises(SpecError, match="p has 8,032 bytes, but parameters can have at most 4,096"):
         read(TOML.replace('"float32", values = [1, 2, 3, "w / 8"]', f'"int64", values = [{many}]'))

@@ -77,32 +77,35 @@ def test_the_other_choices_are_kept(read) -> None:
 
 OLD = 'box = [64, "BM"], swizzle = "128B"'
 LIMITS = [
-    ("box = [64]", "the box has 1 dimension, and the tensor map 2: [1024, 4096]"),
+    ("box = [64]", "the box has 1 dimension, but the tensor map has 2: [1024, 4096]"),
     ("box = [0, 1]", "'0' is 0 elements of the box; it has to be 1 to 256"),
     ('box = [64, "2 * BM + 1"]', "is 257 elements of the box; it has to be 1 to 256"),
-    ("box = [4, 1]", "a row of the box has 8 bytes; 16 has to divide that"),
+    ("box = [4, 1]", "a row of the box has 8 bytes, which is not a multiple of 16"),
     (
         'box = [128, 64], swizzle = "128B"',
-        "a row of the box has 256 bytes, and the swizzle 128B permutes within 128",
+        "a row of the box has 256 bytes, but the swizzle 128B spans only 128",
     ),
     (
         'box = [64, 64], swizzle = "64B"',
-        "a row of the box has 128 bytes, and the swizzle 64B permutes within 64",
+        "a row of the box has 128 bytes, but the swizzle 64B spans only 64",
     ),
     (
         'box = [32, 64], swizzle = "32B"',
-        "a row of the box has 64 bytes, and the swizzle 32B permutes within 32",
+        "a row of the box has 64 bytes, but the swizzle 32B spans only 32",
     ),
-    ("box = [64, 8], dims = [64, 2], strides = [20]", "lie 40 bytes apart in dimension 1"),
-    ("box = [8, 8], dims = [9, 2]", "lie 18 bytes apart in dimension 1"),
+    (
+        "box = [64, 8], dims = [64, 2], strides = [20]",
+        "in dimension 1 of the tensor map is 40 bytes",
+    ),
+    ("box = [8, 8], dims = [9, 2]", "in dimension 1 of the tensor map is 18 bytes"),
     ("box = [64, 8], dims = [64, 2], strides = []", "0 strides for 2 dimensions"),
     ("box = [64, 8], strides = [64, 64]", "2 strides for 2 dimensions"),
     (
         'box = [64, 8], dims = [64, "M"], strides = ["2 * K"]',
-        f"reaches over {4095 * 2048 + 64} elements, and A has {4096 * 1024}",
+        f"covers {4095 * 2048 + 64} elements, but A has {4096 * 1024}",
     ),
     ("box = [64, 8], dims = [0, 2]", "'0' is 0; it has to be 1 to 4294967296"),
-    ('box = [64, 8], dims = [64, 2], strides = ["2 ** 39"]', "which has to be less than 2**40"),
+    ('box = [64, 8], dims = [64, 2], strides = ["2 ** 39"]', "but must be less than 2**40"),
 ]
 
 
@@ -118,7 +121,9 @@ def test_what_the_driver_would_refuse_is_told_with_its_place(read, new, said) ->
 @pytest.mark.parametrize("type_name", ["int16", "int64", "bool", "float8_e4m3", "float8_e5m2"])
 def test_what_is_whole_numbers_to_a_map_has_no_nan(read, type_name) -> None:
     toml = TOML.replace('"bfloat16"', f'"{type_name}"').replace('swizzle = "128B"', 'fill = "nan"')
-    with pytest.raises(SpecError, match=f"A is {type_name}, for which a tensor map has no NaN"):
+    with pytest.raises(
+        SpecError, match=f"A is {type_name}, which a tensor map cannot fill with NaN"
+    ):
         read(toml)
 
 
@@ -134,7 +139,7 @@ def test_an_array_of_six_dimensions_needs_a_view(read) -> None:
         ('of = "A"', 'of = "B"', 10, "tensor_map.of", "no array is called 'B' the arrays are A"),
         ('of = "A", ', "", 10, "tensor_map", "has no 'of'"),
         ('of = "A"', 'of = "A", boxes = 1', 10, "tensor_map.boxes", "did you mean 'box'"),
-        ('"128B"', '"16B"', 10, "tensor_map.swizzle", "valid known are none, 32B, 64B, 128B"),
+        ('"128B"', '"16B"', 10, "tensor_map.swizzle", "valid available: none, 32B, 64B, 128B"),
         ('box = [64, "BM"]', "box = []", 10, "tensor_map.box", "a list of length >= 1"),
         ('box = [64, "BM"]', "box = [1.5]", 10, "tensor_map.box[0]", "a whole number or an exp"),
         ('name = "map_a"', 'name = "map_a"\ntype = "int8"', 10, "type", "a tensor map has no"),

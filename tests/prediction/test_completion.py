@@ -115,9 +115,8 @@ def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
     assert proposal.guesses.arrays["y"].length is None
     assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
     assert proposal.draft().remarks == (
-        "the length of y is unknown: at larger sizes the kernel accesses more of it than small "
-        "cases "
-        "predict",
+        "the length of y is unknown: at larger sizes the kernel accesses more of it than the "
+        "small cases suggest",
     )
 
 
@@ -293,7 +292,9 @@ def test_no_multiple_of_the_block(completed) -> None:
     assert guesses.check_sizes == {"n": 65521}
     assert guesses.reference == "copy"
     assert guesses.remarks == []
-    assert guesses.why["check"] == "no multiples, so that a missing bounds check shows"
+    assert guesses.why["check"] == (
+        "not multiples of the block, so that a missing bounds check shows"
+    )
 
 
 def test_a_missing_bounds_check_is_told(completed) -> None:

@@ -81,7 +81,7 @@ def test_the_race_is_the_one_that_the_tool_told_on_a_gpu() -> None:
     assert first == "Race reported between Write access at turn in races.cu:28"
     assert second == "and Read access at turn in races.cu:29"
     # The tool counts the bytes of all four blocks.
-    assert f"one of {4096 // 4} that" in size
+    assert f"one of {4096 // 4} bytes" in size
 
 
 def test_an_output_that_is_read_and_an_assert_are_told_as_on_a_gpu() -> None:

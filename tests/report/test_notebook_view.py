@@ -33,8 +33,8 @@ def test_a_kernel_is_found_by_its_name(gemms) -> None:
     with pytest.raises(KeyError) as caught:
         gemms["gem_bad"]
     assert caught.value.args == (
-        "no kernel is called 'gem_bad'; did you mean gemm_bad? "
-        "there are: gemm_bad; gemm_tiled; gemm_coalesced",
+        "no kernel is called 'gem_bad'; did you mean gemm_bad? available: gemm_bad; gemm_tiled; "
+        "gemm_coalesced",
     )
 
 

@@ -146,7 +146,7 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
     capture = read_bytes(text, "cut")
     assert len(capture) == 2
     assert str(capture.columns["sm__n.sum"].values.tolist()) == "[1024.0, nan]"
-    assert "no line end" in capture.warnings[0]
+    assert "no newline" in capture.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -176,5 +176,5 @@ def test_what_ncu_said_instead(name: str, found: str) -> None:
 def test_lines_without_end_are_refused(eight_bytes: bytes, line: bytes) -> None:
     """Each takes up to 8 us, and a megabyte of gzip has a hundred million."""
     many = gzip.compress(eight_bytes + line * 2_100_000, compresslevel=1)
-    with pytest.raises(InputError, match=r"^more than 2,000,000 lines are no rows of a table;"):
+    with pytest.raises(InputError, match=r"^more than 2,000,000 lines are not rows of a table;"):
         read_bytes(many, "many")

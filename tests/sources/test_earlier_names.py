@@ -1,4 +1,4 @@
-"""Metrics under the names of Nsight Compute before 2019.1."""
+"""Metrics under the names of Nsight Compute before Nsight Compute 2019.1."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_they_are_the_same_quantities(capture: Capture) -> None:
 
 def test_what_is_not_known_to_be_the_same_is_named_and_not_used(capture: Capture) -> None:
     (said,) = capture.warnings
-    assert "before 2019.1" in said
+    assert "before Nsight Compute 2019.1" in said
     assert said.endswith("such as dram__frequency, tex__sol_pct, tex__hitrate_pct.")
     assert "l1tex__t_sector_hit_rate.pct" not in capture.columns
     assert "dram__cycles_elapsed.avg.per_second" not in capture.columns

@@ -8,14 +8,15 @@ to a sentence, or to nothing.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
-from kernelprof.analysis.metrics.catalogue import names_read
+from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF, names_read
 from kernelprof.analysis.metrics.gpus import find_gpu
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS
+from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
 from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.library_kernel import takes_tensor_maps
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
@@ -34,6 +35,8 @@ NOTABLE: Final = 1.25
 """Ratio to the ideal from which an access is worth a sentence; the boundary checks of block tiles
 make 1.1 (``strided_read`` of ``tests/captures/gemm_series.full.raw.csv``)."""
 NOTABLE_SHARE: Final = 0.10
+BYTES_OF_SPILL: Final = 4.0
+"""Of a register and thread."""
 BUSY: Final = 60.0
 """Percent of a peak; Nsight Compute's SOLBottleneck rule (2025.3) looks at units from here on."""
 FULL: Final = 80.0
@@ -66,6 +69,7 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     names = facts.capture.text.get(DEVICE_NAME)
     gpu = find_gpu(names[row] if names else None, capability, value_of("sm_count"))
     results = [each for find in _ALL for each in find(value_of)]
+    results += _loads_and_stores(facts, row)
     results += _waits(facts, row)
     results += _bandwidth(value_of, gpu)
     results += _arithmetic(value_of, fp32_lanes(capability), gpu)
@@ -171,6 +175,42 @@ def _bank_conflicts(value_of: ValueOf) -> Iterator[MetricFinding]:
         text = f"{part} of shared-memory wavefronts are caused by bank conflicts."
         weight = 1.0 / max(1.0 - share, 0.03)
         yield MetricFinding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
+
+
+def _lacks(facts: Facts, row: int, *names: str) -> bool:
+    return not any(facts.has(name)[row] for name in names)
+
+
+def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
+    """What counts of loads and stores alone show, where their whole was not measured."""
+    launch = facts.capture.launches[row]
+    if launch.grid is None or launch.block is None:
+        return
+    threads = math.prod((*launch.grid, *launch.block))
+
+    def sum_up(name: str) -> float:
+        columns = (facts.capture.columns.get(name.format(each)) for each in ("ld", "st"))
+        # A details page has what its rules say, rounded.
+        own = (each for each in columns if each is not None and each.source is Origin.MEASURED)
+        values = (float(each.values.item(row)) for each in own)
+        return sum(each for each in values if each > 0)
+
+    conflicts = sum_up(CONFLICTS_OF)
+    lacks = partial(_lacks, facts, row)
+    if lacks("shared_bank_conflicts", "shared_wavefronts") and conflicts >= (
+        NOTABLE_SHARE * threads / COMMON.warp_size
+    ):
+        text = f"{rounded(conflicts)} shared-memory wavefronts are caused by bank conflicts."
+        yield MetricFinding(text, CONFLICTS_OF.format("ld"), "shared-bank-conflicts", 1.0)
+    moved = sum_up(LOCAL_BYTES_OF)
+    if lacks("local_sectors", "local_load_sectors", "local_store_sectors") and moved >= (
+        NOTABLE_SHARE * threads * BYTES_OF_SPILL
+    ):
+        text = (
+            f"{quantity(moved, 'byte')} are loaded and stored in local memory: register spills or "
+            "run-time-indexed arrays."
+        )
+        yield MetricFinding(text, LOCAL_BYTES_OF.format("ld"), "local-memory-traffic", 1.0)
 
 
 def _local_memory(value_of: ValueOf) -> Iterator[MetricFinding]:

@@ -139,8 +139,8 @@ def root(
 ) -> None:
     """What limits a CUDA kernel, and what is the evidence?
 
-    Exit codes: 0 done, 1 the gate says regression, 2 bad input or usage, 3 inconclusive, 4 the
-    environment lacks something.
+    Exit codes: 0 done, 1 the gate reports a regression, 2 bad input or usage, 3 inconclusive, 4 a
+    tool, GPU or permission is missing.
     """
     del version, debug  # --version has answered by now; main() has taken --debug out
 
@@ -184,7 +184,7 @@ def _failed(error: Exception, debug: bool) -> int:
         return int(error.exit_code)
     if isinstance(error, MemoryError):
         print_error(
-            "there is not enough memory", hint="give part of the input, or provide more memory"
+            "there is not enough memory", hint="use a smaller input, or provide more memory"
         )
         return int(ExitCode.ENVIRONMENT)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
@@ -237,7 +237,7 @@ def _refuse_bare_values(arguments: list[str]) -> None:
         corrected.append(word)
     if bare:
         raise UsageError(
-            f"{bare!r} has no option in front of it",
+            f"{bare!r} is not preceded by an option",
             hint=shlex.join(["kernelprof", *corrected, *arguments[end:]]),
         )
 

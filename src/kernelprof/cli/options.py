@@ -34,7 +34,7 @@ PngOption = Annotated[
     typer.Option(
         "--png",
         metavar="FILE",
-        help="Also write the top of the report as a picture, with an installed Chromium.",
+        help="Also write the top of the report as a PNG; needs Chromium.",
     ),
 ]
 KernelOption = Annotated[
@@ -61,7 +61,10 @@ PredictOption = Annotated[
     bool,
     typer.Option(
         "--predict",
-        help="Predict a .cu file's kernel from its machine code: no GPU, nothing is measured.",
+        help=(
+            "Predict a .cu file's kernel from its machine code, without a GPU and without a "
+            "measurement."
+        ),
     ),
 ]
 ArchOption = Annotated[
@@ -106,11 +109,17 @@ class MeasurementFlags:
         typer.Option(
             "--budget",
             metavar="S",
-            min=1.0,
-            help="Measure a surveyed program within about S seconds: the costliest kernels come "
-            "first.",
+            min=0.0,
+            help="Measure a surveyed program for about S seconds, the costliest kernels first; 0: "
+            "without ncu.",
         ),
     ] = 120.0
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            "--perfetto", metavar="FILE", help="Write the survey's trace for ui.perfetto.dev."
+        ),
+    ] = None
     build: Annotated[
         str | None,
         typer.Option("--build", metavar="COMMAND", help='Build the program first: "make app".'),
@@ -151,8 +160,10 @@ class GateFlags:
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="TOML; without it, the table tool.kernelprof.gate of pyproject.toml in this "
-            "folder.",
+            help=(
+                "A TOML file; default: the table tool.kernelprof.gate of pyproject.toml in this "
+                "folder."
+            ),
         ),
     ] = None
     proposed_baseline: Annotated[
@@ -171,7 +182,10 @@ class GateFlags:
             "--proposed-policy",
             metavar="FILE",
             hidden=True,
-            help="The same for the policy. A difference gives exit code 3.",
+            help=(
+                "The policy that the change proposes, treated the same way. A difference gives "
+                "exit code 3."
+            ),
         ),
     ] = None
     accept_proposed: Annotated[

@@ -82,7 +82,7 @@ def check_place(path: Path) -> None:
         raise InputError(
             f"cannot write the result: {reason}",
             where=str(path),
-            hint="name a file in a folder that exists and that you may write to",
+            hint="name a file in an existing folder with write permission",
         )
 
 
@@ -94,7 +94,7 @@ class NoOutput(io.StringIO):
         if text:
             raise WriteError(
                 "cannot write the result: standard output is closed",
-                hint="leave it open, or write into a file with -o FILE",
+                hint="leave it open, or write to a file with -o FILE",
             )
         return 0
 
@@ -189,7 +189,9 @@ def check_places(*files: Path | None, html: Path | None = None, png: Path | None
         target = path.expanduser().resolve()
         if target in seen:
             raise UsageError(
-                "two outputs name one file", where=str(path), hint="give each a name of its own"
+                "two outputs have the same file name",
+                where=str(path),
+                hint="give each output its own file name",
             )
         seen.add(target)
 
@@ -205,8 +207,10 @@ class Output:
             "--top",
             metavar="N",
             min=0,
-            help="Show the first N kernels instead of those with 90 % of the time, at most 5; 0 "
-            "lists all in a table.",
+            help=(
+                "Show the first N kernels (default: those with 90 % of the time, at most 5); 0 "
+                "lists all in a table."
+            ),
         ),
     ] = None
     explain: Annotated[
@@ -214,7 +218,7 @@ class Output:
         typer.Option(
             "--explain",
             help="Show all evidence, the derivation of the gain, and missing metrics. Markdown, "
-            "JSON and the page always have it.",
+            "JSON and HTML always contain them.",
         ),
     ] = False
     tokens: Annotated[
@@ -252,7 +256,7 @@ class Output:
                 raise UsageError(
                     "-o and --html both name an HTML file",
                     where=str(self.file),
-                    hint="give one of them",
+                    hint="use only one of them",
                 )
             object.__setattr__(self, "html", self.file)
             object.__setattr__(self, "file", None)
@@ -378,7 +382,7 @@ def _refuse(error: OSError, where: str) -> NoReturn:
     raise InputError(
         f"cannot write the result: {reason}",
         where=where,
-        hint="name a file in a folder that exists and that you may write to",
+        hint="name a file in an existing folder with write permission",
     ) from error
 
 
@@ -452,7 +456,7 @@ def take_picture(result: Any) -> bytes:
     raise MissingToolError(
         "Chromium did not write a picture",
         where=browser,
-        hint="write the page with -o, and open that",
+        hint="write the page with -o, and open it in a browser",
     )
 
 

@@ -148,7 +148,7 @@ def _ncu() -> tuple[bool, str]:
     except MissingToolError as error:
         return False, error.what
     version = tools.ncu_version(path)
-    shown = version or "no version (it does not answer --version)"
+    shown = version or "unknown version (it does not respond to --version)"
     return version is not None, f"{shown} at {path}"
 
 
@@ -166,8 +166,8 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     if not restricted:
         return True, "all users may read them"
     if environment.is_administrator():
-        return True, "for administrators, and this process is one"
-    return False, "for administrators only, but this process has no CAP_SYS_ADMIN"
+        return True, "restricted to administrators, and this process is one"
+    return False, "restricted to administrators, and this process lacks CAP_SYS_ADMIN"
 
 
 def _nvcc() -> tuple[bool, str]:

@@ -101,43 +101,46 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "|another (?:instance|tool|profiler)|already (?:attached|being profiled|profiled by)"
         "|profiler is already",
         ProfilerError,
-        "another profiler or debugger holds the GPU's counters or the program",
-        "end other ncu, nsys, CUPTI, compute-sanitizer and cuda-gdb runs, and pause DCGM's "
-        "(dcgmi profile --pause); start the program itself after --, not a profiler that starts "
-        "it; a lock file of another user, /tmp/nsight-compute-lock, may have to be removed",
+        "another profiler or debugger is using the GPU's counters or is attached to the program",
+        "end other ncu, nsys, CUPTI, compute-sanitizer and cuda-gdb runs, and pause DCGM (dcgmi "
+        "profile --pause); put the program itself after --, not a profiler that starts it; "
+        "remove /tmp/nsight-compute-lock if it belongs to another user",
     ),
     (
         "(?i)driver (?:version )?is (?:not compatible|insufficient|too old)",
         MissingToolError,
         "the GPU's driver and this version of Nsight Compute are incompatible",
-        "install the driver that its release notes name or a newer one, or the Nsight Compute of "
-        "the CUDA version that nvidia-smi shows; where another profiler or DCGM uses the counters, "
-        "ncu prints the same error: stop that tool first",
+        "install the driver version from the release notes of Nsight Compute or a newer one, or "
+        "the Nsight Compute of the CUDA version that nvidia-smi shows; ncu prints the same error "
+        "while another profiler or DCGM uses the counters: stop that tool first",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",
         MissingToolError,
         "this version of Nsight Compute does not support this GPU",
-        "'ncu --list-chips' lists what it supports: Volta and newer need a version that knows the "
-        "chip, and no current version supports GPUs before Volta",
+        "'ncu --list-chips' lists the supported chips; for a newer GPU install a newer version; "
+        "no current version supports GPUs before Volta",
     ),
     (
         r"Failed to find metric (\S+)",
         UsageError,
         "ncu has no metric {} on this GPU",
-        "'ncu --query-metrics' lists what there is; 'kernelprof presets' lists ready sets",
+        (
+            "'ncu --query-metrics' lists the metrics of this GPU; 'kernelprof presets' lists the "
+            "presets"
+        ),
     ),
     (
         "'(.*?)' does not exist or is not an executable",
         InputError,
         "there is no such program, or it cannot be executed: {}",
-        "name it with its folder (./app); a script needs its interpreter: -- python train.py",
+        "include its folder (./app), or a script's interpreter: -- python train.py",
     ),
     (
         "Unable to write to file|cannot be used as the output log",
         ProfilerError,
         "ncu could not write its report",
-        "write to a folder that you may write to; ncu started with sudo writes as root",
+        "write to a folder in which you have write permission; under sudo, ncu writes as root",
     ),
 )
 """Words of ``ncu``, the error that they are, and what to do; a group's text stands for ``{}``."""
@@ -160,21 +163,26 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
         return UsageError(
             "ncu rejects an option",
             where=where,
-            hint="correct the option; one that this version of ncu does not know needs a newer "
-            "version",
+            hint=(
+                "correct the option; if this version of ncu does not support it, install a "
+                "newer one"
+            ),
         )
     full = _NO_ROOM.search("\n".join((text, *ended.printed)))
     if full and not (ended.has_report and ended.code == 0):
         return StorageError(
             f"ncu could not write its report: {full[0]}",
             where=ended.program,
-            hint="free some space, or write to another place with -o",
+            hint="free some space, or write elsewhere with -o",
         )
     if match := _FAULT.search(text):
         return ProgramError(
             f"a kernel failed while it was profiled: {match[1].strip() or 'driver error'}",
             where=ended.program,
-            hint="run the program alone, and under 'compute-sanitizer' to find the access at fault"
+            hint=(
+                "run the program without a profiler, and under 'compute-sanitizer' to find the "
+                "faulty access"
+            )
             + ended.last_lines(),
         )
     if ended.has_report and (ended.code == 0 or code is not None or ended.cut):
@@ -230,6 +238,6 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     return InputError(
         "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
-        hint="see whether the program uses the GPU at all (its own output, CUDA_VISIBLE_DEVICES); "
-        "ncu does not see work handed to a process that was already running" + ended.last_lines(),
+        hint="check that the program uses the GPU (its output, CUDA_VISIBLE_DEVICES); ncu cannot "
+        "profile work in a process that was already running" + ended.last_lines(),
     )

@@ -44,7 +44,8 @@ class ProfileRequest:
     """What to profile, a program or a source, and how.
 
     ``keep`` is the capture directory, or the folder of captures where ``repeat`` is above 1.
-    ``budget`` are the seconds for measuring a surveyed program; ``None`` measures all launches.
+    ``budget`` are the seconds for measuring a surveyed program; ``None`` measures all launches, 0
+    none. ``perfetto`` is a file for the trace of the survey.
     ``arguments`` and ``flags`` are for a source with ``main``, ``build`` for a program.
     """
 
@@ -59,6 +60,7 @@ class ProfileRequest:
     samples: bool = False
     repeat: int = 1
     budget: float | None = None
+    perfetto: Path | None = None
     arguments: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
@@ -162,9 +164,9 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
             )
         if request.build:
             raise UsageError(
-                "--build is for a program after --, which it builds",
+                "--build is for a program after --",
                 where=str(request.source),
-                hint="leave it out: a .cu file is built by nvcc, with --flags",
+                hint="leave it out: nvcc builds a .cu file, with the options of --flags",
             )
         return spec
     if not request.application:
@@ -175,7 +177,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         raise UsageError(
             "--flags is for a .cu file, which nvcc compiles",
             where=shlex.join(request.flags),
-            hint="leave it out: build the program yourself, or with --build",
+            hint="leave it out, and build the program yourself or with --build",
         )
     return None
 
@@ -184,10 +186,12 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
     """Refuse options that only a measurement can follow, where a record takes its place."""
     if options := only_measured(request):
         raise MissingToolError(
-            f"{' and '.join(options)} cannot be used with a recorded capture, and this machine has "
-            f"{tools.describe()} to make another",
+            f"{' and '.join(options)} cannot be used with a recorded capture, and this machine "
+            f"has {tools.describe()} to make a new one",
             where=str(request.source),
-            hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
+            hint=(
+                "leave it out to diagnose the recorded capture, or run this on a machine with a GPU"
+            ),
         )
 
 

@@ -40,13 +40,14 @@ from kernelprof.collect.failures import (
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
-from kernelprof.collect.survey.measure import Surveyed, survey_first
+from kernelprof.collect.survey.measure import Surveyed, record_survey, survey_first
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.run.prepare import PreparedKernel, last_lines, prepare_kernel
 from kernelprof.model.capture import DEVICE_NAME, Capture, SampledLine, sum_samples
+from kernelprof.model.diagnosis import Diagnosis
 from kernelprof.model.inferred import describe_assumptions
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.model.sampled import to_bytes
@@ -394,7 +395,7 @@ class Session:
             raise InputError(
                 "ncu knows none of the requested metrics and prints no error",
                 where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
-                hint="'ncu --query-metrics' lists what this GPU has",
+                hint="'ncu --query-metrics' lists the metrics of this GPU",
             )
         facts = replace(
             facts,
@@ -443,9 +444,44 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
     elif ended.program_code is not None:
         sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
-            "profiled: see whether they did what they should."
+            "profiled: check their results."
         )
     return tuple(sentences[:_MOST_WARNINGS])
+
+
+def survey_request(
+    request: ProfileRequest, progress: Progress, without: MissingToolError | None = None
+) -> ProfileResult:
+    """Survey a program, and measure nothing of it: without ``ncu``, which is missing, or need.
+
+    Raises the error that ``ncu`` is missing where the program cannot be surveyed either.
+    """
+    with Interrupts() as interrupts, progress as shown:
+        if request.build:
+            _build(request.build, interrupts, shown)
+        try:
+            _, survey = record_survey(
+                request.application, interrupts, shown, request.time_limit, request.perfetto
+            )
+        except MissingToolError as error:
+            raise without or error from error
+    warnings = () if without is None else (f"Nothing was measured: {without.what}.",)
+    origin = shlex.join(request.application)
+    diagnosis = Diagnosis((), origin, warnings=warnings, survey=survey)
+    machine = environment.query_machine()
+    manifest = Manifest(
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        kernelprof=__version__,
+        target=request.application,
+        ncu=None,
+        driver=machine.driver,
+        cuda=machine.cuda,
+        gpu=GpuFacts(),
+        clock_control=DEFAULT_CLOCKS,
+        runs=(),
+    )
+    nothing = Capture((), {}, origin=origin, warnings=warnings)
+    return ProfileResult(nothing, manifest, diagnosis=diagnosis)
 
 
 _OF_A_LAUNCH: Final = ("kernel", "launch_skip", "launch_count")
@@ -562,8 +598,8 @@ def _collect_all(
             if session.runs:
                 raise
             shown.note(
-                "the program launches different kernels in each run: those of the first "
-                "run are measured"
+                "the program launches different kernels in each run: only the kernels of the "
+                "first run are measured"
             )
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)
@@ -584,7 +620,7 @@ def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> N
         raise InputError(
             f"the build failed with exit code {ended.code}",
             where=shlex.join(command),
-            hint=f"run it by itself, and fix what it reports{last_lines(ended.printed)}",
+            hint=f"run it by itself, and fix the errors that it reports{last_lines(ended.printed)}",
         )
 
 
@@ -607,6 +643,7 @@ def _survey_first(
         session.progress,
         preset=preset,
         time_limit=request.time_limit,
+        perfetto=request.perfetto,
     )
     if surveyed is None:
         session.program_limit = request.budget

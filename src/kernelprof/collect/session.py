@@ -11,6 +11,7 @@ from kernelprof.collect.progress import Progress
 if TYPE_CHECKING:
     from kernelprof.collect.request import LocalTools, ProfileRequest, ProfileResult
     from kernelprof.collect.store import CaptureDraft
+    from kernelprof.errors import MissingToolError
     from kernelprof.model.manifest import Manifest
 
 
@@ -39,10 +40,12 @@ def measure_for_diagnosis(
     """
     spec = requests.check_request(request, preset)
     tools = requests.local_tools(for_source=request.source is not None)
+    if request.source is None and request.budget == 0:
+        return _survey_here(request, progress)
     if not tools.missing:
         return _measure_here(request, preset, tools, progress)
     if request.source is None:
-        raise requests.program_error(request, preset, tools)
+        return _survey_here(request, progress, requests.program_error(request, preset, tools))
     if spec is None:
         raise requests.source_error(request, preset, tools, diagnosing=True)
     from kernelprof.collect import recorded
@@ -77,6 +80,18 @@ def _repeated(
             interrupts.check()
         folder.settle()
     return tuple(made)
+
+
+def _survey_here(
+    request: ProfileRequest, progress: Progress | None, without: MissingToolError | None = None
+) -> ProfileResult:
+    from kernelprof.collect import environment
+
+    if without is not None and not environment.query_machine().gpus:
+        raise without
+    from kernelprof.collect.run import survey_request
+
+    return survey_request(request, progress or Progress(), without)
 
 
 def _measure_here(

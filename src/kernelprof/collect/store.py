@@ -117,7 +117,7 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
     if not replaceable:
         kind = "folder of captures" if several else "capture"
         raise UsageError(
-            f"what exists there is not a {kind}, and is not replaced",
+            f"the existing path is not a {kind}, so it is not replaced",
             where=str(directory),
             hint="give another name, or remove it yourself",
         )
@@ -139,7 +139,7 @@ def draft(
                 raise UsageError(
                     "a capture cannot be written to a path with a % in it",
                     where=str(directory),
-                    hint="ncu substitutes other text for %: give a name without it",
+                    hint="ncu substitutes % in paths: give a name without it",
                 )
             refuse_existing(directory, force=force, several=several)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")
@@ -160,11 +160,11 @@ def _cannot_store(error: OSError, directory: Path | None) -> InputError | Storag
         return StorageError(
             f"the capture cannot be stored: {reason}",
             where=where,
-            hint="free some space, or write to another place"
+            hint="free some space, or write elsewhere"
             + (" with -o" if directory is not None else ": $TMPDIR names it"),
         )
     return InputError(
         f"the capture cannot be stored: {reason}",
         where=where,
-        hint="name a directory in a folder that you may write to",
+        hint="name a directory in a folder with write permission",
     )

@@ -160,7 +160,7 @@ _COUNTERS: Final = (
     Counter("global_atomic_requests", "global atomics", True),
     Counter("global_reduction_requests", "global reductions", True),
     Counter("instructions", "instructions", True),
-    Counter("threads_per_instruction", "threads an instruction", False),
+    Counter("threads_per_instruction", "threads per instruction", False),
     Counter("block_limit_registers", "blocks per SM, limited by registers"),
     Counter("block_limit_shared_mem", "blocks per SM, limited by shared memory"),
     Counter("block_limit_warps", "blocks per SM, limited by warps"),

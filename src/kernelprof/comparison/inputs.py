@@ -69,12 +69,12 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         for side in (before, after)
     ]
     if threads[1] is None and threads[0] is not None:
-        return "the candidate does not say how many threads it has, but the baseline did"
+        return "the candidate does not contain its number of threads, but the baseline does"
     if None in threads or threads[0] == threads[1]:
         return None
     return (
-        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after), and without "
-        "a launch specification on both sides nothing shows whether the problem is the same"
+        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after), and only a "
+        "launch specification on both sides would show whether the problem is the same"
     )
 
 

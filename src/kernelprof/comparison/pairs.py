@@ -65,7 +65,7 @@ def _parse_rename(text: str, before: Snapshot, after: Snapshot) -> list[tuple[st
     if "=" not in text:
         raise UsageError(
             f"--rename {text!r} has no =",
-            hint="write the name in the baseline, =, and the name in the candidate",
+            hint="write OLD=NEW: the name in the baseline, then the name in the candidate",
         )
     # A name can hold one itself, such as operator=.
     splits = [(text[:at], text[at + 1 :]) for at, mark in enumerate(text) if mark == "="]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kernelprof.model.prediction import PredictionFacts
 
 _NOT_RUN: Final = Verdict(
-    Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was looked at."
+    Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was compared."
 )
 _MOST_NAMED: Final = 3
 
@@ -122,7 +122,7 @@ def report_unjudged(kernels: Sequence[KernelSnapshot]) -> tuple[GateFinding, ...
     shown = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         shown += f" and {len(names) - _MOST_NAMED} more"
-    text = f"not judged, as their sources are not named: {shown}"
+    text = f"not judged, because their sources are not named: {shown}"
     return (GateFinding(Code.IGNORED, Outcome.PASS, text),)
 
 

@@ -134,7 +134,7 @@ def find_noise_floor(
     if few < FEWEST_SAMPLES:
         least, why = apart, "typical difference between single launches this long"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
-        least, why = smaller, f"how much {few} launches this long differ"
+        least, why = smaller, f"typical difference between {few} launches this long"
     calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
     scattered = min(wild, MOST_UNLIKE * max(calm, least))
     if few < FEWEST_SAMPLES:
@@ -320,8 +320,8 @@ def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
-            f"single launches ({change.samples.before} and {change.samples.after}) show "
-            f"differences from {100 * sure:.2g} % upward for certain"
+            f"so few launches ({change.samples.before} and {change.samples.after}) show only "
+            f"differences of {100 * sure:.2g} % or more reliably"
         )
     return structs.replace(change, outcome=outcome, reason=reason)
 

@@ -191,9 +191,9 @@ def further_text(before: Verdict, after: Verdict) -> str:
     old, new = sides
     came = [each for each in new[1:] if each not in old]
     went = [each for each in old[1:] if each not in new]
-    was, is_gone = ("was", "is gone") if len(went) == 1 else ("were", "are gone")
-    gone = f"{{}}, which {was} behind it, {is_gone}"
-    texts = ((came, "now also {}, behind it"), (went, gone))
+    is_gone = "is gone" if len(went) == 1 else "are gone"
+    gone = f"{{}}, which came next, {is_gone}"
+    texts = ((came, "now followed by {}"), (went, gone))
     return "; ".join(text.format(join_words(names)) for names, text in texts if names)
 
 

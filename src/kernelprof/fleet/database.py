@@ -297,7 +297,8 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
         raise _storage_error(error) from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(
-            "--sql takes one query", hint="begin it with select or with; a store is never changed"
+            "--sql takes one query",
+            hint="begin it with select or with; a query cannot change the store",
         )
     # Nothing but the views can be opened by what others wrote.
     files = ", ".join(f"'{_escape(each)}'" for each in store.whole)

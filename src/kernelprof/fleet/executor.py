@@ -79,8 +79,8 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     if not devices:
         raise MissingToolError(
             "there is no NVIDIA GPU to measure on (nvidia-smi reports none)",
-            hint="run the plan on a machine with one, on a Ray cluster with --ray ADDRESS, or take "
-            "recorded captures in place of measurements with --recorded",
+            hint="run the plan on a machine with one, on a Ray cluster with --ray ADDRESS, or "
+            "use recorded captures with --recorded",
         )
     chosen = []
     for part in wanted:

@@ -155,7 +155,7 @@ class ObjectBackend(StorageBackend):
             raise InputError(
                 f"this store cannot be opened: {error}",
                 where=url,
-                hint="install the package of fsspec for it, such as s3fs, or name a folder",
+                hint="install its fsspec package, such as s3fs, or name a folder",
             ) from error
         self._inner = root.rstrip("/")
         self.root = f"{url.partition('://')[0]}://{self._inner}"
@@ -190,9 +190,9 @@ def _storage_error(error: OSError, where: str) -> KernelprofError:
     return StoreError(
         f"the store cannot be used: {reason}",
         where=where,
-        hint="free some space, and run it again: what is stored is not measured again"
+        hint="free some space, and run it again: stored jobs are not measured again"
         if room
-        else "name a place that you may read and write",
+        else "name a place with read and write permission",
     )
 
 
@@ -230,7 +230,7 @@ class FleetStore:
     def foreign_files(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
         return tuple(
-            Damaged(self.backend.path(each), "its name is not that of a measurement")
+            Damaged(self.backend.path(each), "it does not have the name of a measurement")
             for each in self.backend.names(DATA, ENDING)
             if _NAME.search(each) is None
         )

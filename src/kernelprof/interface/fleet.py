@@ -127,7 +127,7 @@ def query(
     if (question is None) == (sql is None):
         raise UsageError(
             "there is no question" if sql is None else "a question and --sql are given",
-            hint=f"ask one of {', '.join(questions())}, or anything else by --sql",
+            hint=f"ask one of {', '.join(questions())}, or use --sql",
         )
     given = {"--kernel": kernel, "--gpu": gpu, "--since": since}
     if sql is not None and (unused := [name for name, each in given.items() if each is not None]):

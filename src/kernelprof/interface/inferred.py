@@ -153,8 +153,8 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     chosen = "" if requested is None else f" --kernel {shlex.quote(requested)}"
     trouble = proposal.guesses.trouble
     hint = (
-        f"`kernelprof init {path}{chosen}` writes what is known into the file, and marks what is "
-        "to be filled in"
+        f"`kernelprof init {path}{chosen}` writes the inferred values into the file, and marks "
+        "the values to fill in"
     )
     if trouble:
         what = f"{name} has no launch specification, and {trouble}"
@@ -164,7 +164,7 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
             listed = f"which {', '.join(each.name for each in proposal.kernel.template)} it has"
             instance = shlex.quote(f"{name}<...>")
             hint = f"name the instance: --kernel {instance}\nor " + hint
-        what = f"{name} has no launch specification, and its source does not say {listed}"
+        what = f"{name} has no launch specification, and its source does not determine {listed}"
     raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
 
 
@@ -200,8 +200,8 @@ def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[
     except LaunchError as error:
         if changes.inferred is not None:
             more = (
-                "its launch was inferred from the source, and may be what is wrong: "
-                f"`kernelprof init {shlex.quote(os.fspath(source))}` writes it into the file"
+                "its launch was inferred from the source and may be wrong: `kernelprof init "
+                f"{shlex.quote(os.fspath(source))}` writes it into the file for review"
             )
             error.hint = "\n".join(filter(None, (error.hint, more)))
         raise

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from kernelprof.results import PathLike
     from kernelprof.sources.source import Contents
 
-_OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
-_OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
+_OTHER_FILE = (
+    "The capture of this rung was made from another version of its file, so it is not shown."
+)
+_OTHER_SIZE = "The capture of this rung was made at another size, so it is not shown."
 _NO_CAPTURE = "No capture of this rung was recorded."
 
 

@@ -61,9 +61,9 @@ _MOST_DIFF: Final = 400
 
 
 _ONLY_CHECKED: Final = (
-    "results were compared with the reference at the sizes of the check alone; at the measured "
-    "sizes the original's result is off by more than the tolerance, comes from a recorded "
-    "capture, or is too large for this machine"
+    "results were compared with the reference at the check sizes only; at the measured sizes the "
+    "original's result exceeds the tolerance, comes from a recorded capture, or is too large for "
+    "this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by predicted counters, and their "
@@ -255,7 +255,9 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     written = None if coverage is None else coverage.written_bytes
     if written is None or written.high >= wanted:
         return ""
-    most = f"at most {quantity(written.high, 'byte')} of {quantity(wanted, 'byte')} of its outputs"
+    most = (
+        f"at most {quantity(written.high, 'byte')} of the {quantity(wanted, 'byte')} of its outputs"
+    )
     return f"at the measured sizes it writes {most}"
 
 
@@ -355,7 +357,8 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
         raise InputError(
             "somebody else changed the source during the run, so kernelprof did not write to it",
             where=tried.source,
-            hint="run it again without touching the source, or take the best one with --best FILE",
+            hint="run it again without touching the source, or write the best source with --best "
+            "FILE",
         )
     if tried.accepted:
         write(tried.text, file)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.specification.overrides import LaunchOverrides
+    from kernelprof.model.prediction import OneSided, OutputSample, Predicted
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.prediction.machine_code import CompiledSource
     from kernelprof.results import PathLike, Side
@@ -139,7 +140,7 @@ class SourcePredictor:
         wanted = unique_architectures(self.arch or recorded)
         if recorded and (lacking := [each for each in wanted if each not in recorded]):
             raise UsageError(
-                f"the baseline holds predictions for {', '.join(recorded)}, and none for "
+                f"the baseline contains predictions for {', '.join(recorded)}, but none for "
                 f"{', '.join(lacking)}",
                 where=baseline.origin,
                 hint="leave out --arch, or make a baseline for it: kernelprof baseline save "
@@ -209,7 +210,7 @@ class SourcePredictor:
     ) -> list[Snapshot]:
         """Add what the blocks of all sides write to versions that were all counted."""
         from kernelprof.collect.progress import Progress
-        from kernelprof.prediction.output_sample import sample_outputs
+        from kernelprof.prediction.output_sample import list_thresholds, sample_outputs
         from kernelprof.prediction.worker_process import WorkerProcess
 
         counts = [side.kernels[0].predicted for side in sides]
@@ -221,11 +222,12 @@ class SourcePredictor:
         numbers = tuple(dict.fromkeys(together))
         with self.progress or Progress() as shown, ExitStack() as stack:
             shown.say(f"{codes[-1].source.name}: running some blocks in full")
-            tasks = [partial(sample_outputs, code, numbers, most) for code in codes]
+            thresholds = list_thresholds(codes) if len(codes) > 1 else ()
+            tasks = [partial(sample_outputs, code, numbers, thresholds, most) for code in codes]
             others = [stack.enter_context(WorkerProcess(each)) for each in tasks[1:]]
             outputs = [tasks[0](), *(each.result() for each in others)]
         return [
-            replace(side, kernels=(replace(side.kernels[0], predicted=replace(each, outputs=out)),))
+            replace(side, kernels=(replace(side.kernels[0], predicted=_with(each, *out)),))
             for side, each, out in zip(sides, counts, outputs, strict=True)
             if each is not None  # it was counted
         ]
@@ -246,6 +248,13 @@ class SourcePredictor:
         assert kernel.predicted is not None  # it was compiled
         facts = replace(kernel.predicted, mistake=wrong)
         return replace(bare, kernels=(replace(kernel, passed=False, predicted=facts),))
+
+
+def _with(
+    counts: Predicted, outputs: tuple[OutputSample, ...], one_sided: tuple[OneSided, ...]
+) -> Predicted:
+    coverage = counts.coverage and replace(counts.coverage, one_sided=one_sided)
+    return replace(counts, outputs=outputs, coverage=coverage)
 
 
 def held_against(
@@ -283,7 +292,7 @@ def refuse_unasked(source: PathLike, *, predict: bool) -> None:
         raise UsageError(
             "a source is not measured here",
             where=name,
-            hint="predict what it counts, without a GPU: --predict\n"
+            hint="predict its counters, without a GPU: --predict\n"
             f"or measure it on a machine with one: kernelprof profile {name} -o capture",
         )
 

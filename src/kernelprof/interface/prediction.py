@@ -113,8 +113,8 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
             similar = similar_arch(each)
             meant = "" if similar is None else f"did you mean --arch {similar}? "
             raise UsageError(
-                f"{each!r} is not an architecture that kernels can be predicted for",
-                hint=f"{meant}there are: {', '.join(PREDICTED_ARCHS)}",
+                f"{each!r} is not an architecture that kernelprof can predict",
+                hint=f"{meant}available: {', '.join(PREDICTED_ARCHS)}",
             )
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
 
@@ -227,8 +227,8 @@ def _refuse_for_main(request: ProfileRequest) -> None:
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
-            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
-            "its launch specification, and runs no main()",
+            f"{' and '.join(given)} cannot be used with a prediction, which launches one kernel "
+            "by its launch specification and never runs main()",
             where=str(request.source),
             hint="leave it out: the launch specification has the arguments and the compiler "
             "flags (docs/launch-specification.md)",

@@ -32,7 +32,8 @@ class MeasurementOptions(TypedDict, total=False):
     ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
     ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
     ``time_limit`` the seconds that one run may take. A program is surveyed first, and measuring it
-    may then take ``budget`` seconds; ``None`` measures every launch, without a survey.
+    may then take ``budget`` seconds; ``None`` measures every launch, without a survey, and 0 none.
+    ``perfetto`` is a file for the trace of the survey.
     ``arguments`` are for a source with its own ``main``, ``flags`` more options of ``nvcc`` for it,
     and ``build`` is run before a program is.
     """
@@ -50,6 +51,7 @@ class MeasurementOptions(TypedDict, total=False):
     time_limit: float | None
     samples: bool
     budget: float | None
+    perfetto: PathLike | None
     arguments: Sequence[str] | None
     flags: str | None
     build: str | None
@@ -175,6 +177,7 @@ def profile_request(
         samples=options.get("samples", False),
         repeat=repeat,
         budget=options.get("budget", BUDGET_S),
+        perfetto=None if (perfetto := options.get("perfetto")) is None else Path(perfetto),
         arguments=tuple(options.get("arguments") or ()),
         flags=_words(options.get("flags"), "options of nvcc"),
         build=_words(options.get("build"), "the command that builds the program"),

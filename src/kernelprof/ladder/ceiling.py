@@ -97,7 +97,7 @@ class Cublas:
         try:
             answer = self._child.request(question, _LIMIT_S)
         except processes.WorkerEndedError as error:
-            hint = f"does this CuPy work with this CUDA?{last_lines(error.printed)}"
+            hint = f"check that this CuPy supports this CUDA version{last_lines(error.printed)}"
             answer = {"error": "the process ended without a result", "hint": hint}
         except TimeLimitError as error:
             answer = {"error": error.what, "hint": "stop other work on the GPU and try again"}
@@ -120,7 +120,8 @@ def check_error(error: float, product: Product) -> None:
     raise CeilingError(
         f"cuBLAS did not compute in {about.short}: its relative error is {error:.1e}",
         where="CuPy",
-        hint=f"{about.short} has an error below {about.most_error:g}; see what turns TF32 on here"
+        hint=f"{about.short} has an error below {about.most_error:g}; find out what enables TF32 "
+        "on this machine"
         if product.precision == "float32"
         else f"{about.short} with FP32 accumulation has an error below {about.most_error:g}",
     )

@@ -265,5 +265,5 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
         if before != now:
             raise UsageError(
                 f"the results to continue are for another {what}: {before} instead of {now}",
-                hint="write to other files, or leave out --continue to begin anew",
+                hint="write to other files, or leave out --continue to start over",
             )

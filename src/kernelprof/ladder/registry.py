@@ -163,7 +163,7 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     if not (folder / entry.file).is_file():
         return "file", f"there is no file {entry.file!r} beside it"
     if entry.after is not None and entry.after not in {rung.file for rung in above}:
-        return "after", f"none of the rungs above is {entry.after!r}"
+        return "after", f"no rung above is named {entry.after!r}"
     if (entry.after is None) != (entry.before is None):
         return "before" if entry.after else "after", "'after' and 'before' must be given together"
     return "", ""
@@ -183,8 +183,8 @@ def choose(available: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, 
         other = next(each for each in names if each != available[0].name)
         raise UsageError(
             f"these are rungs of different ladders: {' and '.join(names)}",
-            hint="climb one ladder at a time: each has its own problem, sizes and ceiling; a rung "
-            f"of {other} is prefixed with that name, as in {other}/1",
+            hint="run one ladder at a time: each has its own problem, sizes and ceiling; prefix "
+            f"a rung of {other} with that name, as in {other}/1",
         )
     chosen_ladder, chosen = matches[0][0], {rung.file for _, rungs in matches for rung in rungs}
     return chosen_ladder, tuple(rung for rung in chosen_ladder.rungs if rung.file in chosen)
@@ -207,7 +207,7 @@ def _find_rungs(available: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple
                 return each, (rung,)
     folders, _, name = wanted.replace("\\", "/").rstrip("/").rpartition("/")
     if name in by_name:
-        hint = f"give a ladder by its name alone: {name}"
+        hint = f"give only the name of a ladder, without a folder: {name}"
         raise UsageError(f"{wanted!r} is neither a ladder nor a rung", hint=hint)
     folder = folders.rpartition("/")[2]
     if name.isdecimal() and folder and folder not in by_name:

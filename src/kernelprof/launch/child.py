@@ -236,11 +236,11 @@ class _Task:
             left = count_poison(each.element, stored)
             if left:
                 raise LaunchError(
-                    f"the kernel left {left} of {stored.size} elements of {each.name} unwritten at "
-                    f"{sizes_text(bound.launch.sizes)}, though its result is right at the check "
-                    "sizes",
+                    f"the kernel left {left} of {stored.size} elements of {each.name} unwritten "
+                    f"at {sizes_text(bound.launch.sizes)}, although its result is right at the "
+                    "check sizes",
                     where=self.where,
-                    hint="see whether the grid covers these sizes",
+                    hint="check that the grid covers these sizes",
                 )
 
 

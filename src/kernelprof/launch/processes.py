@@ -141,8 +141,9 @@ def run(
                 raise TimeLimitError(
                     f"the program was still running after {time_limit:g} s and was killed",
                     where=" ".join(command[-3:]),
-                    hint="give it more time with --time-limit, or less to do; profiling runs each "
-                    "kernel several times: --kernel and --launch-count choose fewer launches",
+                    hint="increase --time-limit, or give the program less work; profiling runs "
+                    "each kernel several times: --kernel and --launch-count select fewer "
+                    "launches",
                 )
             if program_limit is not None and time.monotonic() - start > program_limit:
                 end_children(process.pid, _PROFILERS)

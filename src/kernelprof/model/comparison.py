@@ -74,7 +74,7 @@ class TimeChange(JsonStruct, frozen=True):
     measured_by: str | None = None
     before_ns: Number | None = None
     after_ns: Number | None = None
-    ratio: Annotated[float | None, about("after over before.")] = None
+    ratio: Annotated[float | None, about("after divided by before.")] = None
     ratio_low: Annotated[float | None, about("Lower end of the 95 % bootstrap interval.")] = None
     ratio_high: float | None = None
     p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
@@ -92,7 +92,7 @@ class TimeChange(JsonStruct, frozen=True):
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
-        added("Relative slowdown of all launches from which on they are found slower."),
+        added("Smallest relative slowdown of all launches that would be reported as slower."),
     ] = None
 
 

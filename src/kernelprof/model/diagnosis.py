@@ -90,7 +90,9 @@ class Cause(JsonStruct, frozen=True):
     """Something that makes a kernel slow; gains are factors of run time."""
 
     bottleneck: Bottleneck
-    gain: Annotated[float, about("From its fix alone; below 1 where that makes it slower.")]
+    gain: Annotated[
+        float, about("Gain from its fix alone; below 1 if the fix makes the kernel slower.")
+    ]
     gain_low: Annotated[float, about("Four of five measured gains are at least this ...")]
     gain_high: Annotated[float, about("... and at most this.")]
     gain_after_previous: Annotated[Factor, about("After the fixes of the causes listed before it.")]

@@ -117,7 +117,7 @@ def list_names(names: Iterable[str]) -> str:
     """List the first few kernels by function name, for whoever asked for one that is not there."""
     distinct = list(dict.fromkeys(map(function_name, names)))
     more = len(distinct) - _NAMES_SHOWN
-    return f"there are: {'; '.join(distinct[:_NAMES_SHOWN])}" + (
+    return f"available: {'; '.join(distinct[:_NAMES_SHOWN])}" + (
         f"; and {more} more" if more > 0 else ""
     )
 

@@ -79,7 +79,9 @@ class SourceFacts:
     ] = None
     resources: Annotated[
         dict[str, Any] | None,
-        about("what the compiler gave the kernel: registers, shared and local memory"),
+        about(
+            "resources that the compiler assigned to the kernel: registers, shared and local memory"
+        ),
     ] = None
     compiler_warnings: Annotated[
         tuple[CompilerWarning, ...], about("ptxas warnings for the kernel")

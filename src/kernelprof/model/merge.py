@@ -29,8 +29,8 @@ def merge_metrics(first: Capture, more: Capture) -> Capture:
     if not (rows >= 0).any():
         raise InputError(
             f"{more.origin} has none of the launches in {first.origin}",
-            hint="a follow-up capture comes from the same program with the same arguments; "
-            "without --merge the captures are diagnosed one by one",
+            hint="use a follow-up capture of the same program with the same arguments, or leave "
+            "out --merge to diagnose the captures one by one",
         )
     columns = dict(first.columns)
     for name, column in more.columns.items():

@@ -79,6 +79,15 @@ class LineWork:
     threads: Amount
 
 
+class OneSided(NamedTuple):
+    """An instruction that did the same for all sampled values, and need not for others."""
+
+    file: str
+    line: int
+    text: str
+    """Its opcode and numbers, without registers."""
+
+
 class Mistake(NamedTuple):
     """What is wrong with a kernel, and the line that does it; none where only the result is."""
 
@@ -108,6 +117,9 @@ class PathCoverage:
     ``None`` where some are written in bulk."""
     output_bytes: int | None = None
     """Bytes of all outputs."""
+    one_sided: tuple[OneSided, ...] = ()
+    """Comparisons with one outcome in the blocks that were run in full, and clamps or masks that
+    changed nothing there."""
     blocks: tuple[int, ...] = ()
     """Numbers of blocks whose results are compared with those of another version."""
 
@@ -126,6 +138,10 @@ class OutputSample:
     places: tuple[int, ...]
     values: tuple[Number | None, ...]
     """``None``: infinite, or no number."""
+    shared: bool = False
+    """Whether blocks add to it: no other place of it changed."""
+    extreme: bool = False
+    """Whether inputs were far larger than those that the specification fills arrays with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 ISSUED: Final = ("selected", "not_selected")
 """States of a sampled warp that waits for nothing: it issues, or another one does instead."""
+STALL_METRIC: Final = "smsp__pcsamp_warps_issue_stalled_"
 STALLS: Final = (
     "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
     "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instructions",
     "not_selected", "selected", "short_scoreboard", "sleeping", "tex_throttle", "wait",
     "warpgroup_arrive",
 )  # fmt: skip
-"""States of a sampled warp, as the metrics ``smsp__pcsamp_warps_issue_stalled_*`` call them."""
+"""States of a sampled warp, as the metrics that begin with :data:`STALL_METRIC` call them."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 

@@ -125,12 +125,20 @@ class SampledKernel(JsonStruct, frozen=True):
     """What samples of the whole GPU say of a kernel that ran meanwhile."""
 
     status: Annotated[str, about("As of a verdict: bottleneck, at-limit or inconclusive.")]
-    bottleneck: Annotated[str | None, about("Of medium confidence; null where inconclusive.")]
-    lead: Annotated[str | None, about("What the fullest unit points to; null where none is full.")]
+    bottleneck: Annotated[str | None, about("The bottleneck; null if inconclusive.")]
+    lead: Annotated[
+        str | None,
+        about("The bottleneck that the fullest unit indicates; null if no unit is full."),
+    ]
     units: Annotated[tuple[Evidence, ...], about("How busy units were, the busiest first.")]
     metrics: Annotated[
-        dict[str, float], about("By the name that ncu has for it; counts are of one launch.")
+        dict[str, float], about("Keys are ncu's metric names; counts are per launch.")
     ]
+    confidence: Annotated[str | None, added("low, or medium where the rules decide.")] = None
+    reason: Annotated[str | None, added("What a verdict of low confidence rests on.")] = None
+    waits: Annotated[
+        tuple[Evidence, ...], added("What its warps waited for most, in percent of their time.")
+    ] = ()
 
 
 class SurveyedKernel(JsonStruct, frozen=True):
@@ -146,10 +154,10 @@ class SurveyedKernel(JsonStruct, frozen=True):
     share: Annotated[Share, about("Share of the total kernel time.")]
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
     measured: Annotated[NonNegative, about("Its measured launches.")] = 0
-    owners: Annotated[tuple[Owner, ...], about("What most of its time is attributed to.")] = ()
-    sampled: Annotated[
-        SampledKernel | None, added("null where too few samples are of this kernel.")
-    ] = None
+    owners: Annotated[tuple[Owner, ...], about("The owner of most of its time.")] = ()
+    sampled: Annotated[SampledKernel | None, added("null if this kernel has too few samples.")] = (
+        None
+    )
 
 
 class ProgramAnswer(JsonStruct, frozen=True):
@@ -166,7 +174,7 @@ class Coverage(JsonStruct, frozen=True):
 
     kernels: NonNegative
     launches: NonNegative
-    share: Annotated[float, about("Share of all kernel time in the measured kernels.")]
+    share: Annotated[float, about("Share of the total kernel time that the measured kernels take.")]
     estimate: float = field(name="estimate_s")
     seconds: float
     budget: float = field(name="budget_s")
@@ -179,8 +187,8 @@ class Survey(JsonStruct, frozen=True, kw_only=True):
     ended: Annotated[str, about("How it ended; empty after a normal exit.")] = ""
     processes: NonNegative
     answer: ProgramAnswer | None
-    gpus: Annotated[tuple[GpuTime, ...], about("The one with the most kernel time first.")]
-    kernels: Annotated[tuple[SurveyedKernel, ...], about("Those with the most time first.")]
+    gpus: Annotated[tuple[GpuTime, ...], about("The GPU with the most kernel time first.")]
+    kernels: Annotated[tuple[SurveyedKernel, ...], about("Sorted by time, longest first.")]
     groups: Annotated[tuple[Owner, ...], about("Grouped by kind, most time first.")]
     coverage: Annotated[Coverage | None, about("null where nothing was measured.")] = None
     warnings: tuple[str, ...] = ()

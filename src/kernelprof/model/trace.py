@@ -143,7 +143,8 @@ class Trace:
 
     ``process`` in a row is a position in ``processes``. ``devices`` are keyed as the rows have
     them. ``functions`` are places in Python sources, as ``(file, line)`` by the kernel's name.
-    ``series`` are samples of whole GPUs.
+    ``series`` are samples of whole GPUs. ``stalls`` are numbers of samples of warps: by the mangled
+    name of their kernel, and by the state of the warp (``STALLS`` in ``model/sampled.py``).
     """
 
     processes: tuple[Process, ...]
@@ -158,4 +159,5 @@ class Trace:
     allocations: Rows = field(default_factory=lambda: np.zeros(0, ALLOCATIONS))
     functions: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     series: tuple[SampledSeries, ...] = ()
+    stalls: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

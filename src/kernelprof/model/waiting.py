@@ -28,7 +28,7 @@ class BlamedLine(JsonStruct, frozen=True):
     of: Annotated[
         str,
         about(
-            "The total that share is a fraction of: waiting, excess sectors, idle threads and "
+            "The total of which share is a fraction: waiting, excess sectors, idle threads and "
             "the like."
         ),
     ]
@@ -36,7 +36,7 @@ class BlamedLine(JsonStruct, frozen=True):
         str, about("The inlined function that the line is in; empty for the kernel itself.")
     ] = ""
     called_at: Annotated[
-        tuple[int, ...], about("Lines of the same file that call it, as far as known.")
+        tuple[int, ...], about("Lines of the same file that call it, if known.")
     ] = ()
     sectors: Annotated[float | None, about("32-byte sectors per request of a warp.")] = None
     wavefronts: Annotated[

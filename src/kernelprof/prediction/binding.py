@@ -23,7 +23,7 @@ from kernelprof.launch.specification.spec import (
 from kernelprof.launch.specification.tensor_maps import SWIZZLE_BYTES, TENSOR_MAP_BYTES
 from sassim.interpreter.launch import KernelLaunch, bind_launch
 from sassim.interpreter.memory import GlobalMemory
-from sassim.interpreter.tensor_maps import TensorMap
+from sassim.interpreter.tensor_maps import EncodedTensorMap
 from sassim.interpreter.unsupported import refuse_tensor_memory
 from sassim.occupancy import capability_of, static_shared_bytes, system_shared_bytes
 from sassim.sass.elf import read_parameters
@@ -113,9 +113,9 @@ def count_bytes(array: ResolvedArray) -> int:
     return storage_type(array.argument.element).itemsize * math.prod(array.shape)
 
 
-def _place_tensor_map(layout: MapLayout, address: int) -> TensorMap:
+def _place_tensor_map(layout: MapLayout, address: int) -> EncodedTensorMap:
     """A tensor map of the array at an address."""
-    return TensorMap(
+    return EncodedTensorMap(
         address=address,
         type=element_name(layout.type).lower(),
         element_bytes=element_bytes(layout.type),

@@ -146,7 +146,7 @@ class DeviceCompiler:
             newer = number > max(numbers)
             raise InputError(
                 f"NVRTC {version} cannot compile for {arch}",
-                where=f"it knows {', '.join(f'sm_{each}' for each in numbers)}",
+                where=f"it supports {', '.join(f'sm_{each}' for each in numbers)}",
                 hint=f"install a newer one: {install_command('predict')}"
                 if newer
                 else "choose one of these",

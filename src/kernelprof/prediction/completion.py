@@ -305,7 +305,7 @@ class _Completing:
             array.length, array.why = None, ""
             raise _ShortError(
                 f"the length of {array.name} is unknown: at larger sizes the kernel accesses more "
-                "of it than small cases predict"
+                "of it than the small cases suggest"
             )
         _, name, array.length = min(longer, key=lambda each: each[:2])
         array.why = f"{_FITTED} small cases, and as long as {name}"

@@ -14,7 +14,7 @@ from kernelprof.analysis.metrics.architectures import COMMON, architecture
 from kernelprof.analysis.metrics.groups import STALLS
 from sassim.caches import CacheMisses, estimate_misses
 from sassim.counters.transactions import SECTOR
-from sassim.gpu import GpuModel
+from sassim.gpu import MMA_SYNC, GpuModel
 from sassim.pipe_cycles import PipeCycles, compute_pipe_cycles
 from sassim.residency import GridResidency, compute_residency
 from sassim.timing.elapsed import ATOMIC_CYCLES, ElapsedCycles, estimate_elapsed
@@ -162,7 +162,8 @@ def _gpu_model(compute_capability: str, **values: Any) -> GpuModel:
         shared_kib_steps=sm.shared_kib_steps,
         fp32_lanes=sm.fp32_lanes,
         fp64_lanes=sm.fp64_lanes,
-        tensor_fmas=sm.tensor_fmas,
+        tensor_fmas=sm.tensor_fmas_of(values["name"]),
+        mma_sync=sm.mma_sync or MMA_SYNC,
         **values,
     )
 

@@ -53,8 +53,8 @@ _ARRIVALS: Final = (
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutOfBoundsError: (
         ILLEGAL_ACCESS,
-        "often a grid that covers more than the arrays without a bounds check, or a shape in the "
-        "launch specification that is too small",
+        "often the grid covers more than the arrays and a bounds check is missing, or a shape in "
+        "the launch specification is too small",
     ),
     MisalignedError: (
         MISALIGNED,
@@ -67,7 +67,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     RaceError: (
         "threads of a block race for shared memory",
-        f"a __syncthreads() between the two keeps them apart; {_FIRST}",
+        f"separate the two accesses by a __syncthreads(); {_FIRST}",
     ),
     BarrierError: ("not all threads reach the barrier", _EVERYONE),
     DeadlockError: ("the kernel never ends: its threads wait for each other", _EVERYONE),
@@ -76,7 +76,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
         "a loop that never ends, threads that wait for each other, or too much work: give smaller "
         "[check] sizes",
     ),
-    TrapError: ("", "look at what the kernel checks there"),
+    TrapError: ("", "check the condition that the kernel tests there"),
 }
 """What it is, unless the mistake says it by itself, and what to do about it."""
 
@@ -159,7 +159,7 @@ class _MessageWriter:
             f"and {second} access at {self._name(other.instruction)}",
             f"by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in block "
             f"{_dim(one.place.block)}, {between}:",
-            f"byte {byte} of shared memory, one of {fault.size} that the block's threads race for",
+            f"byte {byte} of shared memory, one of {fault.size} bytes with a race in this block",
         ]
 
     def _barrier(self, fault: BarrierError) -> list[str]:
@@ -297,7 +297,7 @@ def _describe_access(
 ) -> str:
     """How an access at byte ``at`` lies to ``whole``, which has ``size`` bytes."""
     if isinstance(fault, MisalignedError):
-        return f"{what} is not aligned: {fault.size} does not divide byte {at} of {whole}"
+        return f"{what} is not aligned: byte {at} of {whole} is not a multiple of {fault.size}"
     if isinstance(fault, UninitializedReadError):
         where = what if element > 1 else f"byte {at} of {whole}"
         return f"nothing was written to {where} before"
@@ -305,7 +305,7 @@ def _describe_access(
         return f"{what} is {_format_distance(-at, element)} before the first of {whole}"
     past = _format_distance(at + fault.size - size, element)
     if at < size:
-        return f"{what} is the last of {whole}, and {past} of the access extend past it"
+        return f"{what} is the last of {whole}, and the access extends {past} past it"
     return f"{what} is {past} past the last of {whole}"
 
 

@@ -140,7 +140,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
     )
     sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
     return NotRunnableError(
-        f"there is not enough memory here to run this; its arrays take {largest}",
+        f"this machine has too little memory to run the kernel; its arrays take {largest}",
         where=str(compiled.source),
         hint=f"choose a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
     )

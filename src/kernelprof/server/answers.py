@@ -41,9 +41,9 @@ FORMATS: Final = ("markdown", "json")
 MOST_RESULTS: Final = 32
 """Results that are kept to be read as a whole: the last ones."""
 FIRST: Final = """\
-Measure just what the verdicts need, and keep it:
+Measure only what the verdicts need, and store the capture:
 kernelprof diagnose --keep capture -- {program}
-Where only ncu is installed:
+On a machine with only ncu:
 ncu --set full --csv --page raw --log-file capture.csv {program}
 """
 _LINK: Final = 40
@@ -175,7 +175,7 @@ class Answers:
         while len(self._results) > MOST_RESULTS:
             self._results.popitem(last=False)
         text = render_result(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
-        return f"{text}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
+        return f"{text}\nFull result: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
 
     def _diagnose(self, target: str, kernel: str) -> Sequence[Diagnosis]:
         path = self._folders.find(target)
@@ -281,7 +281,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
         titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu does not"
     if which not in titles:
         raise UsageError(
-            f"there are no recorded kernels {which!r}", hint=f"there are: {', '.join(titles)}"
+            f"there are no recorded kernels {which!r}", hint=f"available: {', '.join(titles)}"
         )
     lines = [*_rungs(which)] if pairs is None or which != PAIRS else [*_pairs(pairs)]
     wanted = [each for each in lines if contains.lower() in each.lower()]

@@ -61,7 +61,7 @@ def _read_file(path: Path, origin: str) -> Capture:
         return replace(capture, code=_code_by_ncu(tool, path))
     if find_spec("ncu_report") is None:
         raise MissingToolError(
-            "a .ncu-rep report needs Nsight Compute or NVIDIA's reader for it",
+            "reading a .ncu-rep report needs Nsight Compute or NVIDIA's report reader",
             where=origin,
             hint=(
                 f"Install the reader with `{install_command('rep')}`, or convert the report "

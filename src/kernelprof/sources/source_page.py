@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.capture import Capture, Launch, Launches, SampledLine, sum_samples
 from kernelprof.model.sampled import (
     PAGE,
+    STALL_METRIC,
     STALLS,
     Counts,
     SampledCode,
@@ -65,7 +66,6 @@ COUNTERS: Final = {
     "local_sectors": ("L2 Theoretical Sectors Local", "memory_l2_theoretical_sectors_local"),
 }
 """The columns of a counter, as they are called with a section and with ``--metrics``."""
-STALL_METRIC: Final = "smsp__pcsamp_warps_issue_stalled_"
 _SHORT: Final = {
     "dispatch_stall": "dispatch", "imc_miss": "imc", "lg_throttle": "lg",
     "long_scoreboard": "long_sb", "math_pipe_throttle": "math", "mio_throttle": "mio",
@@ -87,8 +87,8 @@ _BEGINS: Final = re.compile(
     re.MULTILINE,
 )
 _NO_COUNTERS: Final = (
-    "A source page has no counters of whole kernels, which a verdict needs: put the raw page of "
-    "the same report beside it, with --merge."
+    "A source page has no counters of whole kernels, which a verdict needs: add the raw page of "
+    "the same report, with --merge."
 )
 
 

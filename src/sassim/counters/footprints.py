@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sassim.counters.transactions import SECTOR, find_contention
+from sassim.interpreter.lanes import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ class Footprints:
         second = self._second if rows is None else self._second[rows]
         for half in range(HALVES):
             sectors, serialized = find_contention(addresses, active & (second == half))
-            for number in np.unique(np.searchsorted(self._bases, sectors << 5, "right") - 1):
+            for number in distinct(np.searchsorted(self._bases, sectors << 5, "right") - 1):
                 if number < 0:
                     continue
                 buffer = self._buffers[number]
@@ -141,7 +142,7 @@ class Footprints:
         starts, steps, bits = _drop_duplicates(*flat) if len(flat[0]) * times > _AT_ONCE else flat
         first = starts << 5
         numbers = np.searchsorted(self._bases, first, "right") - 1
-        for number in np.unique(numbers[numbers >= 0]):
+        for number in distinct(numbers[numbers >= 0]):
             buffer = self._buffers[number]
             marks = self._marks_of(buffer, written=written)
             for bit in (1, 2):
@@ -189,7 +190,7 @@ def _drop_duplicates(starts: Array, steps: Array, bits: Array) -> tuple[Array, A
     """Each start only once, where all move alike."""
     if (steps != steps[0]).any():
         return starts, steps, bits
-    both = np.unique(starts << 2 | bits)
+    both = distinct(starts << 2 | bits)
     return both >> 2, np.full(len(both), steps[0]), both & 3
 
 

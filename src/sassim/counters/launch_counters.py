@@ -11,7 +11,7 @@ import numpy as np
 from sassim.counters.counters import BlockCounters
 from sassim.counters.sampling import Sample, add_strata, sample_blocks
 from sassim.faults import UninitializedReadError
-from sassim.interpreter.lanes import LANES
+from sassim.interpreter.lanes import LANES, distinct
 from sassim.interpreter.slices import SliceError
 from sassim.loops.backward_slice import slice_program
 from sassim.loops.guards import SOME_FALSE, SOME_TRUE, evaluate_guards, plan_guards
@@ -290,12 +290,12 @@ class _Runner:
 def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Array, Array]]:
     """Groups of blocks with an outcome that no block of the sample has."""
     for codes in values.outcomes.values():
-        there = np.unique(codes[sample.blocks])
+        there = distinct(codes[sample.blocks])
         if len(there) <= SOME_FALSE | SOME_TRUE:
-            for code in np.setdiff1d(np.unique(codes), there):
+            for code in np.setdiff1d(distinct(codes), there):
                 yield codes == code, np.arange(len(codes))
     for patterns in values.patterns.values():
-        different = np.unique(patterns)
+        different = distinct(patterns)
         if len(different) <= _MOST_PATTERNS:
             for each in np.setdiff1d(different, patterns[sample.blocks]):
                 yield patterns == each, np.arange(len(patterns))

@@ -11,13 +11,15 @@ from sassim.errors import SassimError
 from sassim.interpreter.lanes import ALWAYS, LANES, as_slice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.interpreter.state import RegisterFile, ResidentBlocks
     from sassim.sass.listing import Instruction
     from sassim.sass.program import BasicBlock
+
+    Execute = Callable[["ExecutionContext"], None]
 
 
 class NotKnownError(SassimError):
@@ -91,6 +93,10 @@ class Observer:
 
     def __init__(self) -> None:
         self.executed = 0
+
+    def wrap(self, i: Instruction, step: Execute) -> Execute:  # noqa: ARG002
+        """Return what is done in place of a step that executes an instruction."""
+        return step
 
     def on_start(self, blocks: ResidentBlocks) -> None:
         """Blocks start to run."""

@@ -224,7 +224,7 @@ class Interpreter:
             operation = table.get(each.opcode)
             if each.guard is not None:
                 steps.append((each, self._report_guard(each)))
-            steps.append((each, _decode(operation, each)))
+            steps.append((each, self.observer.wrap(each, _decode(operation, each))))
             if comes_to_phases(each):
                 steps.append((each, self._report_arrivals))
             if each.opcode in _ORDERING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.memory import GlobalMemory
-    from sassim.interpreter.tensor_maps import TensorMap
+    from sassim.interpreter.tensor_maps import EncodedTensorMap
     from sassim.sass.cubin import CubinImage
     from sassim.sass.program import Program
 
@@ -54,7 +54,7 @@ class KernelLaunch:
     """Bytes at the beginning of shared memory that are the system's."""
     system: Mapping[str, int] = field(default_factory=dict)
     """Addresses of functions of the system that the code calls."""
-    tensor_maps: Mapping[int, TensorMap] = field(default_factory=dict)
+    tensor_maps: Mapping[int, EncodedTensorMap] = field(default_factory=dict)
     """By their generic addresses."""
 
     @property
@@ -112,7 +112,7 @@ def bind_launch(
     memory: GlobalMemory,
     parameters: bytes,
     cluster: Dim3 | None = None,
-    tensor_maps: Mapping[int, TensorMap] | None = None,
+    tensor_maps: Mapping[int, EncodedTensorMap] | None = None,
 ) -> KernelLaunch:
     """A launch with its parameters, packed as the driver takes them.
 

@@ -39,23 +39,23 @@ def arrive_together(
     The ``expected`` bytes of the threads of one barrier stand beside each other, from ``starts`` on
     ``lengths`` of them. ``threads`` is 1 where they count as threads, 0 where only bytes do.
     """
-    turn = np.arange(len(expected)) - np.repeat(starts, lengths)
+    order = np.arange(len(expected)) - np.repeat(starts, lengths)
     summed = np.cumsum(expected, dtype=np.uint64) - expected
     earlier = summed - np.repeat(summed[starts], lengths)
-    found = _after(np.repeat(state, lengths), turn * threads, earlier)
-    return found, _after(state, lengths * threads, np.add.reduceat(expected, starts))
+    seen = _after(np.repeat(state, lengths), order * threads, earlier)
+    return seen, _after(state, lengths * threads, np.add.reduceat(expected, starts))
 
 
 def _after(state: Array, come: Array, expected: Array) -> Array:
     """What barriers hold after so many threads came, with bytes that are to come (or less)."""
-    counted = (state >> _MISSING_AT & _COUNT) + come.astype(np.uint64)
+    left_to_come = (state >> _MISSING_AT & _COUNT) + come.astype(np.uint64)
     on_their_way = ((state >> _BYTES_AT) + expected) & _BYTES
     threads_of_phase = state >> _THREADS_AT & _COUNT
-    complete = (counted > _COUNT) | ((counted == 0) & (expected != 0))
+    complete = (left_to_come > _COUNT) | ((left_to_come == 0) & (expected != 0))
     complete &= on_their_way == 0
     # More threads may come than a phase has.
-    phases, left = np.divmod(counted & _COUNT, _COUNT + _ONE - threads_of_phase)
-    missing = np.where(complete, threads_of_phase + left, counted) & _COUNT
+    phases, left = np.divmod(left_to_come & _COUNT, _COUNT + _ONE - threads_of_phase)
+    missing = np.where(complete, threads_of_phase + left, left_to_come) & _COUNT
     phase = state >> _PHASE_AT ^ np.where(complete, phases + _ONE, 0) & _ONE
     packed: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
     packed |= on_their_way << _BYTES_AT | missing << _MISSING_AT
@@ -125,10 +125,10 @@ class Mbarriers:
         words = self._shared.data.view(np.uint64)
         before = words[places >> 3]
         self._phases = self.count_ended(places)
-        found, after = arrive_together(before, expected, starts, lengths, threads)
+        seen, after = arrive_together(before, expected, starts, lengths, threads)
         words[places >> 3] = after
         self._ended[places >> 3] += ((before ^ after) >> _PHASE_AT).astype(np.int64)
-        return found
+        return seen
 
     def note(self, warps: Array, places: Array, groups: Array) -> None:
         """Say which warps came; ``groups`` are numbers of the last call's places."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sassim.errors import SassimError
 from sassim.faults import MisalignedError, OutOfBoundsError, UninitializedReadError
-from sassim.interpreter.lanes import make_read_only
+from sassim.interpreter.lanes import distinct, make_read_only
 from sassim.interpreter.slices import SliceError
 
 if TYPE_CHECKING:
@@ -403,7 +403,7 @@ class ConstantBanks:
             what, where = "leaves constant memory", by_lane[wrong]
             raise OutOfBoundsError(what, np.argwhere(wrong), where, space="constant", size=size)
         if bank == 0 and self._unknown and (at < max(self._unknown)).any():
-            for word in np.unique(
+            for word in distinct(
                 at & -4 if active is None else np.broadcast_to(at & -4, active.shape)[active]
             ):
                 self.word(bank, int(word))

@@ -24,7 +24,7 @@ _ROW_SHIFT: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class TensorMap:
+class EncodedTensorMap:
     """An array as TMA sees it, the fastest dimension first."""
 
     address: int

@@ -39,7 +39,7 @@ def describe_unsupported(i: Instruction) -> NotKnownError:
     """The error that says what an instruction is, and that it cannot be carried out."""
     feature = find_opcode(i.opcode).feature
     if feature:
-        return NotKnownError(i, f"is part of {_FEATURES[feature]}, which runs on a GPU only")
+        return NotKnownError(i, f"is part of {_FEATURES[feature]}, which needs a GPU")
     if i.opcode.endswith("MMA") and i.has("SP"):
         return NotKnownError(i, "multiplies a sparse matrix, which is not supported")
     return NotKnownError(i)

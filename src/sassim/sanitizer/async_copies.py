@@ -15,6 +15,7 @@ import numpy as np
 
 from sassim.faults import FaultLocation, RaceError
 from sassim.interpreter.context import Observer
+from sassim.interpreter.lanes import distinct
 from sassim.interpreter.operations.address_spaces import SHARED
 from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, WAIT_GROUP, flagged_opcodes
 from sassim.sass.operands import Immediate
@@ -141,7 +142,7 @@ class AsyncCopyCheck(Observer):
             self._races.last_writer(cell * self._cells.warps + owner),
             FaultLocation(i, self._running.thread_id(row, int(lanes[first]))),
             address=at * self._cells.grain,
-            size=len(np.unique(cells[early & (cells // self._cells.of_block == block)]))
+            size=len(distinct(cells[early & (cells // self._cells.of_block == block)]))
             * self._cells.grain,
             copies=True,
         )

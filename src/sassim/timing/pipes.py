@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from sassim.sass.listing import Instruction
 
 _FILE: Final = Path(__file__).parents[1] / "data" / "pipes.toml"
-_SLOWER: Final = 1.5
-"""Cycles of the tensor pipe for ``mma.sync`` against what its multiply-adds take by ``wgmma``
-(H200, ``tests/captures/bf16``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ class PipeCosts:
         rates = self._gpu.tensor_fmas
         kind = _operand_type(i)
         rate = rates.get(kind) or rates.get("float16") or FEW_LANES
-        return _multiply_adds(i) / rate * _SLOWER
+        return _multiply_adds(i) / rate * self._gpu.mma_sync
 
 
 FEW_LANES: Final = 2.0

@@ -177,7 +177,7 @@ def test_metrics_for_leaves_out_what_the_architecture_lacks() -> None:
     [
         (lambda: metrics_for(["dram_thruput"]), "did you mean dram_throughput"),
         (lambda: preset("triag"), "did you mean triage?"),
-        (lambda: preset("xyzzy"), "known are asynchronous-copies, "),
+        (lambda: preset("xyzzy"), "available: asynchronous-copies, "),
     ],
 )
 def test_a_name_that_is_not_known(ask, hint: str) -> None:  # type: ignore[no-untyped-def]

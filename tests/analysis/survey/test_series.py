@@ -50,7 +50,22 @@ def test_units_are_as_busy_as_ncu_measured_them() -> None:
         for metric, value in expected.items():
             assert units[metric] == pytest.approx(value, abs=5.0), name
         lead = "tensor-throughput" if name == "nvjet" else "dram-bandwidth"
-        assert (found.bottleneck or found.lead) == lead
+        assert (found.bottleneck, found.lead, found.confidence) == (lead, lead, "low")
+
+
+def test_warps_wait_for_what_ncu_measured() -> None:
+    """``ncu --set full`` gave memory-latency, medium, for the same sweep on the same H100."""
+    (sweep,) = (
+        each for key, each in sampled_kernels(trace("jacobi_sampled")).items() if "sweep" in key[0]
+    )
+    assert (sweep.bottleneck, sweep.confidence) == ("memory-latency", "low")
+    assert sweep.reason == "based on samples: warps wait for memory, and DRAM is not full"
+    assert [each.label for each in sweep.waits[:2]] == ["long scoreboard", "wait"]
+    assert sweep.waits[0].value == pytest.approx(80.5, abs=5.0)
+    assert sweep.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] == pytest.approx(
+        74.9, abs=5.0
+    )
+    assert sweep.metrics["lts__t_sectors_srcunit_tex.sum"] == pytest.approx(5_729_628, rel=0.01)
 
 
 def test_what_was_sampled_is_kept_with_the_survey() -> None:

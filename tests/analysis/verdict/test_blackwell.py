@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from tests.support.captures import CAPTURES, captured
 
-from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.metrics.catalogue import TENSOR_MEMORY, load_metrics
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import RuleContext
 from kernelprof.analysis.verdict import diagnose
@@ -141,6 +141,38 @@ def test_the_matrix_pipe_is_not_that_of_tcgen05_control() -> None:
     context = RuleContext(Facts(capture))
     assert context.units.pipe("tensor_pipe").low[0] == pytest.approx(0.0520, abs=1e-4)
     assert context.facts.values("tcgen05_pipe")[0] == pytest.approx(10.4, abs=0.1)
+
+
+@pytest.mark.parametrize("cycles", ["elapsed", "active"])
+def test_busy_tensor_memory_shows_tcgen05(cycles: str) -> None:
+    """Where its control was not measured; an idle one shows that there is none."""
+    if find_spec("ncu_report") is None:
+        pytest.skip("reading a report needs NVIDIA's reader")
+    memory = TENSOR_MEMORY.format(cycles)
+    for name, uses in (
+        ("NaregAmirianMegan__NVFP4_Kernels/phase0_v1_k16384.ncu-rep", True),
+        ("jIab-b__nvfp4_gemv-kernel/cuda_raw.csv", False),
+    ):
+        capture = captured(f"blackwell/{name}.gz")
+        columns = {
+            each: column
+            for each, column in capture.columns.items()
+            if "pipe_tc_" not in each and ("mem_tensor_cycles" not in each or each == memory)
+        }
+        truth = RuleContext(Facts(replace(capture, columns=columns))).pipeline.uses_tcgen05
+        assert (truth.sure[0], truth.maybe[0]) == (uses, uses)
+        del columns[memory]
+        truth = RuleContext(Facts(replace(capture, columns=columns))).pipeline.uses_tcgen05
+        assert (truth.sure[0], truth.maybe[0]) == (False, True)
+
+
+@pytest.mark.parametrize(("percent", "named"), [(55.0, True), (95.0, False)])
+def test_a_pipeline_is_not_blamed_where_tensor_memory_is_full(percent: float, named: bool) -> None:
+    capture = captured("blackwell/siglip/fc1_default_p_gemm.csv.gz")
+    name = TENSOR_MEMORY.format("elapsed")
+    column = MetricColumn(name, np.array([percent]), "%", "%", Origin.MEASURED)
+    (kernel,) = diagnose(replace(capture, columns={**capture.columns, name: column})).kernels
+    assert kernel.verdict.bottleneck == ("async-pipeline-stalls" if named else None)
 
 
 @pytest.mark.parametrize(

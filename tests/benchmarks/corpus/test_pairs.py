@@ -83,7 +83,7 @@ def test_the_other_kinds(tmp_path: Path) -> None:
         (PAIR.replace('"atomic-contention"', "[]"), BOTH, "bottleneck", "a text that is not"),
         (PAIR.replace("bottleneck", "#"), BOTH, "bottleneck", "a text that is not empty"),
         (PAIR.replace("change", "#"), BOTH, "change", "a text that is not empty"),
-        (PAIR + "colour = 1\n", BOTH, "colour", "known are kind, field, bottleneck, change, sec"),
+        (PAIR + "colour = 1\n", BOTH, "colour", "available: kind, field, bottleneck, change, sec"),
         (TWO.replace("second =", "#"), THREE, "second", "a text that is not empty"),
         (TWO.replace("shared-bank", "bank"), THREE, "second", "called 'bank-conflicts'"),
         (TWO.replace("second_change", "#"), THREE, "second_change", "a text that is not empty"),

@@ -32,6 +32,7 @@ STRUCTURES = {
     frames.MEMORY: "memory_row",
     frames.END: "end_row",
     frames.SERIES: "series_row",
+    frames.STALL: "stall_row",
 }
 
 

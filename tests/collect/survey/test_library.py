@@ -169,11 +169,11 @@ def test_a_library_that_others_can_change_is_not_loaded(tmp_path: Path, monkeypa
     for path, mode in ((compiled, 0o666), (folder, 0o777), (folder, 0o720)):
         before = path.stat().st_mode
         path.chmod(mode)
-        with pytest.raises(MissingToolError, match="other users can change"):
+        with pytest.raises(MissingToolError, match="other users can write to"):
             library._refuse_strangers(path)
         path.chmod(before)
     monkeypatch.setattr("os.getuid", lambda: 4_000_000)
-    with pytest.raises(MissingToolError, match="other users can change"):
+    with pytest.raises(MissingToolError, match="other users can write to"):
         library._cache()
 
 

@@ -120,7 +120,7 @@ def test_a_policy_says_what_may_be(tmp_path: Path) -> None:
     assert Code.OVER_BUDGET in codes(result)
     (text,) = [f.text for f in result.kernels[0].findings if f.code is Code.OVER_BUDGET]
     assert text == (
-        "registers_per_thread may be at most 128 register/thread: it is 130 register/thread"
+        "registers_per_thread is 130 register/thread, but its budget is at most 128 register/thread"
     )
 
 
@@ -181,26 +181,26 @@ def test_a_cause_behind_the_first_is_credited_and_its_return_is_found(run_cli) -
     """Records in other order: few blocks stay the limit, and with L1's hits gone it is slower."""
     both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
     fixed = run_cli("compare", both, one).stdout
-    assert "uncoalesced-global-access, which was behind it, is gone" in " ".join(fixed.split())
+    assert "uncoalesced-global-access, which came next, is gone" in " ".join(fixed.split())
     back = " ".join(run_cli("gate", one, both).stdout.split())
     assert (
-        "pass verdict-changed: still small-grid; now also uncoalesced-global-access, behind it"
+        "pass verdict-changed: still small-grid; now followed by uncoalesced-global-access"
     ) in back
 
 
 def test_a_removed_cause_is_credited_in_a_gate_and_the_same_causes_say_nothing(run_cli) -> None:
     both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
     fixed = " ".join(run_cli("gate", both, one).stdout.split())
-    assert "still small-grid; uncoalesced-global-access, which was behind it, is gone" in fixed
-    assert "behind it" not in run_cli("gate", both, both).stdout
+    assert "still small-grid; uncoalesced-global-access, which came next, is gone" in fixed
+    assert "followed by" not in run_cli("gate", both, both).stdout
 
 
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
-        ("a b c", "a", "b and c, which were behind it, are gone"),
-        ("a", "a b", "now also b, behind it"),
-        ("a b", "a c", "now also c, behind it; b, which was behind it, is gone"),
+        ("a b c", "a", "b and c, which came next, are gone"),
+        ("a", "a b", "now followed by b"),
+        ("a b", "a c", "now followed by c; b, which came next, is gone"),
         ("a b", "b", ""),
         ("a b", "b a", ""),
         ("", "a b", ""),

@@ -102,19 +102,55 @@ def test_a_baseline_keeps_values_that_a_wrong_candidate_differs_from(
     before, saved = tmp_path / "a.cu", tmp_path / "saved.json"
     before.write_text(SOURCE, "utf-8")
     kernelprof(f"baseline save {before} --predict -o {saved}")
-    (output,) = json.loads(saved.read_text("utf-8"))["kernels"][0]["predicted"]["outputs"]
-    assert (output["name"], len(output["places"]), output["tolerance"]) == ("y", 1024, 1e-5)
+    outputs = json.loads(saved.read_text("utf-8"))["kernels"][0]["predicted"]["outputs"]
+    assert [each["extreme"] for each in outputs] == [False, True]
+    for output in outputs:
+        assert (output["name"], len(output["places"]), output["tolerance"]) == ("y", 1024, 1e-5)
     before.write_text(WRONG, "utf-8")
     text = "the result differs at the measured size: y["
     kernelprof(f"gate {saved} {before} --predict", code=3, says=text)
 
 
-@pytest.mark.parametrize(("source", "names"), [(SOURCE, ["y"]), (ADDED, [])])
-def test_what_blocks_add_up_together_is_not_kept(
-    kernelprof, tmp_path: Path, source: str, names: list[str]
+@pytest.mark.parametrize(("source", "digests"), [(SOURCE, 1), (ADDED, 2)])
+def test_what_blocks_add_up_together_is_kept_with_a_digest_of_what_they_read(
+    kernelprof, tmp_path: Path, source: str, digests: int
 ) -> None:
     path, saved = tmp_path / "a.cu", tmp_path / "saved.json"
     path.write_text(source, "utf-8")
     kernelprof(f"baseline save {path} --predict -o {saved}")
     counts = json.loads(saved.read_text("utf-8"))["kernels"][0]["predicted"]
-    assert [each["name"] for each in counts["outputs"]] == names
+    assert [len(each["inputs"].split()) for each in counts["outputs"]] == [digests] * 2
+
+
+SAME = "it did the same for all values of the sample, and need not for others"
+
+
+LARGER = "the result differs for far larger values"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("x[i]", "fminf(x[i], 1.0f)", SAME),
+        ("x[i]", "(x[i] == 0.3f ? 0.0f : x[i])", SAME),
+        ("x[i]", "x[i & (__float_as_int(x[i]) | 0xfffff)]", SAME),
+        ("(0.5f * x[i] + 0.5f)", "__saturatef(0.5f * x[i] + 0.5f)", LARGER),
+        ("(x[i] > 0.25f)", "(x[i] >= 0.25f)", LARGER),
+    ],
+)
+def test_what_only_other_values_show_is_not_covered(
+    kernelprof, tmp_path: Path, before: str, after: str, says: str
+) -> None:
+    versions = tmp_path / "a.cu", tmp_path / "b.cu"
+    for path, value in zip(versions, (before, after), strict=True):
+        path.write_text(SOURCE.replace("2.0f * x[i] + (i >> 30)", value), "utf-8")
+    kernelprof(f"gate {versions[0]} {versions[1]} --predict", code={1, 3}, says=says)
+
+
+def test_a_clamp_at_the_bound_of_its_values_changes_nothing(kernelprof, tmp_path: Path) -> None:
+    versions = tmp_path / "a.cu", tmp_path / "b.cu"
+    for path, value in zip(versions, ("n", "max(n, 0)"), strict=True):
+        count = "const int n = __popc(__float_as_int(x[i]) & 7);"
+        text = SOURCE.replace("if (i < n) y[i] =", f"if (i >= n) return; {{ {count} y[i] =")
+        path.write_text(text.replace("(i >> 30);", f"{value}; }}"), "utf-8")
+    kernelprof(f"gate {versions[0]} {versions[1]} --predict")

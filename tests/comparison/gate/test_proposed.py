@@ -74,7 +74,7 @@ def changes(old: str, new: str) -> list[tuple[str, bool]]:
         (
             "[[kernel]]\nname = 'a*'\nmax_slowdown = 0.1\n[[kernel]]\nname = 'b'",
             "[[kernel]]\nname = 'b'\n[[kernel]]\nname = 'a*'\nmax_slowdown = 0.1",
-            [("the order of the [[kernel]] tables: the last one that matches applies", True)],
+            [("the order of the [[kernel]] tables (the last match applies)", True)],
         ),
         # The second table of a pattern is what counts, and must not hide behind the first.
         (
@@ -146,7 +146,7 @@ def test_who_accepted_it_is_told_as_the_file_says() -> None:
         f"sgemm_shared_tile: 1.85 ms to 3.7 ms; recorded as accepted by Eve: {'r' * 199}…"
     )
     (text,) = found(replace(old, accepted=(record,)), old)
-    assert text == "sgemm_shared_tile: the record of what Eve accepted is gone"
+    assert text == "sgemm_shared_tile: the record of the acceptance by Eve is removed"
 
 
 def test_many_differences_are_counted_and_the_looser_come_first() -> None:
@@ -237,7 +237,7 @@ def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunC
     arguments = gated(files, ROLLED, *proposing(files, "first.json", "gate.toml"))
     done = run_cli(*arguments, "--format=markdown")
     assert done.returncode == 3
-    assert "The baseline would change: it is the first one, with 1 kernel." in done.stdout
+    assert "The baseline would change: it is the first baseline, with 1 kernel." in done.stdout
     assert "no kernel is on both sides: nothing was compared" in done.stdout
     assert run_cli(*arguments, "--accept-proposed").returncode == 1
     (files / "first.json").unlink()
@@ -290,12 +290,12 @@ def test_what_is_accepted_judges_and_is_told(files: Path, run_cli: RunCli) -> No
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("new.toml", None, "the file would be gone"),
+        ("new.toml", None, "the file would be deleted"),
         ("new.toml", "max_slowdwon = 1", "cannot be read: the policy has an unknown key: max_slow"),
         ("new.toml", "max_slowdown = [", "cannot be read: the policy is not TOML"),
         ("new.toml", "a = " + "[" * 100_000, "cannot be read"),
         ("new.toml", "max_slowdown = " + "9" * 10_000, "cannot be read"),
-        ("new.json", None, "the file would be gone"),
+        ("new.json", None, "the file would be deleted"),
         ("new.json", "", "cannot be read: this cannot be compared: it is not JSON"),
         ("new.json", "[" * 100_000, "cannot be read"),
         (

@@ -104,7 +104,7 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
 
 def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path) -> None:
     file = tmp_path / "baseline.json"
-    with pytest.raises(InputError, match="not in a git repository"):
+    with pytest.raises(InputError, match="not in a readable git repository"):
         read_commits(file, None)
     with pytest.raises(InputError, match="no such folder"):
         read_commits(tmp_path / "no" / "b.json", None)

@@ -28,8 +28,10 @@ class Architecture:
     ``gpus`` are patterns of the names of GPUs and chips, in lower case and without blanks.
 
     ``tensor_fmas`` are dense multiply-adds of the tensor cores of an SM per cycle, by the type of
-    the operands, ``pipe_instructions`` warps' instructions per cycle at which the use of a pipe
-    is 100 %, by the name of that metric.
+    the operands, ``geforce_fmas`` those of GeForce that differ, ``sparse_fmas`` how many times that
+    2:4 sparse operands have, ``mma_sync`` how many times the cycles ``mma.sync`` takes.
+    ``pipe_instructions`` are warps' instructions per cycle at which the use of a pipe is 100 %, by
+    the name of that metric.
     """
 
     capability: Capability
@@ -42,7 +44,14 @@ class Architecture:
     l1_and_shared_kib: int | None = None
     shared_kib_steps: tuple[int, ...] = ()
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
+    geforce_fmas: Mapping[str, int] = field(default_factory=dict)
+    sparse_fmas: float | None = None
+    mma_sync: float | None = None
     pipe_instructions: Mapping[str, float] = field(default_factory=dict)
+
+    def tensor_fmas_of(self, gpu: str) -> Mapping[str, int]:
+        """Return ``tensor_fmas`` of a GPU by the driver's name of it."""
+        return {**self.tensor_fmas, **(self.geforce_fmas if "GeForce" in gpu else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +161,10 @@ def fp32_lanes(capability: Capability | str | None) -> int | None:
     return None if match is None else match.fp32_lanes
 
 
-def tensor_fmas(capability: Capability | str | None, precision: str) -> int | None:
+def tensor_fmas(capability: Capability | str | None, precision: str, gpu: str = "") -> int | None:
     """Return the dense multiply-adds of an SM's tensor cores per cycle, if they are known."""
     match = architecture(capability)
-    return None if match is None else match.tensor_fmas.get(precision)
+    return None if match is None else match.tensor_fmas_of(gpu).get(precision)
 
 
 def pipe_instructions(capability: Capability | str | None) -> Mapping[str, float]:

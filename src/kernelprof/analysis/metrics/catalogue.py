@@ -47,6 +47,11 @@ SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"
 """The same in percent of all requests of local memory."""
 SHARED_PIPE: Final = "sm__pipe_shared_cycles_active.avg.pct_of_peak_sustained_{}"
 """Use of the pipe that tensor cores and FP64 share, over ``elapsed`` or ``active`` cycles."""
+CONFLICTS_OF: Final = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+LOCAL_BYTES_OF: Final = "l1tex__t_bytes_pipe_lsu_mem_local_op_{}.sum"
+"""What captures of a few metrics often have of loads (``ld``) and stores (``st``) alone."""
+TENSOR_MEMORY: Final = "sm__mem_tensor_cycles_active.avg.pct_of_peak_sustained_{}"
+"""Use of tensor memory (TMEM), which tcgen05 alone has, over the same."""
 WARPS_STALLED: Final = "smsp__warps_issue_stalled_{}.avg"
 """Warps in a state, summed up over the cycles of a scheduler, by the state's name."""
 WARPS_STALLED_SHARE: Final = "smsp__warp_issue_stalled_{}_per_warp_active.pct"
@@ -195,7 +200,10 @@ def names_read() -> frozenset[str]:
     """Return every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in load_metrics().values() if each.name not in SHOWN_ONLY)
     others = {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME, WARPS_OF_SM, SCHEDULER_CYCLES}
-    others |= {SHARED_PIPE.format(cycles) for cycles in ("elapsed", "active")}
+    for kind in ("ld", "st"):
+        others |= {CONFLICTS_OF.format(kind), LOCAL_BYTES_OF.format(kind)}
+    for cycles in ("elapsed", "active"):
+        others |= {SHARED_PIPE.format(cycles), TENSOR_MEMORY.format(cycles)}
     for name in STALLS:
         others |= {WARPS_STALLED.format(name), WARPS_STALLED_SHARE.format(name)}
     return _names(read) | others
@@ -229,7 +237,7 @@ def metrics_for(
 
 def _suggestion(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(names), n=3)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
+    return f"did you mean {' or '.join(close)}?" if close else f"available: {', '.join(names)}"
 
 
 class _PresetFile(Struct, forbid_unknown_fields=True):

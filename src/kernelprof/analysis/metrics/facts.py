@@ -45,6 +45,9 @@ _TENSOR_PIPES = {"tensor_pipe": "elapsed", "tensor_pipe_active": "active"}
 _FP64 = re.compile(r"double|f(loat|p)?64|[dz]gemm|d884|dmma", re.IGNORECASE)
 """What names of kernels with FP64 types contain."""
 
+_ROUNDED = 0.9
+"""Of a maximum: what a sum that is printed with few digits has at least."""
+
 _UPPER_BOUNDS = {
     "%": 100.0,
     "thread": float(COMMON.threads_per_block),
@@ -253,6 +256,7 @@ class Facts:
                 continue
             if values is not None and is_complete(values):
                 break
+            column = self._without_impossible_sums(metric, ncu_name, column)
             fill = ~np.isnan(column.values)
             if values is not None:
                 fill &= np.isnan(values)
@@ -280,6 +284,20 @@ class Facts:
                 self._impossible_values.append(Doubt(metric.name, bound.reason, outside))
                 values = np.where(outside, np.nan, values)
         return _Column(values, float(most), reported)
+
+    def _without_impossible_sums(
+        self, metric: Metric, name: str, column: MetricColumn
+    ) -> MetricColumn:
+        """A sum over units is at least what the busiest of them has, where a capture has both."""
+        largest = self.capture.columns.get(name.replace(".sum", ".max"))
+        if largest is None or ".sum" not in name or "pct" in name:
+            return column
+        with np.errstate(invalid="ignore"):
+            less = column.values < _ROUNDED * largest.values
+        if not less.any():
+            return column
+        self._impossible_values.append(Doubt(metric.name, "the sum is below the maximum", less))
+        return column.holding(np.where(less, np.nan, column.values))
 
     @cached_property
     def _present(self) -> frozenset[str]:

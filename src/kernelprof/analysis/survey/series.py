@@ -16,11 +16,13 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import architecture, occupancy_facts
 from kernelprof.analysis.metrics.catalogue import column_of, load_metrics
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT
+from kernelprof.analysis.survey.leads import SAMPLED_LEADS
 from kernelprof.analysis.survey.owners import kernel_numbers
 from kernelprof.analysis.verdict.ranking import rank_bottlenecks
 from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn, Origin
-from kernelprof.model.diagnosis import Status
+from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.evidence import Evidence
+from kernelprof.model.sampled import ISSUED, STALLS
 from kernelprof.model.survey import SampledKernel
 from sassim.occupancy import compute_occupancy, system_shared_bytes
 
@@ -68,9 +70,23 @@ SAME: Final = {
 ``tests/captures/ladder`` and ``h200_once`` the two lie at most 1 point apart from 15 % on, but for
 wide integer products (20 and 30 %)."""
 
-INSTRUCTIONS: Final = "sm__inst_executed.sum"
+INSTRUCTIONS: Final = "smsp__inst_executed.sum"
 THREADS: Final = "sm__thread_inst_executed_pred_on.sum"
 CYCLES: Final = "sm__cycles_elapsed.max"
+
+LEAST_SELECTED: Final = 100
+"""Samples of warps that issue, for what others wait: a standard error of 10 %. Our choice."""
+
+MOST_WAITS: Final = 3
+
+LATENCY: Final = "smsp__average_warp_latency_per_inst_issued.ratio"
+STALL: Final = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+LOCAL: Final = (
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
+)
+_STATES: Final = {"no_instructions": "no_instruction"}
+"""States that the counters call otherwise than the samples."""
 
 _PREFIX: Final = re.compile(r"^\w+\.Triage\w*\.")
 _REALTIME: Final = "_realtime"
@@ -105,13 +121,13 @@ class Fit(NamedTuple):
 def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
     """What samples say of kernels, by name, grid and block; nothing of those with few samples.
 
-    Rules judge them as measured ones. Sectors, conflicts and stalls are not among what is sampled,
-    so that a verdict is of medium confidence, and most have the fullest unit as a lead at best.
+    Rules judge them as measured ones. Sectors of accesses are not among what is sampled, so that a
+    verdict is of medium confidence at most; where the rules leave it open, leads are followed.
     """
     capture = sampled_capture(trace)
     if capture is None:
         return {}
-    judged = rank_bottlenecks(capture)
+    judged = rank_bottlenecks(capture, SAMPLED_LEADS)
     full = {
         slug: each.saturation.low
         for slug, each in judged.findings.items()
@@ -125,13 +141,18 @@ def sampled_kernels(trace: Trace) -> dict[KernelKey, SampledKernel]:
             if math.isfinite(column.values[row])
         }
         status = judged.status(row)
-        slug = judged.ranking.rules[judged.ranking.winner[row]]
+        decided = status is not Status.INCONCLUSIVE
+        reason = judged.ranking.reasons.get(row) if decided else None
+        sure = Confidence.MEDIUM if reason is None else Confidence.LOW
         fullest = max(full, key=lambda each: full[each][row])
         made[launch.kernel, launch.grid, launch.block] = SampledKernel(
             status=status.value,
-            bottleneck=None if status is Status.INCONCLUSIVE else slug,
+            bottleneck=judged.rule(row).slug if decided else None,
+            confidence=sure.value if decided else None,
+            reason=reason,
             lead=fullest if full[fullest][row] >= NEAR_LIMIT else None,
             units=_busiest(values),
+            waits=_longest(values),
             metrics=values,
         )
     return made
@@ -145,6 +166,17 @@ def _busiest(values: dict[str, float]) -> tuple[Evidence, ...]:
         if value is not None:
             units.append(Evidence(metric, label, value, "%", source=Origin.DERIVED))
     return tuple(sorted(units, key=lambda each: -each.value))
+
+
+def _longest(values: dict[str, float]) -> tuple[Evidence, ...]:
+    waits = []
+    for state in STALLS:
+        metric = STALL.format(_STATES.get(state, state))
+        if state not in ISSUED and values.get(metric, 0.0) > 0:
+            part = 100 * values[metric] / values[LATENCY]
+            label = state.replace("_", " ")
+            waits.append(Evidence(f"stall_{state}", label, part, "%", source=Origin.DERIVED))
+    return tuple(sorted(waits, key=lambda each: -each.value)[:MOST_WAITS])
 
 
 def sampled_capture(trace: Trace) -> Capture | None:
@@ -243,6 +275,12 @@ def overlaps(series: SampledSeries, kernels: Array, numbers: Array, count: int) 
     return csr_array((part, (order[sample], numbers[kernel])), shape=shape)
 
 
+def metric_names(line: str) -> set[str]:
+    """What ``ncu`` calls the counters of a line of names of CUPTI."""
+    names = {_PREFIX.sub("", each).replace(_REALTIME, "") for each in line.split()}
+    return names | {SAME[each] for each in names & SAME.keys()}
+
+
 def _fit_series(series: SampledSeries, parts: Any) -> Iterator[tuple[str, Fit]]:
     length = (series.end - series.start).astype(np.float64)
     mixture = Mixture.from_parts(parts)
@@ -316,22 +354,22 @@ def _capture(
 ) -> Capture:
     # Of kernels, each by the position of one launch of it
     launches, names = [], list[str | None]()
+    launched = [trace.configurations[int(each)] for each in trace.kernels[firsts]["configuration"]]
     facts: dict[str, FloatArray] = {"duration": durations}
-    for row, kernel in enumerate(trace.kernels[firsts]):
-        launched = trace.configurations[int(kernel["configuration"])]
+    for row, (kernel, each) in enumerate(zip(trace.kernels[firsts], launched, strict=True)):
         gpu = trace.devices.get(int(kernel["device"]))
         names.append(None if gpu is None else gpu.name)
         capability = None if gpu is None else gpu.compute_capability
         launches.append(
             Launch(
                 id=str(row),
-                kernel=launched.name,
-                grid=launched.grid,
-                block=launched.block,
+                kernel=each.name,
+                grid=each.grid,
+                block=each.block,
                 compute_capability=capability,
             )
         )
-        for metric, value in _configured(launched, gpu):
+        for metric, value in _configured(each, gpu):
             facts.setdefault(metric, np.full(len(firsts), np.nan))[row] = value
     described = [
         column_of(metric, values, Origin.MEASURED if metric == "duration" else Origin.LAUNCH)
@@ -343,12 +381,28 @@ def _capture(
         described.append(column_of("threads_per_instruction_predicated", threads, Origin.DERIVED))
     columns = {each.name: each for each in described}
     read = {name: each for each in load_metrics().values() for name in each.all_ncu_names()}
-    # Instructions of a sweep came out at 1.15 times what ncu counts: only their ratio is used.
-    for name in sorted((fits.keys() & read.keys()) - {INSTRUCTIONS}):
+    fits = fits | _waits(trace, launched)
+    for name in sorted(fits.keys() & read.keys()):
         timed = durations if _TIMED.search(name) else 1.0
         unit = read[name].unit
         columns[name] = MetricColumn(name, fits[name] * timed, unit, unit, Origin.DERIVED)
     return Capture(tuple(launches), columns, text={DEVICE_NAME: tuple(names)}, origin="samples")
+
+
+def _waits(trace: Trace, launched: list[Configuration]) -> dict[str, FloatArray]:
+    # The cycles of a warp by state for each that it issues in: the samples are of its cycles
+    waits: dict[str, FloatArray] = {}
+    for row, each in enumerate(launched):
+        states = trace.stalls.get(each.mangled, {})
+        selected = states.get("selected", 0)
+        ratios = {STALL.format(_STATES.get(name, name)): n for name, n in states.items()}
+        if selected >= LEAST_SELECTED:
+            for name, samples in (*ratios.items(), (LATENCY, sum(states.values()))):
+                waits.setdefault(name, np.full(len(launched), np.nan))[row] = samples / selected
+        if not each.local:
+            for name in LOCAL:
+                waits.setdefault(name, np.full(len(launched), np.nan))[row] = 0.0
+    return waits
 
 
 def _configured(launched: Configuration, gpu: TracedGpu | None) -> Iterator[tuple[str, float]]:

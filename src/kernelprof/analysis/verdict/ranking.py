@@ -36,7 +36,7 @@ from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray, IntArray, Truth
     from kernelprof.analysis.rules import Rule, RuleFinding
@@ -189,6 +189,8 @@ def _waiting_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     calm = [saturations[unit].high < BUSY_WITH_COPIES for unit in ("l1", "l2", "dram")]
     others = {"issue", *SM_PIPES} - {"tensor_pipe"}
     calm += [saturations[unit].low < NEAR_LIMIT for unit in sorted(others)]
+    # Accumulators on their way may be the limit then, of which no rule knows enough to name it.
+    calm.append(~(context.pipeline.tensor_memory >= FULL_TENSOR_PIPE))
     rows: BoolArray = _pipeline_with_room(values, context) & np.logical_and.reduce(calm)
     return rows
 
@@ -285,13 +287,15 @@ LEADS: Final = (
 )
 
 
-def follow_leads(context: RuleContext, decided: BoolArray) -> Iterator[tuple[Lead, BoolArray]]:
-    """Yield the leads, each with the launches that it decides: those that nothing else does."""
+def follow_leads(
+    leads: Sequence[Lead], context: RuleContext, decided: BoolArray
+) -> Iterator[tuple[Lead, BoolArray]]:
+    """Yield leads, each with the launches that it decides: those that nothing else does."""
     left = ~decided & ~context.units.shipped.has_explaining_section
     if not left.any():
         return
     values = LeadValues(context)
-    for lead in LEADS:
+    for lead in leads:
         rows = left.copy()
         for name in lead.without:
             if not rows.any():
@@ -413,20 +417,20 @@ class Judgement:
         return load_rules()[self.ranking.rules[self.ranking.winner[row]]]
 
 
-def rank_bottlenecks(capture: Capture) -> Judgement:
-    """Evaluate all rules over all launches and compare their gains."""
+def rank_bottlenecks(capture: Capture, leads: Sequence[Lead] = LEADS) -> Judgement:
+    """Evaluate all rules over all launches, compare their gains, and follow leads in the rest."""
     context = RuleContext(Facts(capture))
     findings = {slug: rule.evaluate(context) for slug, rule in load_rules().items()}
     unexplained = context.units.limited_by_unnamed_unit
     ranking = rank(findings, unexplained, context.facts.substituted)
-    cases = tuple(rank_bottlenecks(each) for each in capture.cases)
-    return Judgement(context, findings, _with_leads(context, ranking), cases)
+    cases = tuple(rank_bottlenecks(each, leads) for each in capture.cases)
+    return Judgement(context, findings, _with_leads(leads, context, ranking), cases)
 
 
-def _with_leads(context: RuleContext, ranking: Ranking) -> Ranking:
+def _with_leads(leads: Sequence[Lead], context: RuleContext, ranking: Ranking) -> Ranking:
     winner, decided, at_limit = ranking.winner.copy(), ranking.decided.copy(), ranking.at_limit
     reasons = dict(ranking.reasons)
-    for lead, rows in follow_leads(context, decided):
+    for lead, rows in follow_leads(leads, context, decided):
         winner[rows] = ranking.rules.index(lead.bottleneck)
         decided |= rows
         at_limit = np.where(rows, lead.at_limit, at_limit)

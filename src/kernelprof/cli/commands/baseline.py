@@ -27,7 +27,8 @@ FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The base
 CandidateArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="CANDIDATE", help="A capture, as for `compare`; several are runs of the same code."
+        metavar="CANDIDATE",
+        help="A capture, as for `compare`. Several captures count as runs of the same code.",
     ),
 ]
 PolicyOption = Annotated[
@@ -41,8 +42,8 @@ def save(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A capture, as for `compare`; several are runs of the same code. Or .cu files "
-            "with --predict.",
+            help="A capture, as for `compare`, or .cu files with --predict. Several captures "
+            "count as runs of the same code.",
         ),
     ],
     *,
@@ -59,11 +60,11 @@ def save(
         ),
     ],
 ) -> None:
-    """Make a baseline of a capture, or of several runs of the same code.
+    """Write a baseline from a capture, or from several runs of the same code.
 
-    Wrong results and captures that are not whole are refused, and so is one of which most is
-    inconclusive; a kernel that is undecided beside others is held by time and counters. With
-    --predict it holds what the kernels of .cu files count, each of them for each --arch.
+    Wrong results, damaged captures, and captures with inconclusive verdicts for most of their time
+    are refused. A single inconclusive kernel is judged by time and counters alone. With --predict
+    the baseline stores the predicted counters of .cu files, for each --arch.
     """
     from kernelprof.interface import baselines
     from kernelprof.locks import held
@@ -85,7 +86,7 @@ def save(
 
 @COMMAND.command("show")
 def show(file: FileArgument) -> None:
-    """Print what a baseline holds, and what was accepted in it."""
+    """Print the kernels of a baseline, and the regressions that were accepted into it."""
     from kernelprof.interface.baselines import read
 
     output.write_text(output.shown("baseline", read(file), origin=str(file)))
@@ -98,7 +99,7 @@ def update(
     *,
     policy: PolicyOption = None,
 ) -> None:
-    """Put a candidate in place of the baseline, if it passes the gate."""
+    """Replace the baseline with a candidate, if the candidate passes the gate."""
     from kernelprof.interface import baselines
 
     output.check_place(file)
@@ -107,7 +108,7 @@ def update(
     )
     if made is None:
         output.write_lines(
-            f"{result.line} The baseline stays as it is.",
+            f"{result.line} The baseline is unchanged.",
             f"see why: {shlex.join(['kernelprof', 'gate', str(file), *candidate])}",
         )
         raise typer.Exit(result.exit_code)
@@ -120,7 +121,12 @@ def accept(
     candidate: CandidateArgument,
     *,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why it is accepted; kept in the file.")
+        str,
+        typer.Option(
+            "--reason",
+            metavar="TEXT",
+            help="Why the candidate is accepted; stored in the baseline.",
+        ),
     ],
     kernel: Annotated[
         list[str] | None,
@@ -128,7 +134,9 @@ def accept(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="NAME", help="Who accepts it; by default git's user."),
+        typer.Option(
+            "--by", metavar="NAME", help="Who accepts the candidate; default: git's user."
+        ),
     ] = None,
 ) -> None:
     """Accept a candidate that the gate rejects, and record who, when and why."""
@@ -158,20 +166,24 @@ def calibrate(
         ),
     ],
 ) -> None:
-    """Measure the noise of captures of a baseline's code, and keep it in the file."""
+    """Measure the noise over captures of the baseline's code, and store it in the baseline."""
     from kernelprof.interface import baselines
 
     output.check_place(file)
     made, too_few = baselines.calibrate(file, captures, write=output.write_file)
     for kernel in made.kernels:
         if kernel.noise is not None:
-            varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""
+            varying = (
+                f"; varying counters: {', '.join(kernel.noise.varying)}"
+                if kernel.noise.varying
+                else ""
+            )
             output.write_lines(
                 f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
                 f"{kernel.noise.captures} captures{varying}"
             )
     for name in too_few:
-        output.write_lines(f"{name}: not in enough of these captures; its noise stays unknown")
+        output.write_lines(f"{name}: in too few of these captures to measure its noise")
 
 
 def _refuse_existing(file: Path) -> None:
@@ -179,8 +191,8 @@ def _refuse_existing(file: Path) -> None:
         raise UsageError(
             "the file exists",
             where=str(file),
-            hint="'kernelprof baseline update' takes a candidate that passes the gate, "
-            "'baseline accept' one that does not; --force replaces the file",
+            hint="'kernelprof baseline update' stores a candidate that passes the gate, "
+            "'baseline accept' one that fails; --force replaces the file",
         )
 
 

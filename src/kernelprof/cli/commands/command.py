@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Print the ncu command that collects a preset's metrics, and nothing else.
 
-    Without a program after `--` it ends in a placeholder.
+    Without a program after `--`, the command ends in a placeholder.
     """
     from kernelprof.interface import reference
 

@@ -19,17 +19,17 @@ def compare(
         str,
         typer.Argument(
             metavar="BEFORE",
-            help="A directory written by `profile`, .csv, .ncu-rep, a baseline or a diagnosis as "
-            ".json; or a .cu file, if both are.",
+            help="A directory written by `profile`, a .csv or .ncu-rep file, a baseline, or a "
+            "diagnosis as .json. Or a .cu file, if the other side is one too.",
         ),
     ],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, after the change.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same for the changed code.")],
     *,
     to: Annotated[
         Output,
         output_fields(
             "comparison",
-            "text, brief, json or markdown: how to write the comparison.",
+            "Output format: text, brief, json or markdown.",
             *("tokens", "file", "html", "png", "no_color"),
         ),
     ],

@@ -29,23 +29,23 @@ def diagnose(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Captures: a directory written by `profile`, .csv (raw or details page), the "
-            "text page "
-            "of ncu, .ncu-rep (all also .gz), a folder of these, or - for stdin. Or one .cu file.",
+            help="Captures: a directory written by `profile`, .csv (raw or details page), a text "
+            "page of ncu, .ncu-rep (each also as .gz), a folder of these, or - for stdin. "
+            "Or one .cu file.",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Printed ncu commands collect this preset, not just what is missing; a program is "
-            "measured with it in one run."
+            "Collect this preset: printed ncu commands request all of it, and a program is "
+            "measured in one run."
         ),
     ] = None,
     to: Annotated[
         output.Output,
         output.output_fields(
             "diagnosis",
-            "text, brief, json, markdown or sarif: how to write the diagnosis.",
+            "Output format: text, brief, json, markdown or sarif.",
             *("top", "explain", "tokens", "no_color", "file", "html"),
         ),
     ],
@@ -63,11 +63,11 @@ def diagnose(
 ) -> None:
     """Name what limits each kernel of a capture, or of a program after `--`.
 
-    A program is surveyed at nearly its own speed, which says how busy the GPU is; then its costly
-    kernels are measured under ncu, with as many metrics as the verdicts ask for. A .cu file is
-    built, checked and timed first; without a GPU its recorded capture is taken, if there is one of
-    just this kernel, else it is predicted. Exit code 3: at least one kernel is inconclusive, and
-    the ncu command that settles it is there.
+    A program is first surveyed at nearly full speed, to measure how busy the GPU is. Then ncu
+    measures its costly kernels, with the metrics that their verdicts need. A .cu file is built,
+    checked and timed first. Without a GPU, its recorded capture is used if one matches; otherwise
+    the kernel is predicted. Exit code 3: at least one kernel is inconclusive; the output contains
+    the ncu command that settles it.
     """
     from kernelprof.interface import captures
     from kernelprof.interface.inferred import kernels_to_diagnose
@@ -175,7 +175,7 @@ def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> boo
         raise UsageError(
             "a source is diagnosed by itself",
             where=sources[0],
-            hint="diagnose one .cu file at a time, and captures without one",
+            hint="diagnose each .cu file on its own, without captures",
         )
     if not targets and program is None:
         raise UsageError(
@@ -199,8 +199,8 @@ def _warn_about_unused(ctx: typer.Context) -> None:
     if given:
         has = "has" if len(given) == 1 else "have"
         output.warn(
-            f"{', '.join(given)} {has} no effect here: captures are already measured. A program "
-            "after --, or a .cu file, is measured"
+            f"{', '.join(given)} {has} no effect on captures, which are already measured: use it "
+            "with a program after -- or a .cu file"
         )
 
 

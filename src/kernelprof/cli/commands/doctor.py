@@ -32,21 +32,19 @@ def doctor(
         list[Requirement] | None,
         typer.Option(
             "--require",
-            help="Exit with code 4 unless this is available. `profile` stands for all that "
-            "profiling a program needs, `sources` for all that a .cu file needs.",
+            help="Exit with code 4 unless this is available. `profile` is everything that "
+            "profiling a program needs, `sources` everything that a .cu file needs.",
         ),
     ] = None,
     output_format: Annotated[
         str,
-        options.format_option(
-            "doctor", "text, brief, json or markdown: how to write what was found."
-        ),
+        options.format_option("doctor", "Output format: text, brief, json or markdown."),
     ] = "text",
 ) -> None:
-    """Check GPU, driver, ncu, permission for counters, nvcc, PyCUDA, and what predicts kernels.
+    """Check GPU, driver, ncu, permission for counters, nvcc, PyCUDA and the tools for predictions.
 
-    No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
-    not, or if something that is required is missing or unknown.
+    No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed; 4 if
+    not, or if a requirement of --require is missing or unknown.
     """
     from kernelprof.interface import reference
 

@@ -21,7 +21,7 @@ def explain(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("rule", "text, brief or markdown: how to write the page.")
+        str, options.format_option("rule", "Output format: text, brief or markdown.")
     ] = "text",
 ) -> None:
     """Explain a bottleneck: what it is, why it matters, what to do, when the verdict is wrong.

@@ -21,7 +21,9 @@ COMMAND = typer.Typer(
 
 StoreOption = Annotated[
     str | None,
-    typer.Option("--store", metavar="PLACE", help="A folder or a URL, instead of the plan's."),
+    typer.Option(
+        "--store", metavar="PLACE", help="A folder or URL to use instead of the plan's store."
+    ),
 ]
 NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Read all files again; write no cache.")
@@ -50,33 +52,35 @@ def run(
             "--workers",
             metavar="N",
             min=1,
-            help="Builds and diagnoses that run concurrently, alongside the GPUs; default: one "
-            "per core.",
+            help=(
+                "Number of builds and diagnoses that run concurrently with the GPUs; default: "
+                "one per core."
+            ),
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure again what is stored.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure stored jobs again.")] = False,
     recorded: Annotated[
         bool,
         typer.Option(
-            "--recorded", help="Take recorded captures in place of measurements: needs no GPU."
+            "--recorded", help="Use recorded captures instead of measuring; needs no GPU."
         ),
     ] = False,
     to: Annotated[
         Output,
         output_fields(
             "fleet_run",
-            "text, json or markdown: how to write what was done.",
+            "Output format: text, json or markdown.",
             "file",
             "html",
             "no_color",
         ),
     ],
 ) -> None:
-    """Measure what a plan names and the store has not, and store it.
+    """Measure the jobs of a plan that are not in its store, and store them.
 
-    What is stored is not measured again, and neither is a kernel whose machine code and launch are
-    those of one that is stored. A run that ended early goes on where it was. The exit code is that
-    of the first job that failed.
+    Stored jobs are not measured again, nor are kernels with the same machine code and launch as a
+    stored kernel. An interrupted run continues where it stopped. The exit code is that of the first
+    failed job.
     """
     from kernelprof.interface import fleet
 
@@ -110,18 +114,18 @@ def status(
         Output,
         output_fields(
             "fleet_status",
-            "text, json or markdown: how to write the status.",
+            "Output format: text, json or markdown.",
             *("file", "html", "no_color"),
             html=typer.Option(
                 "--html",
                 metavar="FILE",
-                help="Also write a page for the team, with answers to all usual questions.",
+                help="Also write a page with the answers to all built-in questions.",
             ),
         ),
     ],
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Show what a store has, what its runs did and, of a plan, what is missing."""
+    """Show the contents of a store, its runs and the missing jobs of a plan."""
     from kernelprof.interface import fleet
 
     to.check()
@@ -157,8 +161,8 @@ def query(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only what was measured from this day on, such as 2026-11-21 (UTC); for "
-            "regressions, those relative to what was measured before it.",
+            help="Only measurements from this day on, such as 2026-11-21 (UTC). For regressions: "
+            "compare them with the measurements before this day.",
         ),
     ] = None,
     limit: Annotated[
@@ -168,7 +172,7 @@ def query(
         Output,
         output_fields(
             "fleet_query",
-            "text, json or markdown: how to write the answer.",
+            "Output format: text, json or markdown.",
             "file",
             "html",
             "no_color",
@@ -176,7 +180,7 @@ def query(
     ],
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Ask a store one of the usual questions, or any other in SQL."""
+    """Query a store with one of the built-in questions, or with SQL."""
     from kernelprof.interface import fleet
 
     to.check()

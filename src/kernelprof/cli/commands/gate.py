@@ -22,15 +22,15 @@ def gate(
         str,
         typer.Argument(
             metavar="BASELINE",
-            help="A file written by `baseline save`, or anything that `compare` takes.",
+            help="A file written by `baseline save`, or anything that `compare` accepts.",
         ),
     ],
     candidate: Annotated[
         list[str],
         typer.Argument(
             metavar="CANDIDATE",
-            help="The capture to judge; several, or a folder of them, are runs of the same code. "
-            "Or .cu files, which are predicted.",
+            help="The capture to judge. Several captures, or a folder of them, count as runs of "
+            "the same code. Or .cu files to predict.",
         ),
     ],
     *,
@@ -38,7 +38,7 @@ def gate(
         Output,
         output_fields(
             "gate",
-            "text, brief, json, junit, markdown or sarif: how to write it.",
+            "Output format: text, brief, json, junit, markdown or sarif.",
             *("tokens", "file", "junit", "sarif", "markdown", "html", "no_color"),
         ),
     ],
@@ -50,10 +50,10 @@ def gate(
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
 
-    With --predict two .cu files are judged by what they count, without a GPU; so are the candidates
-    of a baseline that `baseline save --predict` made.
+    With --predict, two .cu files are judged by predicted counters, without a GPU. So are .cu files
+    against a baseline that `baseline save --predict` wrote.
 
-    Exit codes: 0 pass, 1 regression, 3 inconclusive (which fails unless the policy lets it pass).
+    Exit codes: 0 pass, 1 regression, 3 inconclusive (a failure unless the policy allows it).
     """
     from kernelprof.interface.changes import gate
 

@@ -20,7 +20,7 @@ def history(
         Path,
         typer.Argument(
             metavar="FOLDER",
-            help="A folder of captures in any form, and of baselines; with --git a baseline file.",
+            help="A folder of captures and baselines; with --git, a baseline file.",
         ),
     ],
     *,
@@ -40,15 +40,17 @@ def history(
             "--limit",
             metavar="N",
             min=0,
-            help="The newest N rows of each kernel; with --git, from the newest N commits; 0 for "
-            "all.",
+            help=(
+                "Show the newest N rows of each kernel (with --git, of the newest N commits); 0 "
+                "shows all."
+            ),
         ),
     ] = 200,
     to: Annotated[
         Output,
         output_fields(
             "history",
-            "text, brief, json, csv or markdown: how to write the history.",
+            "Output format: text, brief, json, csv or markdown.",
             *("file", "html", "no_color"),
         ),
     ],
@@ -56,7 +58,7 @@ def history(
         bool, typer.Option("--no-cache", help="Read everything again; write no cache.")
     ] = False,
 ) -> None:
-    """Show how time and verdict of each kernel changed over captures or commits."""
+    """Show how the time and verdict of each kernel changed over captures or commits."""
     from kernelprof.interface.changes import history
 
     to.check()

@@ -26,11 +26,11 @@ def init(
     ] = False,
     against: options.AgainstOption = None,
 ) -> None:
-    """Write how a kernel is launched into its source, guessed from what the source says.
+    """Infer a kernel's launch specification from its source, and write it into the file.
 
-    Each guess says what speaks for it. What cannot be guessed is marked with a comment, and the
-    specification is refused until that place is filled in. Where kernels can be predicted, small
-    cases are run to find out how long arrays are, and whether the guesses hold.
+    Comments give the reason for each inferred value, and mark values that cannot be inferred; the
+    specification is refused until these are filled in. If the extra predict is installed, small
+    cases are simulated to find the lengths of arrays and to check the inferred values.
     """
     from kernelprof.interface import reference
 

@@ -27,7 +27,7 @@ FileOption = Annotated[
     typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
 ]
 HtmlOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE.html", help="A report for a browser.")
+    Path | None, typer.Option("--html", metavar="FILE.html", help="Also write an HTML report.")
 ]
 
 
@@ -38,7 +38,7 @@ def list_rungs(
     ] = "",
     *,
     list_format: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="For people or for programs.")
+        Literal["text", "json"], typer.Option("--format", help="Output format.")
     ] = "text",
     changes: Annotated[
         bool, typer.Option("--changes", help="Also print what each rung changes.")
@@ -64,11 +64,13 @@ def run(
     *,
     size: Annotated[
         int | None,
-        typer.Option("--size", metavar="N", min=1, help="M, N and K instead of the ladder's."),
+        typer.Option(
+            "--size", metavar="N", min=1, help="M, N and K to use instead of the ladder's sizes."
+        ),
     ] = None,
     rung: Annotated[
         list[str] | None,
-        typer.Option("--rung", metavar="RUNG", help="Only this rung, named as in the argument."),
+        typer.Option("--rung", metavar="RUNG", help="Only this rung; the same names as for RUNG."),
     ] = None,
     file: FileOption = None,
     results: Annotated[
@@ -94,9 +96,9 @@ def run(
 ) -> None:
     """Check, time and profile the rungs of a ladder on this machine's GPU, and write a report.
 
-    Each is timed in alternating rounds with cuBLAS. Without a name all rungs of the first ladder
-    run. Results are written after each rung. --continue skips finished rungs, except those that
-    you name. The report lists rungs that fail; the exit code is that of the error.
+    Each rung is timed in alternating rounds with cuBLAS. Without a name, all rungs of the first
+    ladder run. Results are written after each rung. --continue skips finished rungs, except those
+    that you name. The report lists failed rungs; the exit code is that of the first error.
     """
     from kernelprof.interface import ladder
 
@@ -104,7 +106,9 @@ def run(
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
     results_file = _results_file(file, results, html)
     if resume and results_file is None:
-        raise UsageError("there are no results to continue from", hint="name them: -o or --json")
+        raise UsageError(
+            "there are no results to continue from", hint="name the results with -o or --json"
+        )
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
     rungs_given = [*(rungs or ()), *(rung or ())]
@@ -140,7 +144,7 @@ def run(
 @COMMAND.command("report")
 def report(
     results: Annotated[
-        Path, typer.Argument(metavar="FILE.json", help="The results that a run kept.")
+        Path, typer.Argument(metavar="FILE.json", help="The results file of a run.")
     ],
     *,
     file: FileOption = None,
@@ -150,12 +154,13 @@ def report(
     ] = None,
     html: HtmlOption = None,
 ) -> None:
-    """Write the reports of a run again from its results; this needs no GPU."""
+    """Write the reports again from the results of a run; this needs no GPU."""
     from kernelprof.interface.ladder import read_results
 
     if captures is not None and html is None:
         raise UsageError(
-            "--captures is for a report with the rungs' cards", hint="name one: --html FILE.html"
+            "--captures needs --html: only the HTML report has cards of the rungs",
+            hint="add --html FILE.html",
         )
     if captures is not None and not captures.expanduser().is_dir():
         raise InputError(

@@ -22,17 +22,17 @@ class OptimizationFlags:
     """The options of :class:`kernelprof.interface.requests.OptimizationOptions`."""
 
     rounds: Annotated[
-        int, typer.Option("--rounds", metavar="N", min=1, help="Proposals to ask for at most.")
+        int, typer.Option("--rounds", metavar="N", min=1, help="Maximum number of proposals.")
     ] = 5
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="S", min=0.1, help="Ask for no more proposals after this time."
+            "--budget", metavar="S", min=0.1, help="Request no more proposals after this time."
         ),
     ] = None
     command_limit: Annotated[
         float,
-        typer.Option("--time-limit", metavar="S", min=0.1, help="Seconds for one proposal."),
+        typer.Option("--time-limit", metavar="S", min=0.1, help="Time limit of one proposal."),
     ] = 600.0
     predict: Annotated[
         bool,
@@ -76,16 +76,16 @@ def optimize(
         Output,
         output_fields(
             "optimization",
-            "text, brief, json or markdown: how to write it.",
+            "Output format: text, brief, json or markdown.",
             *("tokens", "file", "no_color"),
         ),
     ],
 ) -> None:
-    """Let a command improve a kernel: diagnose, propose, check, measure in turns, keep or not.
+    """Let a command improve a kernel in a loop: diagnose, propose, check, measure, keep or reject.
 
-    A proposal is kept if the gate lets it pass and it is faster; with --predict, if it counts less
-    and nothing more. The launch specification and the reference are the original's. It ends at the
-    limit of the kernel, after N rounds, or when nothing is proposed.
+    A proposal is kept if it passes the gate and is faster; with --predict, if it lowers a counter
+    and raises none. The launch specification and the reference are those of the original source.
+    The loop ends when the kernel is at its limit, after N rounds, or when nothing is proposed.
     """
     from kernelprof.interface import optimization
     from kernelprof.model.optimization import Ended

@@ -47,14 +47,14 @@ def profile(
             "--repeat",
             metavar="N",
             min=1,
-            help="Make N captures, each of a process of its own: DIR/1 to DIR/N.",
+            help="Make N captures, each in its own process: DIR/1 to DIR/N.",
         ),
     ] = 1,
 ) -> None:
     """Profile a program (after `--`) or a kernel with ncu, and write a capture directory.
 
-    A .cu file is built as its launch specification says, checked, timed and then profiled; one with
-    its own `main` takes what stands after `--` as its arguments. Diagnose the directory with
+    A .cu file is built by its launch specification, checked, timed and then profiled. A .cu file
+    with its own `main` gets the arguments after `--`. Diagnose the directory with
     `kernelprof diagnose DIR`, on this machine or any other.
     """
     from kernelprof.interface import captures
@@ -80,7 +80,7 @@ def profile(
     if several:
         quoted = shlex.quote(str(directory))
         output.write_lines(
-            f"{directory}: {count(len(made), 'capture')}; next, make a baseline of them:",
+            f"{directory}: {count(len(made), 'capture')}; next, make a baseline from them:",
             f"kernelprof baseline save {quoted} -o kernels.json",
             "or judge them against one:",
             f"kernelprof gate kernels.json {quoted}",
@@ -97,7 +97,7 @@ def _report(made: Capture, folder: Path, *, several: bool) -> None:
         for sentence in run.warnings:
             output.warn(f"{which}{sentence}")
     if manifest.unavailable:
-        output.warn(f"{which}ncu could not give: {', '.join(manifest.unavailable)}")
+        output.warn(f"{which}ncu could not collect: {', '.join(manifest.unavailable)}")
     output.print_remarks(*(f"{which}{line}" for line in made.remarks))
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)

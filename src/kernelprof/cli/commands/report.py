@@ -21,8 +21,8 @@ def report(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A directory written by `profile`, .csv (raw or details page), the text page of "
-            "ncu, .ncu-rep (all also .gz), a folder of these, or -.",
+            help="A directory written by `profile`, .csv (raw or details page), a text page of "
+            "ncu, .ncu-rep (each also as .gz), a folder of these, or - for stdin.",
         ),
     ],
     *,
@@ -32,15 +32,15 @@ def report(
             "-o",
             "--output",
             metavar="FILE.html",
-            help="The file to write; without it kernelprof-CAPTURE.html in this folder.",
+            help="The file to write; default: kernelprof-CAPTURE.html in this folder.",
         ),
     ] = None,
     png: options.PngOption = None,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
-    """Write a report that opens in a browser, from disk and without a network.
+    """Write an HTML report that opens from disk, without a network.
 
-    Of several captures, or of a folder of them, it shows one after the other.
+    The report of several captures, or of a folder, shows them one after the other.
     """
     from kernelprof.interface.captures import (
         diagnose_for_page,

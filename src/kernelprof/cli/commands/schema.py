@@ -25,13 +25,13 @@ def schema(
         ],
         typer.Argument(
             metavar="[DOCUMENT]",
-            help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`. optimization: `optimize`. fleet_run, fleet_query, fleet_status: "
-            "`fleet run` and so on.",
+            help="diagnosis is the output of `diagnose`, comparison of `compare`, gate of "
+            "`gate`, history of `history`, optimization of `optimize`, fleet_run of `fleet "
+            "run`, fleet_query of `fleet query`, fleet_status of `fleet status`.",
         ),
     ] = "diagnosis",
 ) -> None:
-    """Print the JSON Schema of what a command writes with `--format json`."""
+    """Print the JSON Schema of a command's output with `--format json`."""
     from kernelprof.interface import reference
 
     output.write_text(reference.schema(document))

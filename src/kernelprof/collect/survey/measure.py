@@ -13,6 +13,7 @@ from kernelprof.analysis.survey.answer import survey_program
 from kernelprof.analysis.survey.matching import with_survey
 from kernelprof.analysis.survey.selection import PASS_S, PASSES, select_launches
 from kernelprof.collect.commands import Chosen
+from kernelprof.collect.survey.perfetto import write_perfetto
 from kernelprof.collect.survey.run import record_program
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Diagnosis
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.survey.selection import LaunchSelection
     from kernelprof.collect.commands import LaunchFilters
     from kernelprof.collect.progress import Progress
+    from kernelprof.collect.survey.run import SurveyRun
     from kernelprof.errors import KernelprofError
     from kernelprof.launch.processes import Interrupts
     from kernelprof.model.survey import Survey
@@ -44,7 +46,7 @@ FEW_PASSES: Final = 3
 """Passes that a follow-up takes, which asks for single metrics."""
 
 
-_AGAIN: Final = "the program runs again for each pass, as saving its memory would take longer"
+_AGAIN: Final = "the program runs again for each pass, because saving its memory would take longer"
 
 
 @dataclass
@@ -115,9 +117,9 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} of {self.budget:g} s of the budget are left for kernels with "
-                f"{share(of_time)} of the time",
-                hint="give it more with --budget",
+                f"{max(left, 0):.0f} of the {self.budget:g} s of the budget are left for kernels "
+                f"with {share(of_time)} of the time",
+                hint="increase the budget with --budget",
             )
 
     @property
@@ -145,6 +147,30 @@ class Surveyed:
         return with_survey(diagnosis, self.with_coverage())
 
 
+def record_survey(
+    application: Sequence[str],
+    interrupts: Interrupts,
+    progress: Progress,
+    time_limit: float | None,
+    perfetto: Path | None,
+) -> tuple[SurveyRun, Survey]:
+    """Run a program and survey it, and write its trace for Perfetto.
+
+    Raises :class:`MissingToolError` where nothing can record.
+    """
+    run = record_program(application, interrupts, time_limit=time_limit)
+    if perfetto is not None:
+        write_perfetto(run.trace, perfetto)
+    survey = survey_program(run.trace, run.seconds, ended=run.ended)
+    answer = "" if survey.answer is None else f" {survey.answer.sentence}"
+    progress.note(
+        f"surveyed {count(sum(each.launches for each in survey.kernels), 'launch')} of "
+        f"{count(len(survey.kernels), 'kernel')} in {run.seconds:.1f} s"
+        f"{f' ({run.ended})' if run.ended else ''}.{answer}"
+    )
+    return run, survey
+
+
 def survey_first(
     application: Sequence[str],
     filters: LaunchFilters,
@@ -154,16 +180,16 @@ def survey_first(
     *,
     preset: str | None = None,
     time_limit: float | None = None,
+    perfetto: Path | None = None,
 ) -> Surveyed | None:
     """Survey a program and choose what to measure; ``None``, and a note, to measure all."""
     progress.begin("The survey")
     limit = max(budget, LEAST_S) if time_limit is None else time_limit
     try:
-        run = record_program(application, interrupts, time_limit=limit)
+        run, result = record_survey(application, interrupts, progress, limit, perfetto)
     except MissingToolError as error:
         progress.note(f"no survey: {error.what}. {_without(budget)}")
         return None
-    result = survey_program(run.trace, run.seconds, ended=run.ended)
     last = max((each.last for each in run.trace.processes), default=0)
     first = min((each.first for each in run.trace.processes), default=0)
     choice = select_launches(
@@ -174,20 +200,10 @@ def survey_first(
         repeatable=not run.ended,
     )
     if choice is None:
-        ended = f" ({run.ended})" if run.ended else ""
-        progress.note(
-            f"the survey of {run.seconds:.1f} s{ended} saw none of the requested kernels. "
-            f"{_without(budget)}"
-        )
+        progress.note(f"the survey saw none of the requested kernels. {_without(budget)}")
         return None
     passes = PASSES.get(preset or choice.preset(budget), PASSES["full"])
     made = Surveyed(result, choice, budget, passes)
-    answer = "" if result.answer is None else f"{result.answer.sentence} "
-    progress.note(
-        f"surveyed {count(sum(each.launches for each in result.kernels), 'launch')} of "
-        f"{count(len(result.kernels), 'kernel')} in {run.seconds:.1f} s"
-        f"{f' ({run.ended})' if run.ended else ''}. {answer}"
-    )
     again = "" if made.replay is Replay.KERNEL else f"; {_AGAIN}"
     progress.note(
         f"measuring {count(choice.launches, 'launch')} of {count(len(choice.kernels), 'kernel')} "
@@ -200,7 +216,7 @@ def survey_first(
 def _without(budget: float) -> str:
     each = PASSES["triage"] * PASS_S
     return (
-        f"Launches are measured as they come, taking about {each:.1f} s each, until the budget of "
+        f"Launches are measured in order, about {each:.1f} s each, until the budget of "
         f"{budget:g} s is used"
     )
 

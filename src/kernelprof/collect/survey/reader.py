@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import InputError
+from kernelprof.model.sampled import STALL_METRIC
 from kernelprof.model.trace import (
     ALLOCATIONS,
     CALLS,
@@ -31,6 +32,7 @@ from kernelprof.model.trace import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -131,6 +133,7 @@ END: Final = 11
 MEMORY: Final = 12
 SERIES: Final = 13
 SAMPLE: Final = 14
+STALL: Final = 15
 
 
 def _layout(fields: str) -> np.dtype[np.void]:
@@ -169,11 +172,15 @@ ROWS: Final = {
     MEMORY: _layout("start u8, bytes u8, address u8, what u4, kind u4, device u4, context u4"),
     END: _layout("now u8, dropped u8"),
     SERIES: _layout("device u4, at u4, name u4, unused u4"),
+    STALL: _layout("cubin u8, offset u8, function u4, state u4, samples u4, device u4"),
 }
 """The layout of each kind of row, byte for byte that of the C structures."""
 
 _SAMPLE_HEAD: Final = _layout("start u8, end u8, device u4, unused u4")
 """The values of the sample follow it."""
+
+_NOT_ISSUED: Final = "_not_issued"
+"""Ends states that are counted a second time, for the samples in which no warp issued."""
 
 _MARK: Final = 0x5056504B
 _FRAME: Final = np.dtype([("mark", "<u4"), ("kind", "<u4"), ("row_bytes", "<u4"), ("bytes", "<u4")])
@@ -183,11 +190,13 @@ _FRAME: Final = np.dtype([("mark", "<u4"), ("kind", "<u4"), ("row_bytes", "<u4")
 class Frames:
     """The rows of one file by kind, its texts, the command line, and whether it is complete.
 
-    ``samples`` has one array for each burst of samples, in the order of the file.
+    ``samples`` has one array for each burst of samples, in the order of the file, and
+    ``sampled_for`` the rows of kind :data:`SERIES` that hold for it.
     """
 
     rows: dict[int, npt.NDArray[np.void]]
     samples: tuple[npt.NDArray[np.void], ...] = ()
+    sampled_for: tuple[npt.NDArray[np.void], ...] = ()
     texts: dict[int, str] = field(default_factory=dict)
     program: tuple[str, ...] = ()
     whole: bool = True
@@ -203,6 +212,7 @@ def read_frames(path: Path) -> Frames:
     parts: dict[int, list[npt.NDArray[np.void]]] = defaultdict(list)
     texts: dict[int, str] = {}
     samples: list[npt.NDArray[np.void]] = []
+    sampled_for: list[npt.NDArray[np.void]] = []
     at, size = 0, len(data)
     while at + _FRAME.itemsize <= size:
         mark, kind, row_bytes, length = np.frombuffer(data, _FRAME, 1, at)[0].tolist()
@@ -213,7 +223,8 @@ def read_frames(path: Path) -> Frames:
         if kind == TEXT:
             number = int.from_bytes(data[begin : begin + 4], "little")
             texts[number] = data[begin + 4 : at].decode("utf-8", "replace")
-        elif kind == SAMPLE and row_bytes > _SAMPLE_HEAD.itemsize:
+        elif kind == SAMPLE and row_bytes > _SAMPLE_HEAD.itemsize and parts[SERIES]:
+            sampled_for.append(parts[SERIES][-1])
             count = (row_bytes - _SAMPLE_HEAD.itemsize) // 8
             row = np.dtype([*_SAMPLE_HEAD.descr, ("values", "<f8", (count,))])
             samples.append(np.frombuffer(data, row, length // row_bytes, begin))
@@ -227,7 +238,7 @@ def read_frames(path: Path) -> Frames:
         raise _other_version(path)
     program = texts.pop(0, "")
     command = tuple(program.split("\n")) if program else ()
-    return Frames(rows, tuple(samples), texts, command, at == size)
+    return Frames(rows, tuple(samples), tuple(sampled_for), texts, command, at == size)
 
 
 def _other_version(path: Path) -> InputError:
@@ -273,6 +284,7 @@ def read_survey(folder: Path) -> Trace:
     parts: dict[str, list[Array]] = {}
     devices: dict[int, TracedGpu] = {}
     series: list[SampledSeries] = []
+    stalls: dict[str, Counter[str]] = defaultdict(Counter)
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             file = read_frames(path)
@@ -289,6 +301,8 @@ def read_survey(folder: Path) -> Trace:
             parts.setdefault(name, []).append(each)
         devices.update(_devices(file))
         series += _series(file)
+        for function, state, count in _stalls(file):
+            stalls[function][state] += count
         processes.append(_process(file, rows))
     columns: dict[str, Any] = {}
     for name, arrays in parts.items():
@@ -301,6 +315,7 @@ def read_survey(folder: Path) -> Trace:
         texts=tuple(texts.numbers),
         functions=_functions(folder),
         series=tuple(series),
+        stalls=dict(stalls),
         **columns,
     )
 
@@ -361,17 +376,27 @@ def _configuration(row: Any, texts: dict[int, str]) -> Configuration:
 
 
 def _series(file: Frames) -> list[SampledSeries]:
-    metrics: dict[int, list[str]] = defaultdict(list)
-    for row in np.sort(file.select(SERIES), order=["device", "at"]):
-        metrics[int(row["device"])].append(file.texts.get(int(row["name"]), ""))
+    bursts: dict[tuple[int, tuple[str, ...]], list[Array]] = defaultdict(list)
+    for rows, names in zip(file.samples, file.sampled_for, strict=True):
+        if len(rows):
+            metrics = tuple(file.texts.get(int(each), "") for each in names["name"])
+            bursts[int(rows["device"][0]), metrics].append(rows)
     made = []
-    for device, names in metrics.items():
-        mine = [each for each in file.samples if len(each) and each["device"][0] == device]
-        if mine:
-            rows = np.concatenate(mine)
-            times = rows["start"].astype(np.int64), rows["end"].astype(np.int64)
-            made.append(SampledSeries(device, tuple(names), *times, rows["values"]))
+    for (device, metrics), each in bursts.items():
+        rows = np.concatenate(each)
+        times = rows["start"].astype(np.int64), rows["end"].astype(np.int64)
+        made.append(SampledSeries(device, metrics, *times, rows["values"]))
     return made
+
+
+def _stalls(file: Frames) -> Iterator[tuple[str, str, int]]:
+    rows = file.select(STALL)
+    pairs, at = np.unique(rows[["function", "state"]], return_inverse=True)
+    samples = np.bincount(at.ravel(), rows["samples"], len(pairs)) if len(pairs) else ()
+    for pair, count in zip(pairs, samples, strict=True):
+        state = file.texts.get(int(pair["state"]), "").removeprefix(STALL_METRIC)
+        if not state.endswith(_NOT_ISSUED):
+            yield file.texts.get(int(pair["function"]), ""), state, int(count)
 
 
 def _devices(file: Frames) -> dict[int, TracedGpu]:

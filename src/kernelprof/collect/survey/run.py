@@ -40,37 +40,54 @@ STAND_INS: Final = SOURCES / "c"
 _SM: Final = "TPC.TriageCompute."
 _L1: Final = "SM_A.TriageCompute."
 _ELAPSED: Final = ".avg.pct_of_peak_sustained_elapsed"
+_ACTIVE: Final = "sm__cycles_active.avg"
 SAMPLED: Final = (
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
-    f"dram__throughput{_ELAPSED}",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    f"lts__t_sectors{_ELAPSED}",
-    f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
-    f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}",
-    f"{_SM}sm__inst_executed_realtime.sum sm__inst_executed_realtime.sum",
-    f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
-    f"sm__pipe_tensor_cycles_active{_ELAPSED} "
-    f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
-    f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
-    f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
-    f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
-    f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
-    f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED}",
-    f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}",
-    f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-    f"{_L1}l1tex__lsu_writeback_active{_ELAPSED}",
-    f"{_L1}sm__thread_inst_executed_pred_on_realtime.sum",
-    "PCI.TriageCompute.pcie__read_bytes.sum",
-    "PCI.TriageCompute.pcie__write_bytes.sum",
-    "NVLRX.TriageCompute.nvlrx__bytes_packet_request_data_user.sum",
-    "NVLTX.TriageCompute.nvltx__bytes_packet_request_data_user.sum",
+    (
+        _ACTIVE,
+        "sm__cycles_elapsed.max",
+        f"dram__throughput{_ELAPSED}",
+        "dram__bytes_read.sum",
+        "dram__bytes_write.sum",
+        f"lts__t_sectors{_ELAPSED}",
+        f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}",
+        f"{_SM}sm__inst_executed_realtime{_ELAPSED} sm__inst_executed_realtime{_ELAPSED}",
+        f"{_SM}sm__inst_executed_realtime.sum sm__inst_executed_realtime.sum",
+        f"{_SM}sm__pipe_tensor_cycles_active_realtime{_ELAPSED} "
+        f"sm__pipe_tensor_cycles_active{_ELAPSED} "
+        f"sm__pipe_tensor_cycles_active_realtime{_ELAPSED}",
+        f"{_SM}sm__inst_executed_pipe_alu_realtime{_ELAPSED} sm__pipe_alu_cycles_active{_ELAPSED}",
+        f"{_SM}sm__inst_executed_pipe_fma_realtime{_ELAPSED} sm__pipe_fma_cycles_active{_ELAPSED}",
+        f"{_SM}sm__inst_executed_pipe_fmaheavy_realtime{_ELAPSED} "
+        f"sm__pipe_fmaheavy_cycles_active{_ELAPSED}",
+        f"{_SM}sm__pipe_fp64_cycles_active_realtime{_ELAPSED}",
+        f"{_L1}sm__inst_executed_pipe_xu_realtime{_ELAPSED} sm__inst_executed_pipe_xu{_ELAPSED}",
+        f"{_L1}l1tex__data_pipe_lsu_wavefronts_mem_shared.sum "
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+        f"{_L1}l1tex__lsu_writeback_active{_ELAPSED}",
+        f"{_L1}sm__thread_inst_executed_pred_on_realtime.sum",
+        "PCI.TriageCompute.pcie__read_bytes.sum",
+        "PCI.TriageCompute.pcie__write_bytes.sum",
+        "NVLRX.TriageCompute.nvlrx__bytes_packet_request_data_user.sum",
+        "NVLTX.TriageCompute.nvltx__bytes_packet_request_data_user.sum",
+    ),
+    (
+        _ACTIVE,
+        "sm__warps_active.avg.pct_of_peak_sustained_active",
+        "lts__t_sectors_srcunit_tex.sum",
+        "smsp__inst_executed.sum",
+    ),
+    (
+        _ACTIVE,
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+        "smsp__inst_executed.sum",
+        "sm__inst_executed_pipe_lsu.sum",
+    ),
 )
-"""What a GPU is sampled for, the most important first: what it cannot count at once with those
-before it is left out. Each has CUPTI's names for it, of which the first that fits is taken; those
-with ``TriageCompute`` are of groups that are counted together."""
+"""Sets of counters that a GPU is sampled for in turn; the first of each tells when SMs work. Of a
+set, what a GPU cannot count at once with those before it is left out. A line has CUPTI's names for
+a counter, of which the first that fits is taken; those with ``TriageCompute`` are of groups that
+are counted together."""
 
 _HEADER: Final = "cupti.h"
 _LIBRARIES: Final = ("libcupti.so", "libcupti.so.[0-9]*")
@@ -199,7 +216,7 @@ def _refuse_strangers(path: Path) -> None:
     if there.st_uid == os.getuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return
     raise MissingToolError(
-        "other users can change the compiled survey library",
+        "other users can write to the compiled survey library",
         where=str(path),
         hint=f"remove it, or: chown $USER {path}; chmod go-w {path}",
     )
@@ -292,7 +309,7 @@ def record_program(
     """
     if _CUDA in os.environ:
         raise MissingToolError(
-            f"another tool is loaded into CUDA programs here (${_CUDA})",
+            f"the environment already loads another tool into CUDA programs (${_CUDA})",
             where=os.environ[_CUDA],
             hint="unset it, so that the program can be surveyed",
         )
@@ -325,7 +342,7 @@ def survey_environment(
     python = [str(PYTHON_HOOKS), *filter(None, [given.get(_PYTHON)])]
     return {
         _NVTX: str(library),
-        SERIES_VARIABLE: "\n".join(SAMPLED),
+        SERIES_VARIABLE: "\n\n".join("\n".join(each) for each in SAMPLED),
         **given,
         _CUDA: str(library),
         FOLDER_VARIABLE: str(folder),

@@ -181,8 +181,8 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
                 f"kernels{much}: "
                 f"{undecided[0].name}",
                 where=snapshot.origin,
-                hint="capture with more metrics (kernelprof profile --preset full), or have time "
-                'and counters alone held against them: inconclusive = "allow" in the policy',
+                hint="capture more metrics (kernelprof profile --preset full), or judge these "
+                'kernels by time and counters alone: inconclusive = "allow" in the policy',
             )
     return Baseline(
         created=snapshot.created or now,
@@ -256,7 +256,7 @@ def accept(
         raise InputError(
             f"no kernel is named {', '.join(sorted(missing)) or 'so'}",
             where=candidate.origin,
-            hint="there are: " + "; ".join(sorted(names)[:10]),
+            hint="available: " + "; ".join(sorted(names)[:10]),
         )
     chosen = set(kernels) or names
     pairs = [
@@ -271,9 +271,9 @@ def accept(
     left = [each for each in baseline.kernels if all(each is not old for _, old, _ in pairs)]
     if apart is not None and left:
         raise InputError(
-            f"the candidate was not measured as the baseline was: {apart}",
+            f"the candidate was measured differently from the baseline: {apart}",
             where=candidate.origin,
-            hint="accept all of its kernels and its machine, or measure it the same way",
+            hint="accept the whole candidate (without --kernel), or measure it like the baseline",
         )
     fresh = [
         replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
@@ -308,7 +308,7 @@ def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
         raise InputError(
             f"the capture is incomplete and cannot be a baseline: {snapshot.damage[0]}",
             where=snapshot.origin,
-            hint='capture it again, or take it as it is with damaged = "allow" in a policy',
+            hint='capture it again, or allow it with damaged = "allow" in a policy',
         )
     for kernel in snapshot.kernels:
         if kernel.passed is False:
@@ -339,14 +339,16 @@ def calibrate_noise(
     """
     if len(repeats) + 1 < FEWEST_CAPTURES:
         raise InputError(
-            f"{len(repeats)} more capture is not enough to calibrate with"
+            f"{len(repeats)} more capture is not enough for a calibration"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
             hint=f"name at least {FEWEST_CAPTURES - 1}, each a separate run of the same code",
         )
     for each in repeats:
         if apart := machine_changes(baseline.machine, each.machine)[1]:
-            raise InputError(f"it was not measured as the baseline was: {apart}", where=each.origin)
+            raise InputError(
+                f"it was measured differently from the baseline: {apart}", where=each.origin
+            )
     kernels, without = [], []
     for kernel in baseline.kernels:
         runs = [replace(kernel, noise=None), *_find_repeats(kernel, repeats)]
@@ -369,7 +371,7 @@ def _find_repeats(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[K
         for other in (each for each in repeat.kernels if each.key == kernel.key):
             if kernel.inputs and other.inputs and kernel.inputs != other.inputs:
                 raise InputError(
-                    f"{kernel.name} was built from another source or in another way",
+                    f"{kernel.name} was built from another source or with other options",
                     where=repeat.origin,
                     hint="calibrate with captures of the baseline's code",
                 )

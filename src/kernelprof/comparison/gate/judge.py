@@ -98,9 +98,7 @@ def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparis
         # Code for another architecture is other code: its counters and verdicts prove nothing
         for at, each in enumerate(findings):
             if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
-                text = (
-                    f"{each.text}; on another architecture, for which different code was compiled"
-                )
+                text = f"{each.text}; but the sides were compiled for different architectures"
                 findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
     return KernelResult(kernel, worst_outcome(findings), _sort_by_severity(findings))
 
@@ -238,7 +236,9 @@ def _verdict_findings(
             yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
     if old.answer == new.answer:
-        text += f"; and more so: fixing {new.bottleneck} would bring {factor(new.gain or 1.0)}"
+        text += (
+            f"; its gain increased: fixing {new.bottleneck} would bring {factor(new.gain or 1.0)}"
+        )
         text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
         text += ", though neither time nor exact counters got worse: two limits are nearly equal"
@@ -299,10 +299,10 @@ def _budget_findings(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFin
         unit = "sector/request" if name in PER_REQUEST else unit_of(name)
         most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in budget.sides)
         if measured is None:
-            text = f"{name} may be {most}: the candidate does not have it"
+            text = f"the budget of {name} is {most}, but the candidate has no value"
             yield GateFinding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
         elif not budget.allows(measured):
-            text = f"{name} may be {most}: it is {quantity(measured, unit)}"
+            text = f"{name} is {quantity(measured, unit)}, but its budget is {most}"
             yield GateFinding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
 
 
@@ -416,17 +416,17 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
         return f"its result is checked against {now} instead of {was}"
     allowed, allows = _tolerance(old), _tolerance(new)
     if allows > allowed:
-        return f"its result may be off by {allows:g}, {allowed:g} before"
+        return f"its result may differ by {allows:g}, before only by {allowed:g}"
     sizes, fewer = _check_sizes(old), _check_sizes(new)
     if _product(fewer) < _product(sizes):
         old_text, new_text = (
             ", ".join(f"{name}={value}" for name, value in each.items()) or "no sizes"
             for each in (sizes, fewer)
         )
-        return f"its result is checked at {new_text}, at {old_text} before"
-    counts = {"outputs": _count_outputs, "inputs with values of their own": _count_varied}
+        return f"its result is checked at {new_text}, before at {old_text}"
+    counts = {"outputs": _count_outputs, "inputs that are not constant": _count_varied}
     weaker = (
-        f"its result is checked with {count_of(new)} {what}, {count_of(old)} before"
+        f"its result is checked with {count_of(new)} {what}, before with {count_of(old)}"
         for what, count_of in counts.items()
         if count_of(new) < count_of(old)
     )

@@ -204,7 +204,7 @@ def _read(values: Any, readers: Mapping[str, Reader], key: str = "") -> dict[str
             f"the policy has an unknown key: {dot}{name}",
             hint=f"did you mean {' or '.join(close)}?"
             if close
-            else f"known are {', '.join(sorted(readers)[:20])}",
+            else f"available keys: {', '.join(sorted(readers)[:20])}",
         )
     return {name: readers[name](value, dot + name) for name, value in values.items()}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
@@ -33,11 +33,11 @@ from kernelprof.comparison.words import counter_text, verdict_text
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, CounterFinding, GateFinding, Outcome
 from kernelprof.model.numbers import number
-from kernelprof.model.prediction import PathCoverage
+from kernelprof.model.prediction import OneSided, PathCoverage
 from kernelprof.model.waiting import SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kernelprof.comparison.gate.policy import Limits
     from kernelprof.model.comparison import KernelComparison
@@ -198,11 +198,17 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
+_UNCHECKED: Final = "this code behaves differently at the sizes at which the result is checked"
+_NEVER_RUN: Final = "not run in the sample, but other data or blocks may run it"
+
 _OPEN: Final = 0.05
 """By how much more the upper end of an interval may be than what the first version counts."""
 
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
+
+_DIGITS: Final = 5
+"""Of a ratio of counts, of which files have seven."""
 
 _TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays off"
 
@@ -251,28 +257,8 @@ def _not_covered(
     was, now = old.coverage or PathCoverage(), new.coverage
     if now is None or old.code == new.code:
         return
-    old_of = align_lines(old.text, new.text).old_of
-
-    def is_old(each: SourceLocation, earlier: Sequence[SourceLocation]) -> bool:
-        if each.file == new.file:
-            each = SourceLocation(old.file, old_of.get(each.line, 0))
-        return each in earlier
-
-    for earlier, later, text in (
-        (
-            was.never_run,
-            now.never_run,
-            "not run in the sample, but other data or blocks may run it",
-        ),
-        (
-            was.unchecked,
-            now.unchecked,
-            "the result is checked at sizes where this does something else",
-        ),
-        (was.untimed, now.untimed, "counts do not show how long this takes"),
-    ):
-        if lines := [each for each in later if not is_old(each, earlier)]:
-            yield _with_places(_uncovered(text), lines[:MOST_PLACES], old, new)
+    for text, lines in _lines_not_covered(old, new, was, now):
+        yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
         text = "blocks with rare conditions were not run: too many, or they take too long"
         yield _with_places(_uncovered(text), [], old, new)
@@ -288,25 +274,97 @@ def _not_covered(
             return
 
 
+def _lines_not_covered(
+    old: Predicted, new: Predicted, was: PathCoverage, now: PathCoverage
+) -> Iterator[tuple[str, Iterable[SourceLocation]]]:
+    # Lines that had not been so in the first version, with what is not covered of them
+    old_of, hunks = align_lines(old.text, new.text)
+    replaced = {line: hunk for hunk in hunks for line in hunk.new}
+    removed = [line for hunk in hunks for line in hunk.old]
+    ran = {(each.file, each.line) for each in new.lines}
+
+    def before_of(file: str, line: int) -> Iterable[tuple[str, int]]:
+        if file != new.file:
+            return ((file, line),)
+        if line not in replaced:
+            return ((old.file, old_of.get(line, 0)),)
+        moved = [each for each in removed if old.text[each - 1] == new.text[line - 1]]
+        return tuple((old.file, each) for each in (*replaced[line].old, *moved))
+
+    for earlier, later, text in (
+        (was.never_run, now.never_run, _NEVER_RUN),
+        (was.unchecked, now.unchecked, _UNCHECKED),
+        (was.untimed, now.untimed, "counts do not show how long this takes"),
+    ):
+        there = {(each.file, each.line) for each in earlier}
+        lines = []
+        for each in later:
+            # Of a line that ran, another copy of its code may not have.
+            here = each.file, each.line
+            is_old = each.line not in replaced or (text is _NEVER_RUN and here in ran)
+            if not (is_old and there.intersection(before_of(*here))):
+                lines.append(each)
+        if lines:
+            yield text, lines
+    # Only changed lines: elsewhere another choice of registers makes other instructions.
+    left = Counter(was.one_sided)
+    added: dict[SourceLocation, None] = {}
+    for file, line, what in now.one_sided:
+        if file == new.file and line in replaced:
+            same = (OneSided(*place, what) for place in before_of(file, line))
+            used = next((key for key in same if left[key] > 0), None)
+            if used is None:
+                added[SourceLocation(file, line)] = None
+            else:
+                left[used] -= 1
+    if added:
+        yield "it did the same for all values of the sample, and need not for others", added
+    yield from _lines_of_other_trips(old, new, old_of)
+
+
+def _lines_of_other_trips(
+    old: Predicted, new: Predicted, old_of: Mapping[int, int]
+) -> Iterator[tuple[str, Iterable[SourceLocation]]]:
+    # Unchanged lines that the same blocks run a little more or less often: what for, is not known
+    if (old.blocks, old.blocks_run) != (new.blocks, new.blocks_run):
+        return
+    before = {each.line: each.instructions.value for each in old.lines if each.file == old.file}
+    by_change: dict[float, list[SourceLocation]] = defaultdict(list)
+    for each in new.lines:
+        if each.file == new.file and (then := before.get(old_of.get(each.line, 0))):
+            change = round(each.instructions.value / then - 1, _DIGITS)
+            by_change[change].append(SourceLocation(each.file, each.line))
+    for change, lines in by_change.items():
+        # The compiler changes the instructions of a line, but not those of two in proportion.
+        if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
+            often = "more" if change > 0 else "less"
+            yield f"these lines run {often} often ({change:+.2%}): see for which data", lines
+
+
 def _describe_difference(old: Predicted, new: Predicted) -> str:
     # The output that differs most at the measured size, where the sampled blocks wrote both
-    others = {(each.name, each.inputs): each for each in old.outputs}
+    others = {(each.name, each.inputs, each.extreme): each for each in old.outputs}
     worst, text = 0.0, ""
     for each in new.outputs:
-        other = others.get((each.name, each.inputs))
+        other = others.get((each.name, each.inputs, each.extreme))
         if other is None:
             continue
         earlier = dict(zip(other.places, other.values, strict=True))
         sizes = [value**2 for value in earlier.values() if value is not None]
         usual = math.sqrt(sum(sizes) / max(len(sizes), 1))
         allowed = _BOTH_OFF * max(each.tolerance, other.tolerance)
+        if each.shared and other.shared and set(each.places) != set(other.places):
+            return f"the same blocks change other elements of {each.name}"
         for place, after in zip(each.places, each.values, strict=True):
             before = earlier.get(place, after)
+            if before is None and each.extreme:
+                continue
             error = _relative_error(before, after, usual) if before != after else 0.0
             if error > max(worst, allowed):
                 worst = error
+                where = "for far larger values" if each.extreme else "at the measured size"
                 text = (
-                    f"the result differs at the measured size: {each.name}[{place}] is "
+                    f"the result differs {where}: {each.name}[{place}] is "
                     f"{_format_value(after)} and was {_format_value(before)}"
                 )
     return text

@@ -74,9 +74,7 @@ def _override_changes(old: Policy, new: Policy) -> Iterator[ProposedChange]:
         yield from _changed_keys(sides[0], sides[1], f"[[kernel]] {key[0]!r}, ")
     orders = [[key for key in table if key in before and key in after] for table in (before, after)]
     if orders[0] != orders[1]:
-        yield ProposedChange(
-            "the order of the [[kernel]] tables: the last one that matches applies"
-        )
+        yield ProposedChange("the order of the [[kernel]] tables (the last match applies)")
 
 
 def _number_entries(entries: Iterable[tuple[T, Entry]]) -> dict[tuple[T, int], Entry]:
@@ -219,7 +217,7 @@ def baseline_findings(
     if not isinstance(proposed, Snapshot):
         changes = (_describe_unreadable(proposed),)
     elif not trusted.kernels:
-        text = f"it is the first one, with {count(len(proposed.kernels), 'kernel')}"
+        text = f"it is the first baseline, with {count(len(proposed.kernels), 'kernel')}"
         changes = (ProposedChange(text),)
     else:
         changes = _baseline_changes(trusted, proposed)
@@ -228,7 +226,7 @@ def baseline_findings(
 
 def _describe_unreadable(proposed: Missing | KernelprofError) -> ProposedChange:
     if isinstance(proposed, Missing):
-        return ProposedChange("the file would be gone")
+        return ProposedChange("the file would be deleted")
     return ProposedChange(f"the file cannot be read: {proposed.what}")
 
 
@@ -265,12 +263,12 @@ def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     for each in fresh:
         if each.kernel not in reported_names:
             yield ProposedChange(
-                f"{_shorten(each.kernel)}: as it was{_format_consent(each)}", looser=False
+                f"{_shorten(each.kernel)}: unchanged{_format_consent(each)}", looser=False
             )
     for each in old.accepted:
         if each not in new.accepted:
             who = _shorten(each.who)
-            text = f"{_shorten(each.kernel)}: the record of what {who} accepted is gone"
+            text = f"{_shorten(each.kernel)}: the record of the acceptance by {who} is removed"
             yield ProposedChange(text)
 
 

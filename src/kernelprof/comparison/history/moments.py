@@ -149,7 +149,7 @@ def read_folder(
     store.forget(Moment, {**paths, **exports})
     notes: tuple[str, ...] = ()
     if undated := sum(each.origin in exports for each in moments):
-        notes = (f"{count(undated, 'export')} dated by the file, for lack of another date",)
+        notes = (f"{count(undated, 'export')} without a date; the date of the file is used",)
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
     if left_out:
@@ -268,7 +268,7 @@ def _list_versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         prefix = _run_git(folder, "rev-parse", "--show-prefix")
     except InputError as error:
         raise InputError(
-            f"this is not in a git repository that can be read ({error})",
+            f"this is not in a readable git repository ({error})",
             where=str(file),
             hint="--git reads the versions of a file committed to a git repository",
         ) from error

@@ -89,7 +89,7 @@ def history(
         origin = HistoryOrigin.GIT if git else HistoryOrigin.FOLDER
         result = build_history(str(path), origin, looked.moments, rows, store, notes=looked.notes)
     if not result.kernels:
-        raise InputError("no row is left", where=str(path), hint="name another --kernel or --since")
+        raise InputError("no row matches", where=str(path), hint="change --kernel or --since")
     return result
 
 

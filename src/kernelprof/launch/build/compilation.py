@@ -216,13 +216,16 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         yield what, f'kernel = "{kernel.name}"'
     if kernel.template and "<" not in spec.kernel:
         listed = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
-        what = f"{kernel.name} is a template of ({listed}), and its arguments are missing"
+        what = (
+            f"{kernel.name} is a template with parameters ({listed}), but its template "
+            "arguments are missing"
+        )
         yield what, f'name the instance to measure: kernel = "{kernel.name}<...>"'
     listed = f"the parameters are ({', '.join(p.written for p in kernel.parameters)})"
     passed = [argument for argument in spec.arguments if argument.passed]
     wanted, given = len(kernel.parameters), len(passed)
     if wanted != given:
-        what = f"{kernel.name} has {wanted} parameters, and the specification {given} arguments"
+        what = f"{kernel.name} has {wanted} parameters, but the specification has {given} arguments"
         what += " that are passed" if given < len(spec.arguments) else ""
         yield what, f"{listed}; each has one [[arguments]] table, in order"
     chosen = chosen_arguments(kernel, spec.kernel)
@@ -243,15 +246,15 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             what += f", here of {type_name}" if type_name != parameter.type else ""
             yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
-            what = f"argument {name} is an output, and the kernel may not write it"
+            what = f"argument {name} is an output, but the kernel cannot write it"
             yield f"{what}: '{parameter.written}'", None
     for argument in spec.arguments:
         name, file = repr(argument.name), argument.file
         if file is None or spec.path is None:
             continue
         if not files.is_plain(spec.path.parent / file):
-            what = f"argument {name} is filled from {file}, and there is no such file"
-            yield what, f"it is looked for in {spec.path.parent}"
+            what = f"argument {name} is filled from {file}, which does not exist"
+            yield what, f"kernelprof looks for it in {spec.path.parent}"
 
 
 def nvcc_options(spec: LaunchSpec) -> tuple[str, ...]:
@@ -292,15 +295,15 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         raise CompileError(
             f"the compiled file has no kernel {kernel!r}; it has: {', '.join(names) or 'none'}",
             where=where,
-            hint="is it inside an #if that the defines leave out?",
+            hint="check that the defines do not exclude it by an #if",
         )
-    hint = 'give the kernel a name of its own, or declare it extern "C"'
+    hint = 'give the kernel a unique name, or declare it extern "C"'
     if template:
         hint = "write all template arguments as plain numbers and types, in the template's order"
         if find_in_toolkit(_DEMANGLER) is None:
             hint = (
-                f"{_DEMANGLER} of the CUDA toolkit distinguishes them, and is not installed here: "
-                "install it, or leave one of them in the file"
+                f"{_DEMANGLER} of the CUDA toolkit, which distinguishes them, is not installed "
+                "here: install it, or keep only one of them in the file"
             )
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(matches)}",
@@ -364,10 +367,15 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     elif unknown:
         hint = "this nvcc is older than the GPU: install a newer CUDA toolkit"
         if unknown[1].endswith("a"):
-            hint += ", or go without what this GPU alone has: architecture_specific = false"
+            hint += (
+                ", or compile without architecture-specific features: architecture_specific = false"
+            )
             hint += " under [compile]"
     elif needs := required_architecture(output):
-        hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
+        hint = f"its code needs {needs}: use --arch {needs.rstrip('af')}"
+        if needs in _ONLY_ON.values():
+            # Predictions refuse what these sets of features alone have.
+            hint = f"its code needs a GPU of {needs}: diagnose it on a machine with one and ncu"
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
         hint = f"it may be declared in {missing[1]}, which was not found: give its folder with "
         hint += 'flags = ["-IFOLDER"] under [compile]'
@@ -421,7 +429,7 @@ def pack_parameters(
     sizes, wanted = [len(each) for each in values], [each.size for each in slots]
     if sizes != wanted:
         raise CompileError(
-            f"the compiled kernel has parameters of {_listed(wanted)} bytes, and the arguments "
+            f"the compiled kernel has parameters of {_listed(wanted)} bytes, but the arguments "
             f"have {_listed(sizes)}",
             where=where,
             hint="each parameter has one [[arguments]] table, in order, with its type; an array "

@@ -65,10 +65,10 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "no folder for temporary files has a path that may be given to nvcc, which passes it to "
-        "a shell: some characters have a special meaning there",
+        "no folder for temporary files has a path that is safe for nvcc, which passes it to a "
+        "shell: some characters have a special meaning there",
         where=str(given),
-        hint="name another in $TMPDIR, of letters, digits and / . _ + - only",
+        hint="set $TMPDIR to a path of only letters, digits and / . _ + -",
     )
 
 

@@ -121,7 +121,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
         return _wrong_value(flag, name, value)
     if name in _ARCHITECTURE or name.startswith(("gpu-", "arch", "gencode")):
         return (
-            f"the flag {flag!r} chooses the architecture, which is that of the device",
+            f"the flag {flag!r} chooses the architecture, but kernelprof compiles for the device",
             "leave it out",
         )
     if name.partition(" ")[0] in _VALUES:
@@ -152,7 +152,7 @@ def _wrong_value(flag: str, name: str, value: str) -> tuple[str, str] | None:
             f'for example "{given}{example}"; a value with a comma goes under [compile] defines',
         )
     return (
-        f"the flag {flag!r} has the value {wrong!r}, which it cannot have",
+        f"the flag {flag!r} cannot have the value {wrong!r}",
         f'for example "{given}{example}"',
     )
 
@@ -162,8 +162,8 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
     if wrong is None:
         return None
     return (
-        f"the flag {flag!r} gives ptxas {wrong!r}, which a specification may not",
-        'allowed are -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
+        f"the flag {flag!r} passes {wrong!r} to ptxas, which a specification may not",
+        'allowed: -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
     )
 
 
@@ -256,7 +256,7 @@ def divide_linker_options(options: Iterable[str], folder: Path) -> tuple[list[st
         if not _LINKED.fullmatch(text):
             raise InputError(
                 f"the option {option!r} is not allowed as a library or folder",
-                hint="letters, digits and / . _ + - only; build it yourself with --build",
+                hint="use only letters, digits and / . _ + -, or build it yourself with --build",
             )
         linker.append(option[:2] + text)
     return linker, others

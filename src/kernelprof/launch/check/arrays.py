@@ -49,7 +49,8 @@ def import_library(module: str, who: str) -> Any:
 POISON_BYTE = 0xCD
 """Fills outputs of integers, which have no NaN: a value that a kernel hardly writes by chance."""
 _TELLING_BYTES = 4
-_RANDOM_INTEGERS = 16
+RANDOM_INTEGERS = 16
+"""What random integers stay below where a specification has no limit."""
 _DRAWN_AT_ONCE = 1 << 20
 _SMALL: Final = {
     "bfloat16": "bfloat16",
@@ -314,7 +315,7 @@ def _drawn(
         if fill == "normal":
             return generator.standard_normal(count, dtype=kind)
         return 2 * generator.random(count, dtype=kind) - 1
-    most = 2 if type_name == "bool" else limit or _RANDOM_INTEGERS
+    most = 2 if type_name == "bool" else limit or RANDOM_INTEGERS
     return generator.integers(0, most, count)
 
 
@@ -327,7 +328,7 @@ def _loaded(file: Path, name: str) -> Array:
         raise SpecError(
             f"the values of {name} cannot be read: {error}",
             where=str(file),
-            hint="numpy.save(file, array) writes such a file, without Python objects in it",
+            hint="write the file with numpy.save(file, array), without Python objects",
         ) from error
     return values
 
@@ -338,13 +339,13 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(f"the values of {argument.name} are not real numbers", where=where)
     if values.shape != array.shape:
         raise SpecError(
-            f"{argument.name} has shape {array.shape}, and its values {values.shape}",
+            f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="they have to fit the sizes that the kernel is launched with; "
-            "[check] sizes change them for the comparison",
+            hint="the values must fit the sizes of the launch; for the comparison, [check] sizes "
+            "replace these",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(
-            f"{argument.name} is {argument.element}, and its values are {values.dtype}", where=where
+            f"{argument.name} is {argument.element}, but its values are {values.dtype}", where=where
         )
     return encode(values, argument.element)

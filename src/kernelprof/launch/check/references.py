@@ -49,7 +49,7 @@ class Case:
         if array.ndim == 2:
             return array
         if rows not in self.sizes or columns not in self.sizes:
-            raise ValueError(f"an array is flat, and there are no sizes {rows} and {columns}")
+            raise ValueError(f"an array is flat, but there are no sizes {rows} and {columns}")
         return array.reshape(self.sizes[rows], self.sizes[columns])
 
     def scaled(self, product: Array) -> Any:
@@ -146,8 +146,8 @@ def find_builtin(name: str, inputs: int, outputs: int) -> Builtin:
     if builtin is None:
         raise BadFunctionError(
             f"there is no built-in reference {name!r}",
-            hint=f'built-in are {", ".join(BUILTINS)}; "module:function" names one of yours, '
-            f'"{NO_REFERENCE}" skips the check',
+            hint=f'built-in references: {", ".join(BUILTINS)}; "module:function" names your own '
+            f'function, "{NO_REFERENCE}" skips the check',
         )
     if (inputs, outputs) != (builtin.inputs, 1):
         raise BadFunctionError(
@@ -214,10 +214,10 @@ def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
         unknown = [p.name for p in parameters if p.name not in values and p.default is p.empty]
         if unknown:
             raise BadFunctionError(
-                f"the function has a parameter {unknown[0]!r}, and no argument or size has that "
+                f"the function has a parameter {unknown[0]!r}, but no argument or size has that "
                 "name",
                 where=name,
-                hint=f"known are {', '.join(values)}",
+                hint=f"available: {', '.join(values)}",
             )
         wanted = {p.name: values[p.name] for p in parameters if p.name in values}
     own = {key: value.copy() if hasattr(value, "copy") else value for key, value in wanted.items()}

@@ -67,10 +67,10 @@ def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference
     for name, values in wanted.items():
         if bool(np.isnan(values).any()):
             raise LaunchError(
-                f"the reference {reference} gives NaN for {name}, and no input contains one",
+                f"the reference {reference} gives NaN for {name}, although no input contains NaN",
                 where=where,
-                hint=f"if {name} is read as well as written, give it its values: fill = "
-                '"random" or "zeros" under its [[arguments]]',
+                hint=f'if the kernel also reads {name}, give it initial values: fill = "random" '
+                'or "zeros" under its [[arguments]]',
             )
 
 
@@ -98,8 +98,8 @@ def wrong_result(
     return WrongResultError(
         "; ".join(parts),
         where=where,
-        hint="a wrong kernel is not measured: correct it, or choose [check] sizes that it is made "
-        "for; a rounding error may need another [check] tolerance",
+        hint="kernels with wrong results are not measured: correct the kernel, or choose [check] "
+        "sizes that it supports; rounding errors may need another [check] tolerance",
     )
 
 
@@ -125,7 +125,7 @@ def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
         own_argument = arguments.get(argument.name)
         if own_argument is None and argument.shape is not None:
             raise SpecError(
-                f"the reference has an array {argument.name!r}, and the kernel has none",
+                f"the reference has an array {argument.name!r}, but the kernel does not",
                 where=str(source),
                 hint="arguments of both versions are matched by their names in the specifications",
             )

@@ -330,7 +330,7 @@ def infer_grid(
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))
             guesses.sizes.setdefault(name, 0)
-            why.append(f"nothing bounds blockIdx.{axis}: it works with any number of blocks")
+            why.append(f"nothing bounds blockIdx.{axis}: any number of blocks works")
             is_bounded = False
     guesses.grid = grid
     guesses.why["grid"] = "; ".join(why)

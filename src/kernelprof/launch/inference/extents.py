@@ -50,7 +50,7 @@ _MULTIPLE: Final = 32
 _LONG: Final = 1 << 10
 _LESS: Final = (15, 12), (5, 4)
 """What is taken off long and short sizes: first an odd number, then one for threads with four."""
-WHY_UNEVEN: Final = "no multiples, so that a missing bounds check shows"
+WHY_UNEVEN: Final = "not multiples of the block, so that a missing bounds check shows"
 
 
 class LengthInference:
@@ -147,7 +147,7 @@ class LengthInference:
         """An upper bound of indices, and the evidence for it."""
         guesses, atom = self.guesses, f"loaded__{name}"
         if self.launch is not None and (bound := self.launch.random_bound(name)) is not None:
-            return bound, ", in the range the host draws from"
+            return bound, ", in the range from which the host draws"
         for other, accesses in targets:
             whole, highest = guesses.arrays[other].length, self._resolve(accesses)
             if whole is None or highest is None:
@@ -174,7 +174,7 @@ class LengthInference:
             return amounts.parse_size("bins"), ", of unknown number"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]
         if results:
-            return _rows(results[0], atom, targets), ", taken to be as many as there are results"
+            return _rows(results[0], atom, targets), ", assumed to be as many as the results"
         return guesses.arrays[name].length, ", its length assumed equal to the number of indices"
 
 
@@ -233,7 +233,7 @@ def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int
             guesses.sizes[name] = long if _is_alone(name, guesses) else min(usual, long)
         else:
             guesses.sizes[name] = _REPEATED
-            guesses.why[f"sizes.{name}"] = "affects no array and no grid: any number works"
+            guesses.why[f"sizes.{name}"] = "affects neither arrays nor the grid: any number works"
     guesses.free = [n for n in extents if n in guesses.sizes]
     fit_memory(guesses)
 

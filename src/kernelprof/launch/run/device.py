@@ -84,7 +84,7 @@ def encode_tensor_map(layout: MapLayout, address: int, where: str) -> bytes:
             f"{layout.dims}, strides of {layout.strides_bytes} bytes, box {layout.box}, swizzle "
             f"{layout.swizzle}",
             where=where,
-            hint="what it asks for is in the CUDA Driver API, cuTensorMapEncodeTiled",
+            hint="see the requirements of cuTensorMapEncodeTiled in the CUDA Driver API",
         )
     return b"".join(int(each).to_bytes(8, "little") for each in encoded.opaque)
 
@@ -178,8 +178,8 @@ class LoadedKernel:
             )
         if threads > got.most_threads:
             raise LaunchError(
-                f"a block has {threads} threads, and this kernel allows {got.most_threads}: a "
-                f"thread needs {got.registers} registers",
+                f"a block has {threads} threads, but this kernel allows at most "
+                f"{got.most_threads}: a thread needs {got.registers} registers",
                 where=self.where,
                 hint="make the block smaller, or tell the compiler its size with "
                 f"__launch_bounds__({threads}), so that it uses fewer registers",
@@ -214,7 +214,7 @@ class LoadedKernel:
             return
         if fixed is not None and fixed != cluster:
             raise LaunchError(
-                f"the kernel has __cluster_dims__{fixed}, but the launch asks for clusters of "
+                f"the kernel has __cluster_dims__{fixed}, but the launch requests clusters of "
                 f"{cluster}",
                 where=self.where,
                 hint="remove one of the two: [launch] cluster or __cluster_dims__",

@@ -43,8 +43,8 @@ class _Meaning(NamedTuple):
 
 
 _SANITIZE = (
-    "find the access with --sanitize memcheck; often a grid that covers more than the arrays "
-    "without a bounds check, or a shape in the launch specification that is too small"
+    "find the access with --sanitize memcheck; often the grid covers more than the arrays and a "
+    "bounds check is missing, or a shape in the launch specification is too small"
 )
 _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
@@ -82,8 +82,8 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "cluster misconfiguration",
         "the GPU has no room for clusters of this size with this kernel",
-        "make the cluster smaller (8 blocks are portable), or its blocks: their registers and "
-        "shared memory have to fit the SMs of one cluster",
+        "use smaller clusters (8 blocks are portable) or smaller blocks: the registers and "
+        "shared memory of a cluster must fit its SMs",
     ),
     _Meaning(
         "out of memory",
@@ -141,7 +141,7 @@ def run_sanitizer(
     if program is None:
         raise MissingToolError(
             "compute-sanitizer is not installed here",
-            hint=f"it is part of the CUDA toolkit: {HOW_TO_GET_NVCC}; or go without --sanitize",
+            hint=f"it is part of the CUDA toolkit: {HOW_TO_GET_NVCC}; or leave out --sanitize",
         )
     ended = processes.run(
         [program, "--tool", tool, "--error-exitcode", str(_FINDING_CODE), *command],

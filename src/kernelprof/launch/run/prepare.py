@@ -112,7 +112,7 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
         return False
     if overrides != LaunchOverrides():
         raise UsageError(
-            "sizes, defines and sanitizers need a launch specification, and this is a program",
+            "sizes, defines and sanitizers need a launch specification, but this is a program",
             where=str(source),
             hint="build it yourself and profile it: kernelprof diagnose -- ./app args...",
         )

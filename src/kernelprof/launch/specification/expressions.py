@@ -163,7 +163,7 @@ class Expression:
         raise self._error(
             node.col_offset + 1,
             f"unknown name {ast.unparse(node)!r}",
-            hint=f"add it to [sizes] or to [compile] defines; known are: {listed_names}",
+            hint=f"add it to [sizes] or to [compile] defines; available: {listed_names}",
         )
 
     def _error(self, column: int, what: str, hint: str = _MADE_OF) -> ExpressionError:

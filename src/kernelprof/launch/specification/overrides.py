@@ -127,7 +127,7 @@ def relative_version(against: Path, folder: Path) -> str:
     """Return another version's path, relative to the folder of a specification."""
     if against.suffix != ".cu":
         raise UsageError(
-            "another version of a kernel is a .cu file",
+            "another version of a kernel must be a .cu file",
             where=str(against),
             hint="--against before.cu",
         )
@@ -186,7 +186,7 @@ def parse_overrides(
         return LaunchOverrides()
     if not has_source:
         raise UsageError(
-            f"{useless[0]} is for a kernel that is built from source, and no .cu file is named",
+            f"{useless[0]} is for a kernel that is built from source, but no .cu file is named",
             hint="name one: kernelprof diagnose kernel.cu --size M=2048",
         )
     from kernelprof.launch.run.faults import SANITIZERS
@@ -196,7 +196,7 @@ def parse_overrides(
         if tool not in SANITIZERS:
             raise UsageError(
                 f"--sanitize {tool!r} is not a compute-sanitizer tool",
-                hint=f"there are: {', '.join(SANITIZERS)}",
+                hint=f"available: {', '.join(SANITIZERS)}",
             )
     values: dict[str, dict[str, Any]] = {"--size": {}, "--define": {}}
     for option, parse in (("--size", parse_size), ("--define", parse_define)):
@@ -205,7 +205,7 @@ def parse_overrides(
             if name in values[option]:
                 raise UsageError(
                     f"{option} {text!r} is a second value for {name}",
-                    hint="give one; several are measured one after the other",
+                    hint="give one value, and run the command again for each other value",
                 )
             values[option][name] = value
     other = None if against is None else Path(against)

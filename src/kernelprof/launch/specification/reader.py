@@ -55,7 +55,7 @@ _TABLES: Final = {
 }
 _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("block", "grid", "cluster", "shape", "limit"), (int, str)),
-    **dict.fromkeys(("box", "dims", "strides"), (int, str)),
+    **dict.fromkeys(("box", "dims", "strides", "element_strides"), (int, str)),
     **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value", "values"), (int, float, str)),
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""
@@ -121,7 +121,7 @@ def _refuse_unfilled(block: SpecBlock, places: TomlPlaces) -> None:
     written = block.text.split("\n")[lines[0] - 1].split("#")[0].strip()
     more = f" (and {len(lines) - 1} more below)" if len(lines) > 1 else ""
     raise SpecError(
-        f"{written.split('=')[0].strip() or 'the next line'} is still to be filled in{more}",
+        f"{written.split('=')[0].strip() or 'the next line'} must still be filled in{more}",
         where=block.where(lines[0]),
         hint=f"write the right value there, and remove the comment '{FILL_IN}'",
     )
@@ -176,14 +176,14 @@ class _SpecReader:
                 self._refuse(path, f"{key} {value} is not valid", hint=_hint_example(path))
             self._refuse(
                 path,
-                f"{key} is {value}, and has to be {_expected_type(what, path)}",
+                f"{key} is {value}, but must be {_expected_type(what, path)}",
                 _hint_example(path),
             )
         key = field_match[2]
         keys = _TABLES[_names(path)].__struct_fields__
         if field_match[1] == "unknown":
             close = get_close_matches(key, keys, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(keys)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(keys)}"
             self._refuse((*path, key), f"there is no key {key!r} here", hint=hint)
         table = f"[{dotted(path)}]" if path else "the specification"
         self._refuse(path, f"{table} has no {key!r}", hint=_hint_example((*path, key)))
@@ -199,25 +199,25 @@ class _SpecReader:
                     return (*path, key), str(error).partition(" - at ")[0]
                 wrong = f"{key!r} is not a name of letters, digits and underscores"
                 if key in FUNCTIONS:
-                    wrong = f"{key!r} is a function of expressions"
+                    wrong = f"{key!r} is the name of a function in expressions"
                 self._refuse((*path, key), wrong, hint="choose another name")
         raise AssertionError(path)
 
     def _mistakes(self, table: SpecTable) -> Iterator[_Mistake]:
         for name in table.sizes:
             if name in table.compile.defines:
-                yield ("sizes", name), f"{name!r} is a define, too", "keep one of them"
+                yield ("sizes", name), f"{name!r} is also a define", "keep one of them"
         for name in table.check.sizes:
             if name not in table.sizes:
-                hint = "sizes are introduced there"
+                hint = "add it to [sizes], or correct the name"
                 yield ("check", "sizes", name), f"[sizes] has no {name!r}", hint
         if not table.kernel.isprintable():
             yield ("kernel",), "kernel contains control characters", None
         yield from _mistakes_of_compile(table.compile)
         if table.check.tolerance == math.inf:
-            yield ("check", "tolerance"), "tolerance has to be finite", None
+            yield ("check", "tolerance"), "tolerance must be finite", None
         if math.isinf(table.launch.time_limit_s):
-            yield ("launch", "time_limit_s"), "time_limit_s has to be finite", None
+            yield ("launch", "time_limit_s"), "time_limit_s must be finite", None
         yield from self._mistakes_of_arguments(table)
 
     def _mistakes_of_arguments(self, table: SpecTable) -> Iterator[_Mistake]:
@@ -225,7 +225,7 @@ class _SpecReader:
         for index, argument in enumerate(table.arguments):
             at: TomlPath = ("arguments", index)
             if any(argument.name == each.name for each in table.arguments[:index]):
-                yield (*at, "name"), f"a second argument is called {argument.name!r}", None
+                yield (*at, "name"), f"two arguments are called {argument.name!r}", None
             for path, what, hint in _mistakes_of_argument(argument, self._value(at)):
                 yield (*at, *path), what, hint
             for path, what, hint in _mistakes_of_members(argument.members or (), arrays):
@@ -281,39 +281,43 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
 def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator[_Mistake]:
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "has to have one of shape (an array), value (a scalar), members and tensor_map"
+        what = "must have one of shape (an array), value (a scalar), members and tensor_map"
         hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
     if argument.type is None and argument.tensor_map is None and argument.members is None:
-        yield (), f"argument {name!r} has no 'type'", f"known are {', '.join(TYPES)}"
+        yield (), f"argument {name!r} has no 'type'", f"available: {', '.join(TYPES)}"
     if fill is not None and not fill.isprintable():
         yield ("fill",), "fill contains control characters", None
     if fill == "normal" and not is_floating(argument.type or ""):
-        yield ("fill",), f"{argument.type} has no normal values", 'fill = "random" gives 0 to 15'
+        yield (
+            ("fill",),
+            f"{argument.type} cannot hold normally distributed values",
+            'fill = "random" gives 0 to 15',
+        )
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):
         yield ("fill",), f"{fill} are whole numbers, and {name} is {argument.type}", None
     if argument.limit is not None and (
         fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
     ):
-        what = "limit is for random whole numbers and for offsets"
+        what = "limit applies only to random integers and to offsets"
         yield ("limit",), what, 'fill = "random" or "offsets", and an integer type'
     if fill == "offsets" and argument.limit is None:
-        hint = 'limit = "NNZ" says what the last one is'
+        hint = 'limit = "NNZ" gives the last offset'
         yield ("fill",), "no limit is given for the offsets", hint
     for key in given:
         if argument.value is not None and key in _OF_ARRAYS:
             yield (key,), f"a scalar has no {key!r}", None
         if argument.tensor_map is not None and key in {"type", *_OF_ARRAYS}:
-            yield (key,), f"a tensor map has no {key!r}: those are its array's", None
+            yield (key,), f"a tensor map has no {key!r}: set it on the array", None
         if argument.members is not None and key in {"type", *_OF_ARRAYS}:
-            yield (key,), f"a structure has no {key!r}: its members have", None
+            yield (key,), f"a structure has no {key!r}: set it on the members", None
 
 
 def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> Iterator[_Mistake]:
     for index, each in enumerate(members):
         at = ("members", index)
         if any(each.name == other.name for other in members[:index]):
-            yield (*at, "name"), f"a second member is called {each.name!r}", None
+            yield (*at, "name"), f"two members are called {each.name!r}", None
         given = [key for key in _MEMBER_KINDS if getattr(each, key) is not None]
         if len(given) != 1:
             what = f"member {each.name!r} needs one of the keys 'value', 'values' and 'of'"
@@ -327,7 +331,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
 
 def _no_such_array(name: str, arrays: Sequence[str]) -> tuple[str, str]:
     hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
-    hint += "; one that is not a parameter of the kernel has passed = false"
+    hint += "; set passed = false if it is not a parameter of the kernel"
     return f"no array is called {name!r}", hint
 
 
@@ -372,7 +376,7 @@ def _hint_example(path: TomlPath) -> str:
     *table, key = _names(path)
     kind = get_type_hints(_TABLES.get(tuple(table), SpecTable), include_extras=True).get(key)
     if choices := tuple(_choices(kind)):
-        return f"known are {', '.join(choices)}"
+        return f"available: {', '.join(choices)}"
     metas = getattr(kind, "__metadata__", ())
     examples = [each for meta in metas for each in meta.examples or ()]
     shown = " or ".join(json.dumps(each) for each in examples)

@@ -147,11 +147,11 @@ def refuse_partial_clusters(grid: Dim3, cluster: Dim3, where: str | None) -> Non
     for axis, blocks, extent in zip("xyz", grid, cluster, strict=True):
         if blocks % extent:
             raise SpecError(
-                f"the grid has {count(blocks, 'block')} in {axis}, and a cluster {extent}: whole "
-                "clusters have to fill the grid",
+                f"the grid has {count(blocks, 'block')} in {axis}, and a cluster has {extent}: "
+                "the grid must consist of whole clusters",
                 where=where,
-                hint=f'round the grid up ("round_up({blocks}, {extent})"); blocks beyond the data '
-                "still have to take part in the barriers of their cluster",
+                hint=f'round the grid up ("round_up({blocks}, {extent})"); blocks beyond the '
+                "data must still take part in the barriers of their cluster",
             )
 
 
@@ -224,7 +224,8 @@ def _layout(members: Sequence[Member], names: Mapping[str, Number], where: str) 
     size = -(-at // most) * most
     if size > MOST_BYTES:
         raise SpecError(
-            f"{where} has {size:,} bytes, and parameters {MOST_BYTES:,} at most", where=None
+            f"{where} has {size:,} bytes, but parameters can have at most {MOST_BYTES:,}",
+            where=None,
         )
     return StructLayout(tuple(members_placed), size)
 
@@ -294,8 +295,8 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         block = _dim3(self.block, names, MAX_BLOCK, "threads of a block")
         if math.prod(block) > MAX_THREADS:
             raise SpecError(
-                f"a block of {_shown(block)} has {math.prod(block)} threads; "
-                f"every GPU allows {MAX_THREADS} at most",
+                f"a block of {_shown(block)} has {math.prod(block)} threads; GPUs allow at most "
+                f"{MAX_THREADS}",
                 where=self.block[0].where,
                 hint="make the block smaller",
             )

@@ -117,8 +117,8 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
             )
         if len(self.box) != len(dims):
             raise SpecError(
-                f"the box has {count(len(self.box), 'dimension')}, and the tensor map {len(dims)}: "
-                f"{_listed(dims)}",
+                f"the box has {count(len(self.box), 'dimension')}, but the tensor map has "
+                f"{len(dims)}: {_listed(dims)}",
                 where=where,
                 hint="list the fastest dimension first, as in dims",
             )
@@ -128,14 +128,13 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
         reached = dims[0] + sum((extent - 1) * stride for extent, stride in strided)
         if reached > math.prod(shape):
             raise SpecError(
-                f"the tensor map reaches over {reached} elements, "
-                f"and {self.of} has {math.prod(shape)}",
+                f"the tensor map covers {reached} elements, but {self.of} has {math.prod(shape)}",
                 where=(self.strides or self.dims or self.box)[0].where,
                 hint="dims and strides count elements, the fastest dimension first",
             )
         if self.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
             raise SpecError(
-                f"{self.of} is {type_name}, for which a tensor map has no NaN to fill with",
+                f"{self.of} is {type_name}, which a tensor map cannot fill with NaN",
                 where=where,
                 hint='fill = "zeros"',
             )
@@ -171,7 +170,7 @@ def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number])
         raise SpecError(
             f"{count(len(table.strides), 'stride')} for {count(len(dims), 'dimension')}",
             where=(table.strides or table.box)[0].where,
-            hint="every dimension but the first, whose elements are neighbours, has one",
+            hint="every dimension except the first, which is contiguous, needs a stride",
         )
     return tuple(evaluate_whole(e, names, 1) for e in table.strides)
 
@@ -183,8 +182,8 @@ def _refuse_strides(
         where = table.box[0].where if table.strides is None else table.strides[index].where
         if stride * size % _STRIDE_BYTES:
             raise SpecError(
-                f"rows of {table.of} lie {stride * size} bytes apart in dimension {index + 1} of "
-                f"the tensor map; {_STRIDE_BYTES} has to divide that",
+                f"the stride of {table.of} in dimension {index + 1} of the tensor map is "
+                f"{stride * size} bytes, which is not a multiple of {_STRIDE_BYTES}",
                 where=where,
                 hint=f"make dimension {index} a multiple of {_STRIDE_BYTES // size} elements"
                 if table.strides is None
@@ -192,8 +191,8 @@ def _refuse_strides(
             )
         if stride * size >= _MOST_STRIDE_BYTES:
             raise SpecError(
-                f"rows of {table.of} lie {stride * size} bytes apart in dimension {index + 1} of "
-                "the tensor map, which has to be less than 2**40",
+                f"the stride of {table.of} in dimension {index + 1} of the tensor map is "
+                f"{stride * size} bytes, but must be less than 2**40",
                 where=where,
             )
     if any(each > _MOST_DIMENSION for each in dims):
@@ -209,18 +208,17 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
     row = box[0] * size
     if row % _BOX_BYTES:
         raise SpecError(
-            f"a row of the box has {row} bytes; {_BOX_BYTES} has to divide that",
+            f"a row of the box has {row} bytes, which is not a multiple of {_BOX_BYTES}",
             where=where,
             hint=f"give a multiple of {_BOX_BYTES // size} elements",
         )
     span = SWIZZLE_BYTES.get(table.swizzle)
     if span is not None and row > span:
         raise SpecError(
-            f"a row of the box has {row} bytes, and the swizzle {table.swizzle} permutes within "
-            f"{span}",
+            f"a row of the box has {row} bytes, but the swizzle {table.swizzle} spans only {span}",
             where=where,
-            hint=f"make it {span // size} elements, and copy more boxes or give the map another "
-            "dimension for what is beyond: dims = [...], strides = [...]",
+            hint=f"make the row {span // size} elements long, and copy more boxes or add a "
+            "dimension to the map for the rest: dims = [...], strides = [...]",
         )
     return box
 

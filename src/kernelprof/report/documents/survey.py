@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.evidence import Evidence
 
 BRIEF_ROWS: Final = 4
 BRIEF_GROUPS: Final = 3
@@ -57,6 +58,7 @@ _SAMPLED: Final = (
     Column("verdict"),
     Column("busiest units"),
 )
+_WAITS: Final = Column("waits for", optional=True)
 MOST_SAMPLED: Final = 12
 BRIEF_SAMPLED: Final = 5
 UNITS_SHOWN: Final = 2
@@ -174,23 +176,30 @@ def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
 
 def _sampled(kernels: Sequence[SurveyedKernel], *, explain: bool) -> Iterable[Block]:
     """What samples say of the costliest kernels that were not measured."""
-    mine = [each for each in kernels if each.sampled is not None and not each.measured]
-    mine = [each for each in mine if explain or each.share >= LEAST_SHARE]
+    mine = [
+        (each, sampled)
+        for each in kernels
+        if (sampled := each.sampled) is not None
+        and not each.measured
+        and (explain or each.share >= LEAST_SHARE)
+    ][: MOST_SAMPLED if explain else BRIEF_SAMPLED]
+    columns = (*_SAMPLED, _WAITS) if any(sampled.waits for _, sampled in mine) else _SAMPLED
     rows = []
-    for each in mine[: MOST_SAMPLED if explain else BRIEF_SAMPLED]:
-        sampled = each.sampled
-        assert sampled is not None
-        units = [f"{unit.label} {share(unit.value / 100)}" for unit in sampled.units[:UNITS_SHOWN]]
-        rows.append(
-            (
-                Cell(Span(cut_middle(printable(each.name), _NAME_WIDTH), code=True)),
-                Cell(share(each.share), sort=each.share),
-                Cell(_verdict(sampled)),
-                Cell(", ".join(units)),
-            )
+    for each, sampled in mine:
+        cells = (
+            Cell(Span(cut_middle(printable(each.name), _NAME_WIDTH), code=True)),
+            Cell(share(each.share), sort=each.share),
+            Cell(_verdict(sampled)),
+            Cell(_shares(sampled.units[:UNITS_SHOWN])),
+            Cell(_shares(sampled.waits[:1])),
         )
+        rows.append(cells[: len(columns)])
     if rows:
-        yield Table(_SAMPLED, tuple(rows), label="Kernels that were sampled, and not measured")
+        yield Table(columns, tuple(rows), label="Kernels that were sampled, and not measured")
+
+
+def _shares(values: Iterable[Evidence]) -> str:
+    return ", ".join(f"{each.label} {share(each.value / 100)}" for each in values)
 
 
 def _verdict(sampled: SampledKernel) -> Span:

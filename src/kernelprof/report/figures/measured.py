@@ -51,7 +51,12 @@ LEAST_UTILIZATION: Final = 0.05
 prints two decimals of a percentage."""
 
 TENSOR_COLUMN: Final = re.compile(r"sm__ops_path_tensor_op_")
-_TENSOR_RATE: Final = re.compile(r"(sm__ops_path_tensor_op_[a-z0-9_]+\.sum)\.per_second")
+_TENSOR_RATE: Final = re.compile(
+    r"(sm__ops_path_tensor_(?:op_[a-z0-9_]+|src_[a-z0-9_]+_sparsity_(?:on|off))\.sum)"
+    r"\.per_(?:second|cycle_elapsed)"
+)
+"""Counters of one kind of operation. Those without ``op`` or sparsity add up several, whose peaks
+differ; Hopper's FP8, Ada and RTX 50 have none with ``op``."""
 
 
 class Numbers:
@@ -200,7 +205,8 @@ class Measured:
     def tensor_columns(self) -> tuple[str, ...]:
         """Columns that count floating-point operations of the tensor cores, without their end."""
         matches = (_TENSOR_RATE.fullmatch(name) for name in self.capture.columns)
-        return tuple(each[1] for each in matches if each and "_src_int" not in each[1])
+        names = dict.fromkeys(each[1] for each in matches if each)
+        return tuple(name for name in names if "_src_int" not in name)
 
     def representative(self, kernel: KernelDiagnosis) -> int:
         """The launch whose numbers stand for a kernel: the one with the median duration.

@@ -54,8 +54,19 @@ NOTABLE_REST: Final = 0.01
 """Part of the operations in other precisions from which they are named."""
 
 _TENSOR_PATH: Final = re.compile(
-    r"op_(?P<op>[a-z]+)_src_(?P<src>[a-z0-9]+)(?:_dst_(?P<dst>[a-z0-9]+))?"
+    r"(?:op_(?P<op>[a-z]+)_)?src_(?P<src>[a-z0-9_]+?)(?:_dst_(?P<dst>[a-z0-9]+))?"
+    r"(?:_sparsity_(?P<sparse>on|off))?\.sum"
 )
+_TENSOR_TYPES: Final = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "tf32": "tf32",
+    "fp8": "float8",
+    "fp4_fp6": "float6",
+    "fp4_fp6_fp8": "float8",
+    "fp4": "float4",
+}
+"""Types of operands as counters and the table of architectures name them, by the widest."""
 
 
 _MOVED: Final = "A few FP16 multiply-adds are left out: compilers use these to move constants."
@@ -156,18 +167,41 @@ def _largest(launch: Numbers, rates: Mapping[str, float]) -> str:
 
 
 def _tensor(launch: Numbers) -> FlopCount | None:
-    """Operations of the tensor cores on the path that does most; only the full set counts them."""
-    rates = {name: launch.raw(f"{name}.per_second") or 0.0 for name in launch.tensor_columns}
+    """Operations of the tensor cores on the path that does most; few sets count them."""
+    rates = {name: _operations_a_second(launch, name) for name in launch.tensor_columns}
     column = max(rates, key=rates.__getitem__, default="")
     if not column or rates[column] <= 0:
         return None
     match = _TENSOR_PATH.search(column)
     kinds = [match["src"], match["dst"]] if match else []
-    kind = " to ".join(each.upper() for each in kinds if each)
-    label = f"tensor cores ({kind})" if kind else "tensor cores"
+    kind = " to ".join(each.upper().replace("_", "/") for each in kinds if each)
+    sparse = " sparse" if match and match["sparse"] == "on" else ""
+    label = f"tensor cores ({kind}{sparse})" if kind else "tensor cores"
+    return FlopCount(label, rates[column], _tensor_ceiling(launch, column, f"{label} peak"))
+
+
+def _operations_a_second(launch: Numbers, column: str) -> float:
+    own = launch.raw(f"{column}.per_second")
+    by_cycle = product(launch.raw(f"{column}.per_cycle_elapsed"), launch.hertz)
+    return by_cycle or 0.0 if own is None else own
+
+
+def _tensor_ceiling(launch: Numbers, column: str, label: str) -> Ceiling | None:
+    """The peak of one kind of operation: ncu's, or by the table of architectures."""
     peak = positive(launch.raw(f"{column}.peak_sustained_elapsed.per_second"))
-    ceiling = None if peak is None else Ceiling(f"{label} peak", "compute", peak, MEASURED)
-    return FlopCount(label, rates[column], ceiling)
+    if peak is not None:
+        return Ceiling(label, "compute", peak, MEASURED)
+    match, chip = _TENSOR_PATH.search(column), architecture(launch.capability)
+    kind = _TENSOR_TYPES.get(match["src"], "") if match else ""
+    if match is None or chip is None or kind in chip.geforce_fmas:
+        return None  # the capture does not tell GeForce from other GPUs
+    dense = product(tensor_fmas(launch.capability, kind), launch.value("sm_count"))
+    if match["op"] in ("hmma", "imma"):
+        dense = None if match["sparse"] == "on" else product(dense, 1 / (chip.mma_sync or 1.0))
+    elif match["sparse"] == "on":
+        dense = product(dense, chip.sparse_fmas)
+    peak = product(dense, product(launch.hertz, FLOPS_OF_FMA))
+    return None if peak is None else Ceiling(label, "compute", peak, COMPUTED)
 
 
 L1_LABEL: Final = "L1 and shared memory"
@@ -248,7 +282,9 @@ def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
     if len(kinds) != 1:
         return None
     (kind,) = kinds
-    lanes = product(tensor_fmas(launch.capability, str(kind)), launch.value("sm_count"))
+    precision = str(kind).partition("_")[0]  # float8_e4m3
+    name = "" if manifest is None else manifest.gpu.name or ""
+    lanes = product(tensor_fmas(launch.capability, precision, name), launch.value("sm_count"))
     peak = product(lanes, product(launch.hertz, FLOPS_OF_FMA))
     return None if peak is None else Ceiling(f"tensor peak, {kind}", "compute", peak, COMPUTED)
 

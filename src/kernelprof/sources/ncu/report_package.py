@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kernelprof.model.sampled import STALLS, Counts, SampledCode, sum_launches, to_bytes
+from kernelprof.model.sampled import (
+    STALL_METRIC,
+    STALLS,
+    Counts,
+    SampledCode,
+    sum_launches,
+    to_bytes,
+)
 from kernelprof.model.waiting import SourceLocation
-from kernelprof.sources.source_page import COUNTERS, STALL_METRIC, ReadLaunch
+from kernelprof.sources.source_page import COUNTERS, ReadLaunch
 from kernelprof.worker import CallLimits, Worker, WorkerError
 
 if TYPE_CHECKING:

@@ -95,8 +95,8 @@ class Scan:
             )
         if self.last_cell_lost:
             sentences.append(
-                "The last line has no line end, so that its last value may be cut off: that "
-                "value was left out."
+                "The last line has no newline, so its last value may be cut off: that value was "
+                "left out."
             )
         return sentences
 
@@ -238,7 +238,7 @@ class Scanner:
         line = self._lines.get()
         self._strays += 1
         if self._strays > _MOST_STRAY_LINES:
-            raise NoCaptureError(f"more than {_MOST_STRAY_LINES:,} lines are no rows of a table")
+            raise NoCaptureError(f"more than {_MOST_STRAY_LINES:,} lines are not rows of a table")
         if not line:
             return 1
         header = self._parse_header(line)

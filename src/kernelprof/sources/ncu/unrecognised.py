@@ -87,7 +87,7 @@ def _nothing_measured(scan: Scan) -> NoCaptureError | None:
         what, hint = f"no kernel was profiled{launched}", _NO_KERNEL
     elif reports:
         what = f"Nsight Compute wrote its launches to {reports[0]}, not here"
-        hint = "Give that report instead."
+        hint = "Use that report instead."
     elif connected:
         what, hint = "Nsight Compute ran but wrote no launch", _NO_KERNEL
     elif lines:

@@ -9,7 +9,7 @@ import numpy as np
 from sassim.faults import TrapError
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.control_flow import ending
-from sassim.interpreter.lanes import ALWAYS, first_of
+from sassim.interpreter.lanes import ALWAYS, distinct, first_of
 from sassim.interpreter.mbarriers import PhaseEvents
 from sassim.interpreter.operand_access import (
     operand_at,
@@ -62,7 +62,7 @@ def _block_barrier(i: Instruction, block: BasicBlock, program: Program) -> End:
         barriers = c.blocks.block_barriers
         numbers = _expand_column(c, number_of(c))
         counts = None if count_of is None else _expand_column(c, count_of(c))[:, 0]
-        for number in np.unique(numbers[yes.any(axis=1)]):
+        for number in distinct(numbers[yes.any(axis=1)]):
             lanes = yes & (numbers == number)
             if votes:
                 votes_yes = lanes & c.to_all_warps(c.active_lanes & votes[0](c))

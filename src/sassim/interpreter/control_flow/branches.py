@@ -8,7 +8,7 @@ import numpy as np
 
 from sassim.interpreter.context import NotKnownError
 from sassim.interpreter.control_flow import ending
-from sassim.interpreter.lanes import ballot
+from sassim.interpreter.lanes import ballot, distinct
 from sassim.interpreter.operand_access import (
     expect_count,
     operand_at,
@@ -135,7 +135,7 @@ def address_in(i: Instruction, operand: int | Operand) -> Callable[[ExecutionCon
 
 def resume_each(c: ExecutionContext, goals: Array, here: Array) -> None:
     """Have lanes go on, each at its own address."""
-    for goal in np.unique(goals[here]):
+    for goal in distinct(goals[here]):
         c.resume(int(goal), here & (goals == goal))
 
 

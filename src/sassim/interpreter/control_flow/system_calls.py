@@ -10,6 +10,7 @@ import numpy as np
 from sassim.errors import SassimError
 from sassim.faults import TrapError
 from sassim.interpreter.control_flow.branches import resume_each
+from sassim.interpreter.lanes import distinct
 from sassim.interpreter.operand_access import pair
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def system_call(name: str, c: ExecutionContext) -> None:
     """Carry out a function of the system and return from it."""
     function = _FUNCTIONS.get(name)
     if function is None:
-        raise SassimError(f"the kernel calls {name}, which runs on a GPU only")
+        raise SassimError(f"the kernel calls {name}, which needs a GPU")
     function(c)
     resume_each(c, c.broadcast(_argument(c, _RETURN)), c.active_lanes)
 
@@ -45,7 +46,7 @@ def _print(c: ExecutionContext) -> None:
     """
     formats = c.broadcast(_argument(c, _FIRST_ARGUMENT))
     lengths = np.zeros(formats.shape, np.uint32)
-    for address in np.unique(formats[c.active_lanes]):
+    for address in distinct(formats[c.active_lanes]):
         lengths[formats == address] = _count_arguments(c.blocks.memory.text(int(address)))
     c.r[_FIRST_ARGUMENT] = lengths
 

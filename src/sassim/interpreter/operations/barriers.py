@@ -75,8 +75,8 @@ def change(
         lanes = all_lanes(c, part.active)
         if threads is None:
             update = AtomicUpdate(c, part, lanes)
-            found = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
-            old = np.where(lanes, found, old)
+            seen = update.apply(given, arrive_before_hopper, "ARRIVE", returns=True)
+            old = np.where(lanes, seen, old)
             continue
         at, owner = locate_shared(c, c.broadcast(part.addresses), lanes)
         c.blocks.shared.check(at, owner, lanes, _BARRIER_BYTES)
@@ -89,8 +89,8 @@ def change(
         starts = np.flatnonzero(new)
         lengths = np.diff(starts, append=len(ordered))
         places, groups = ordered[starts], np.cumsum(new) - 1
-        found = phases.arrive(places, given[rows, columns], starts, lengths, threads)
-        old[rows, columns] = found
+        seen = phases.arrive(places, given[rows, columns], starts, lengths, threads)
+        old[rows, columns] = seen
         pairs = np.unique(rows * len(places) + groups) if len(rows) > len(places) else rows
         groups = pairs % len(places) if pairs is not rows else groups
         warps = pairs // len(places) if pairs is not rows else rows

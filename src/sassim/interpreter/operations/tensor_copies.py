@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.lanes import Array
     from sassim.interpreter.operand_access import Read
     from sassim.interpreter.operations import Step
-    from sassim.interpreter.tensor_maps import TensorMap
+    from sassim.interpreter.tensor_maps import EncodedTensorMap
     from sassim.sass.listing import Instruction
 
 _ALIGNED_TO: Final = 128
@@ -51,7 +51,7 @@ class _Box(NamedTuple):
     """A copy of one warp."""
 
     warp: int
-    map: TensorMap
+    map: EncodedTensorMap
     at: Array
     """Coordinates."""
     shared: int
@@ -60,7 +60,7 @@ class _Box(NamedTuple):
 class _Boxes(NamedTuple):
     """Copies of several warps by one tensor map."""
 
-    map: TensorMap
+    map: EncodedTensorMap
     warps: Array
     at: Array
     """Coordinates, by warp and dimension."""

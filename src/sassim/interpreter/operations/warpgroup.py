@@ -87,12 +87,12 @@ def product_registers(i: Instruction) -> tuple[frozenset[str], frozenset[str]]:
     _, columns, _ = product_shape(i)
     source, target = operand_at(i, 1), operand_at(i, 0)
     text = operand_at(i, 2 if isinstance(source, Register) else 1)
-    found = _DESCRIPTORS.fullmatch(text.text) if isinstance(text, Other) else None
-    if found is None or not isinstance(target, Register):
+    matched = _DESCRIPTORS.fullmatch(text.text) if isinstance(text, Other) else None
+    if matched is None or not isinstance(target, Register):
         raise NotKnownError(i)
     halves = i.opcode in ("HGMMA", "QGMMA") and not i.has("F32")
     count = columns // (4 if halves else 2)
-    read = {f"UR{int(found[1]) + n}" for n in range(4)}
+    read = {f"UR{int(matched[1]) + n}" for n in range(4)}
     if isinstance(source, Register):
         read |= {f"R{source.index + n}" for n in range(4)}
     return frozenset(f"R{target.index + n}" for n in range(count)), frozenset(read)
@@ -195,10 +195,10 @@ def _read_operands(
     """A, as warps, 16 rows, depth, and B, as warps, depth, columns."""
     source = operand_at(i, 1)
     written = operand_at(i, 2 if isinstance(source, Register) else 1)
-    found = _DESCRIPTORS.fullmatch(written.text) if isinstance(written, Other) else None
-    if found is None:
+    matched = _DESCRIPTORS.fullmatch(written.text) if isinstance(written, Other) else None
+    if matched is None:
         raise NotKnownError(i)
-    first, marks = int(found[1]), found[2].split(".")
+    first, marks = int(matched[1]), matched[2].split(".")
     signs = [np.float32(-1 if f"neg{each}" in marks else 1) for each in "AB"]
 
     if isinstance(source, Register):

@@ -27,6 +27,7 @@ enum frame_kind {
     MEMORY = 12,
     SERIES = 13,
     SAMPLE = 14,
+    STALL = 15,
 };
 
 struct frame_head {
@@ -162,6 +163,16 @@ struct sample_row {
     uint64_t end;
     uint32_t device;
     uint32_t unused;
+};
+
+/* Samples of warps that were in a state at an instruction. */
+struct stall_row {
+    uint64_t cubin;    /* CUPTI's checksum */
+    uint64_t offset;   /* of the instruction in its function */
+    uint32_t function; /* text */
+    uint32_t state;    /* text */
+    uint32_t samples;
+    uint32_t device;
 };
 
 struct end_row {

@@ -1,7 +1,10 @@
-/* PM sampling of CUPTI: series of hardware counters, without serializing or repeating kernels.
+/* PM sampling of CUPTI: series of hardware counters, without serializing or repeating kernels; and
+ * then PC sampling: what warps wait for, to the end of the program.
  *
- * It is done in bursts: the GPU writes a sample in 20 us, and decoding one takes ten times as long.
- * The counters are as many of those that are wanted as the GPU counts at once. */
+ * PM sampling is done in bursts: the GPU writes a sample in 20 us, and decoding one takes ten times
+ * as long. Sets of counters take turns, each with as many of its counters as the GPU counts at
+ * once. PC sampling comes last because it does not end: cuptiPCSamplingDisable waits for locks that
+ * a launching thread holds while it waits for CUPTI, and beside PM sampling it gives nothing. */
 #define _GNU_SOURCE
 #include "sampling.h"
 #include "records.h"
@@ -9,6 +12,7 @@
 #include <cupti.h>
 
 #if __has_include(<cupti_pmsampling.h>)
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -29,8 +33,17 @@ enum {
     SAMPLES = 700,         /* that a burst has at most */
     BUFFER_BYTES = 72 << 20,
     MOST_METRICS = 64,
+    MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
+    VISIT_MS = 40,         /* that the SMs work in the first visit of a set; each is twice the last */
+    VISITS = 3,            /* of each set */
+    STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
+    STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
+    STALL_PCS = 8192,      /* instructions that are read at once */
+    MOST_STALLS = 64,
+    STALL_READ_MS = 200,   /* pause before the first reading; each is longer than the last */
+    STALL_PAUSE_MS = 3000,
 };
 
 #define FUNCTIONS(X)                                                                               \
@@ -53,7 +66,12 @@ enum {
     X(cuptiProfilerHostGetConfigImageSize)                                                         \
     X(cuptiProfilerHostGetConfigImage)                                                             \
     X(cuptiProfilerHostGetNumOfPasses)                                                             \
-    X(cuptiProfilerHostEvaluateToGpuValues)
+    X(cuptiProfilerHostEvaluateToGpuValues)                                                        \
+    X(cuptiPCSamplingEnable)                                                                       \
+    X(cuptiPCSamplingSetConfigurationAttribute)                                                    \
+    X(cuptiPCSamplingGetNumStallReasons)                                                           \
+    X(cuptiPCSamplingGetStallReasons)                                                              \
+    X(cuptiPCSamplingGetData)
 #define MEMBER(name) __typeof__(&name) name;
 static struct { FUNCTIONS(MEMBER) } call;
 #undef MEMBER
@@ -71,10 +89,11 @@ struct metric_set {
     size_t image_bytes;
 };
 
-static struct metric_set set;
+static struct metric_set sets[MOST_SETS];
+static size_t set_count;
 static CUpti_PmSampling_Object *sampler;
 static size_t device;
-static const char *wanted; /* a line for each counter */
+static const char *wanted; /* a line for each counter, and an empty one between sets */
 static pthread_t thread;
 static int running, ended;
 static pid_t owner; /* a child after fork has no such thread */
@@ -144,14 +163,14 @@ static void drop_host(CUpti_Profiler_Host_Object *host) {
 }
 
 /* Whether the GPU counts all of the set at once; it is configured then. */
-static int fits(const char *chip, const uint8_t *available) {
+static int fits(struct metric_set *set, const char *chip, const uint8_t *available) {
     CUpti_Profiler_Host_Object *host = new_host(chip, available);
     if (host == NULL)
         return 0;
     PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, add);
     add.pHostObject = host;
-    add.ppMetricNames = set.names;
-    add.numMetrics = set.count;
+    add.ppMetricNames = set->names;
+    add.numMetrics = set->count;
     PARAMETERS(CUpti_Profiler_Host_GetConfigImageSize, size);
     size.pHostObject = host;
     uint8_t *config = NULL;
@@ -168,12 +187,12 @@ static int fits(const char *chip, const uint8_t *available) {
         if (call.cuptiProfilerHostGetConfigImage(&get) == CUPTI_SUCCESS &&
             call.cuptiProfilerHostGetNumOfPasses(&passes) == CUPTI_SUCCESS &&
             passes.numOfPasses == 1) {
-            if (set.host != NULL)
-                drop_host(set.host);
-            free(set.config);
-            set.host = host;
-            set.config = config;
-            set.config_bytes = size.configImageSize;
+            if (set->host != NULL)
+                drop_host(set->host);
+            free(set->config);
+            set->host = host;
+            set->config = config;
+            set->config_bytes = size.configImageSize;
             return 1;
         }
     }
@@ -184,38 +203,51 @@ static int fits(const char *chip, const uint8_t *available) {
 
 /* Takes what the GPU can count beside what is taken already. A line has names of one counter: the
  * first of all lines go together on new GPUs, which spares trying one after the other. */
-static void fill_set(const char *chip, const uint8_t *available) {
-    char *names[MOST_METRICS], *rest = NULL, *all = strdup(wanted); /* the set keeps its parts */
-    size_t lines = 0;
-    for (char *line = all ? strtok_r(all, "\n", &rest) : NULL; line != NULL && lines < MOST_METRICS;
+static void fill_set(struct metric_set *set, char *lines, const char *chip,
+                     const uint8_t *available) {
+    char *names[MOST_METRICS], *others[MOST_METRICS] = {NULL}, *rest = NULL;
+    size_t count = 0;
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL && count < MOST_METRICS;
          line = strtok_r(NULL, "\n", &rest))
-        names[lines++] = line;
-    char *others[MOST_METRICS] = {NULL};
-    for (set.count = 0; set.count < lines; set.count++)
-        set.names[set.count] = strtok_r(names[set.count], " ", &others[set.count]);
-    int taken = fits(chip, available);
+        names[count++] = line;
+    for (set->count = 0; set->count < count; set->count++)
+        set->names[set->count] = strtok_r(names[set->count], " ", &others[set->count]);
+    int taken = fits(set, chip, available);
     end_before_cupti();
     if (taken)
         return;
-    set.count = 0;
-    for (size_t at = 0; at < lines && !is_ended(); at++) {
+    set->count = 0;
+    for (size_t at = 0; at < count && !is_ended(); at++) {
         taken = 0;
         for (char *name = names[at]; name != NULL && !taken;
              name = strtok_r(NULL, " ", &others[at])) {
-            set.names[set.count++] = name;
-            taken = fits(chip, available);
+            set->names[set->count++] = name;
+            taken = fits(set, chip, available);
             if (!taken)
-                set.count--;
+                set->count--;
             end_before_cupti();
         }
     }
 }
 
-static int configure(void) {
+static void fill_sets(const char *chip, const uint8_t *available) {
+    char *next = strdup(wanted); /* sets keep parts of it */
+    for (set_count = 0; next != NULL && set_count < MOST_SETS && !is_ended();) {
+        char *lines = next, *end = strstr(next, "\n\n");
+        next = end ? end + 2 : NULL;
+        if (end != NULL)
+            *end = '\0';
+        fill_set(&sets[set_count], lines, chip, available);
+        if (sets[set_count].count > 0)
+            set_count++;
+    }
+}
+
+static int configure(struct metric_set *set) {
     PARAMETERS(CUpti_PmSampling_SetConfig, to);
     to.pPmSamplingObject = sampler;
-    to.configSize = set.config_bytes;
-    to.pConfig = set.config;
+    to.configSize = set->config_bytes;
+    to.pConfig = set->config;
     to.hardwareBufferSize = BUFFER_BYTES;
     to.samplingInterval = INTERVAL;
     to.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
@@ -226,65 +258,66 @@ static int configure(void) {
     }
     PARAMETERS(CUpti_PmSampling_GetCounterDataSize, size);
     size.pPmSamplingObject = sampler;
-    size.pMetricNames = set.names;
-    size.numMetrics = set.count;
+    size.pMetricNames = set->names;
+    size.numMetrics = set->count;
     size.maxSamples = SAMPLES;
     if (result != CUPTI_SUCCESS ||
         call.cuptiPmSamplingGetCounterDataSize(&size) != CUPTI_SUCCESS)
         return 0;
-    set.image_bytes = size.counterDataSize;
-    return (set.image = malloc(set.image_bytes)) != NULL;
+    set->image_bytes = size.counterDataSize;
+    return set->image != NULL || (set->image = malloc(set->image_bytes)) != NULL;
 }
 
-static int clear_image(void) {
+static int clear_image(struct metric_set *set) {
     PARAMETERS(CUpti_PmSampling_CounterDataImage_Initialize, clear);
     clear.pPmSamplingObject = sampler;
-    clear.counterDataSize = set.image_bytes;
-    clear.pCounterData = set.image;
+    clear.counterDataSize = set->image_bytes;
+    clear.pCounterData = set->image;
     return call.cuptiPmSamplingCounterDataImageInitialize(&clear) == CUPTI_SUCCESS;
 }
 
-static void name_series(void) {
+static void name_series(struct metric_set *set) {
     struct series_row rows[MOST_METRICS];
-    for (uint32_t at = 0; at < set.count; at++)
+    for (uint32_t at = 0; at < set->count; at++)
         rows[at] = (struct series_row){(uint32_t)device, at,
-                                       text_id(set.names[at], strlen(set.names[at])), 0};
-    put(SERIES, sizeof rows[0], rows, set.count * sizeof rows[0]);
+                                       text_id(set->names[at], strlen(set->names[at])), 0};
+    put(SERIES, sizeof rows[0], rows, set->count * sizeof rows[0]);
 }
 
-/* Decodes and writes a burst. `ahead` is how far the wall clock is before that of all times: some
+/* Decodes and writes a burst, and adds to `active` the nanoseconds in which the first counter, that
+ * of active SMs, counted. `ahead` is how far the wall clock is before that of all times: some
  * versions of CUPTI give samples in the clock of the activity records, others in the wall clock. */
-static int write_burst(uint64_t ahead) {
+static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
     PARAMETERS(CUpti_PmSampling_DecodeData, decode);
     decode.pPmSamplingObject = sampler;
-    decode.pCounterDataImage = set.image;
-    decode.counterDataImageSize = set.image_bytes;
+    decode.pCounterDataImage = set->image;
+    decode.counterDataImageSize = set->image_bytes;
     if (call.cuptiPmSamplingDecodeData(&decode) != CUPTI_SUCCESS)
         return 0;
     PARAMETERS(CUpti_PmSampling_GetCounterDataInfo, info);
-    info.pCounterDataImage = set.image;
-    info.counterDataImageSize = set.image_bytes;
+    info.pCounterDataImage = set->image;
+    info.counterDataImageSize = set->image_bytes;
     if (call.cuptiPmSamplingGetCounterDataInfo(&info) != CUPTI_SUCCESS)
         return 0;
-    size_t row_bytes = sizeof(struct sample_row) + set.count * sizeof(double), samples = 0;
+    size_t row_bytes = sizeof(struct sample_row) + set->count * sizeof(double), samples = 0;
     char *rows = malloc(info.numCompletedSamples * row_bytes + 1);
     if (rows == NULL)
         return 0;
     for (size_t at = 0; at < info.numCompletedSamples; at++) {
         PARAMETERS(CUpti_PmSampling_CounterData_GetSampleInfo, when);
         when.pPmSamplingObject = sampler;
-        when.pCounterDataImage = set.image;
-        when.counterDataImageSize = set.image_bytes;
+        when.pCounterDataImage = set->image;
+        when.counterDataImageSize = set->image_bytes;
         when.sampleIndex = at;
         char *row = rows + samples * row_bytes;
         double values[MOST_METRICS];
         PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, evaluate);
-        evaluate.pHostObject = set.host;
-        evaluate.pCounterDataImage = set.image;
-        evaluate.counterDataImageSize = set.image_bytes;
+        evaluate.pHostObject = set->host;
+        evaluate.pCounterDataImage = set->image;
+        evaluate.counterDataImageSize = set->image_bytes;
         evaluate.rangeIndex = at;
-        evaluate.ppMetricNames = set.names;
-        evaluate.numMetrics = set.count;
+        evaluate.ppMetricNames = set->names;
+        evaluate.numMetrics = set->count;
         evaluate.pMetricValues = values;
         if (call.cuptiPmSamplingCounterDataGetSampleInfo(&when) != CUPTI_SUCCESS ||
             call.cuptiProfilerHostEvaluateToGpuValues(&evaluate) != CUPTI_SUCCESS)
@@ -292,8 +325,10 @@ static int write_burst(uint64_t ahead) {
         uint64_t late = when.startTimestamp > ahead ? ahead : 0;
         struct sample_row head = {when.startTimestamp - late, when.endTimestamp - late,
                                   (uint32_t)device, 0};
+        if (values[0] > 0)
+            *active += (double)(head.end - head.start);
         memcpy(row, &head, sizeof head);
-        memcpy(row + sizeof head, values, set.count * sizeof(double));
+        memcpy(row + sizeof head, values, set->count * sizeof(double));
         samples++;
     }
     put(SAMPLE, (uint32_t)row_bytes, rows, samples * row_bytes);
@@ -301,8 +336,8 @@ static int write_burst(uint64_t ahead) {
     return 1;
 }
 
-static int burst(void) {
-    if (!clear_image())
+static int burst(struct metric_set *set, double *active) {
+    if (!clear_image(set))
         return 0;
     PARAMETERS(CUpti_PmSampling_Start, start);
     start.pPmSamplingObject = sampler;
@@ -317,7 +352,7 @@ static int burst(void) {
     stop.pPmSamplingObject = sampler;
     if (call.cuptiPmSamplingStop(&stop) != CUPTI_SUCCESS)
         return 0;
-    return write_burst(ahead);
+    return write_burst(set, ahead, active);
 }
 
 /* Chooses what a device is sampled for. */
@@ -338,21 +373,127 @@ static int prepare(size_t number) {
     if (available.pCounterAvailabilityImage == NULL ||
         call.cuptiPmSamplingGetCounterAvailability(&available) != CUPTI_SUCCESS)
         return 0;
-    fill_set(chip.pChipName, available.pCounterAvailabilityImage);
-    return set.count > 0;
+    fill_sets(chip.pChipName, available.pCounterAvailabilityImage);
+    return set_count > 0;
 }
 
-static int begin_series(void) {
+/* Samples for a set until the SMs have worked so long; whether that can go on. */
+static int visit(struct metric_set *set, double milliseconds) {
     PARAMETERS(CUpti_PmSampling_Enable, enable);
     enable.deviceIndex = device;
     if (call.cuptiPmSamplingEnable(&enable) != CUPTI_SUCCESS)
         return 0;
     sampler = enable.pPmSamplingObject;
     end_before_cupti();
-    if (!configure())
-        return 0;
-    name_series();
+    int works = configure(set);
+    if (works)
+        name_series(set);
+    for (double active = 0; works && !is_ended() && active < milliseconds * 1e6;)
+        works = burst(set, &active);
+    PARAMETERS(CUpti_PmSampling_Disable, disable);
+    disable.pPmSamplingObject = sampler;
+    call.cuptiPmSamplingDisable(&disable);
+    end_before_cupti();
+    return works;
+}
+
+static CUpti_PCSamplingData *new_stall_data(size_t reasons) {
+    CUpti_PCSamplingData *data = calloc(1, sizeof *data);
+    CUpti_PCSamplingPCData *each = calloc(STALL_PCS, sizeof *each);
+    CUpti_PCSamplingStallReason *counts = calloc(STALL_PCS * reasons, sizeof *counts);
+    if (data == NULL || each == NULL || counts == NULL)
+        return NULL;
+    data->size = sizeof *data;
+    data->collectNumPcs = STALL_PCS;
+    data->pPcData = each;
+    for (size_t at = 0; at < STALL_PCS; at++) {
+        each[at].size = sizeof *each;
+        each[at].stallReason = counts + at * reasons;
+    }
+    return data;
+}
+
+/* PC sampling of a context has begun: its data, and the texts of its stall reasons. */
+static CUpti_PCSamplingData *begin_stalls(CUcontext context, uint32_t *texts) {
+    CUpti_PCSamplingEnableParams enable = {CUpti_PCSamplingEnableParamsSize, NULL, context};
+    size_t reasons = 0;
+    CUpti_PCSamplingGetNumStallReasonsParams number = {
+        CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &reasons};
+    if (call.cuptiPCSamplingEnable(&enable) != CUPTI_SUCCESS ||
+        call.cuptiPCSamplingGetNumStallReasons(&number) != CUPTI_SUCCESS || reasons == 0 ||
+        reasons > MOST_STALLS)
+        return NULL;
+    uint32_t indices[MOST_STALLS];
+    char names[MOST_STALLS][CUPTI_STALL_REASON_STRING_SIZE], *pointers[MOST_STALLS];
+    for (size_t at = 0; at < reasons; at++)
+        pointers[at] = names[at];
+    CUpti_PCSamplingGetStallReasonsParams name = {
+        CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, reasons, indices, pointers};
+    if (call.cuptiPCSamplingGetStallReasons(&name) != CUPTI_SUCCESS)
+        return NULL;
+    for (size_t at = 0; at < reasons; at++)
+        if (indices[at] < MOST_STALLS)
+            texts[indices[at]] = text_id(names[at], strlen(names[at]));
+    CUpti_PCSamplingData *rest = new_stall_data(reasons), *data = new_stall_data(reasons);
+    if (rest == NULL || data == NULL)
+        return NULL;
+    CUpti_PCSamplingConfigurationInfo to[4] = {
+        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD},
+        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON},
+        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE},
+        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER},
+    };
+    to[0].attributeData.samplingPeriodData.samplingPeriod = STALL_PERIOD;
+    to[1].attributeData.stallReasonData.stallReasonCount = reasons;
+    to[1].attributeData.stallReasonData.pStallReasonIndex = indices;
+    to[2].attributeData.hardwareBufferSizeData.hardwareBufferSize = STALL_BYTES;
+    to[3].attributeData.samplingDataBufferData.samplingDataBuffer = rest;
+    CUpti_PCSamplingConfigurationInfoParams all = {CUpti_PCSamplingConfigurationInfoParamsSize,
+                                                   NULL, context, 4, to};
+    return call.cuptiPCSamplingSetConfigurationAttribute(&all) == CUPTI_SUCCESS ? data : NULL;
+}
+
+static int write_stalls(CUcontext context, CUpti_PCSamplingData *data, const uint32_t *texts) {
+    CUpti_PCSamplingGetDataParams get = {CUpti_PCSamplingGetDataParamsSize, NULL, context, data};
+    struct stall_row rows[MOST_STALLS];
+    do {
+        if (call.cuptiPCSamplingGetData(&get) != CUPTI_SUCCESS)
+            return 0;
+        for (size_t at = 0; at < data->totalNumPcs; at++) {
+            CUpti_PCSamplingPCData *pc = &data->pPcData[at];
+            uint32_t function = text_id(pc->functionName, strlen(pc->functionName));
+            size_t count = 0;
+            for (size_t each = 0; each < pc->stallReasonCount && count < MOST_STALLS; each++) {
+                CUpti_PCSamplingStallReason *stall = &pc->stallReason[each];
+                if (stall->pcSamplingStallReasonIndex < MOST_STALLS)
+                    rows[count++] = (struct stall_row){
+                        pc->cubinCrc, pc->pcOffset, function,
+                        texts[stall->pcSamplingStallReasonIndex], stall->samples,
+                        (uint32_t)device};
+            }
+            put(STALL, sizeof rows[0], rows, count * sizeof rows[0]);
+        }
+    } while (data->remainingNumPcs > 0);
     return 1;
+}
+
+/* Samples what warps wait for, to the end. */
+static void sample_stalls(void) {
+    CUresult (*retain)(CUcontext *, CUdevice) =
+        (CUresult(*)(CUcontext *, CUdevice))driver_function("cuDevicePrimaryCtxRetain");
+    CUcontext context = NULL;
+    uint32_t texts[MOST_STALLS] = {0};
+    if (retain == NULL || retain(&context, (CUdevice)device) != CUDA_SUCCESS)
+        return;
+    CUpti_PCSamplingData *data = begin_stalls(context, texts);
+    end_before_cupti();
+    int works = data != NULL;
+    for (long pause = STALL_READ_MS; works && !is_ended();) {
+        for (long passed = 0; passed < pause && !is_ended(); passed++)
+            pause_ms(1);
+        works = write_stalls(context, data, texts);
+        pause = pause * 2 < STALL_PAUSE_MS ? pause * 2 : STALL_PAUSE_MS;
+    }
 }
 
 static void sample(void) {
@@ -363,16 +504,13 @@ static void sample(void) {
         return;
     if (first != 0)
         prepared = prepare((size_t)first);
-    int works = prepared && begin_series();
-    for (int turn = 0; works && !is_ended(); turn++) {
-        works = burst();
-        if (turn == 0)
-            end_before_cupti();
-    }
-    PARAMETERS(CUpti_PmSampling_Disable, disable);
-    disable.pPmSamplingObject = sampler;
-    if (sampler != NULL)
-        call.cuptiPmSamplingDisable(&disable);
+    int works = prepared;
+    double milliseconds = VISIT_MS;
+    for (int turn = 0; works && turn < VISITS; turn++, milliseconds *= 2)
+        for (size_t at = 0; works && at < set_count && !is_ended(); at++)
+            works = visit(&sets[at], milliseconds);
+    if (works && !is_ended())
+        sample_stalls();
 }
 
 static void *keep_sampling(void *nothing) {
