@@ -10,7 +10,7 @@ from sassim.counters.transactions import SECTOR
 from sassim.gpu import WARP_SIZE
 from sassim.interpreter.operations.barriers import comes_to_phases
 from sassim.interpreter.operations.warpgroup import shared_operand_bytes
-from sassim.opcodes import LOADS, MEMORY, WAIT_GROUP, find_opcode
+from sassim.opcodes import BULK_COPIES, LOADS, MEMORY, WAIT_GROUP, find_opcode
 from sassim.sass.cubin import read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
 from sassim.sass.operands import Immediate, Other
@@ -236,13 +236,14 @@ def _pending_groups(i: Instruction) -> int:
 
 
 def _role_of(i: Instruction) -> str:
-    if i.opcode in ("UTMASTG", "UTMAREDG"):
-        return "store"
-    if i.opcode == "SYNCS" and i.has("TRYWAIT"):
+    category = find_opcode(i.opcode).category
+    if i.has("TRYWAIT"):
         return "wait"
     if comes_to_phases(i):
-        return "arrive" if i.opcode in ("SYNCS", "ARRIVES") else "copy"
-    return "product" if find_opcode(i.opcode).category == "wgmma" else ""
+        return "copy" if category == "copy" else "arrive"
+    if i.opcode in BULK_COPIES:
+        return "store"
+    return "product" if category == "wgmma" else ""
 
 
 def _warps_together(i: Instruction) -> int:

@@ -13,7 +13,7 @@ from sassim.errors import SassimError
 from sassim.faults import MisalignedError
 from sassim.interpreter.launch import bind_launch
 from sassim.interpreter.memory import GlobalMemory
-from sassim.interpreter.tensor_maps import TensorMap, swizzle
+from sassim.interpreter.tensor_maps import EncodedTensorMap, swizzle
 from sassim.sass.elf import read_parameters
 from sassim.simulator import run_sanitized
 
@@ -27,10 +27,10 @@ UNITS = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
 CUBE = np.arange(4 * 16 * 24, dtype=np.uint32).reshape(4, 16, 24)
 
 
-def tensor_map(array: Array, box: tuple[int, ...], **more: Any) -> TensorMap:
+def tensor_map(array: Array, box: tuple[int, ...], **more: Any) -> EncodedTensorMap:
     """A map of a whole array; its address is not known yet."""
     strides = tuple(reversed(array.strides[:-1]))
-    plain = TensorMap(
+    plain = EncodedTensorMap(
         address=0,
         type=array.dtype.name,
         element_bytes=array.itemsize,
@@ -44,7 +44,7 @@ def tensor_map(array: Array, box: tuple[int, ...], **more: Any) -> TensorMap:
 
 def run(
     kernel: str,
-    view: TensorMap,
+    view: EncodedTensorMap,
     array: Array,
     *others: Array | int,
     shared: int = 4096,
@@ -82,7 +82,7 @@ def run(
     ]
 
 
-def load(view: TensorMap, array: Array, at: tuple[int, ...]) -> Array:
+def load(view: EncodedTensorMap, array: Array, at: tuple[int, ...]) -> Array:
     """What shared memory holds of a box, as numbers of the array."""
     words = view.box_bytes // 4
     places = (*at, 0, 0, 0, 0)[:5]

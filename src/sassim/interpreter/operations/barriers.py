@@ -40,6 +40,7 @@ from sassim.interpreter.operations.memory import (
     report_access,
 )
 from sassim.interpreter.operations.same_address import AtomicUpdate
+from sassim.opcodes import flagged_opcodes
 from sassim.sass.operands import ZERO, Address, Register
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _BARRIER_BYTES: Final = 8
 _UNIT_BYTES: Final = 16
 """What the size of a bulk copy is counted in."""
 _SIZE_MASK: Final = 0xFFFF
+_ARRIVING: Final = flagged_opcodes("arrives")
 _COUNTS: Final = {"A1T0": (1, 0), "A0T1": (0, 1), "A0TR": (0, 0)}
 """Threads that come, and transactions that are to come, by modifier."""
 
@@ -101,12 +103,10 @@ def change(
 
 def comes_to_phases(i: Instruction) -> bool:
     """Whether threads, or copies, come to barriers by an instruction."""
-    if i.opcode == "SYNCS":
-        return i.has("ARRIVE")
-    # Copies to global memory complete no phase.
-    return i.opcode in ("ARRIVES", "UTMALDG", "STAS") or (
-        i.opcode == "UBLKCP" and i.modifiers[0] == "S"
-    )
+    if i.opcode not in _ARRIVING:
+        return False
+    # Barriers are set up and asked as well; copies to global memory complete no phase.
+    return i.has("ARRIVE") if i.opcode == "SYNCS" else i.modifiers[:1] != ("G",)
 
 
 @operation("SYNCS", modifiers="ARRIVE EXCH PHASECHK CCTL IV 64 TRANS64 A1T0 A0T1 A0TR RED TRYWAIT")

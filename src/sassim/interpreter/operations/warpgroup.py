@@ -59,11 +59,13 @@ _SPANS: Final = (0, 128, 64, 32)
 _FIELD: Final = 0x3FFF
 """Fields of a descriptor count 16 bytes."""
 _TYPES: Final = {
-    "HGMMA": ("F16", "BF16", "TF32"),
-    "QGMMA": ("E4M3", "E5M2"),
-    "IGMMA": ("S8", "U8"),
-    "BGMMA": (),
+    "H": ("F16", "BF16", "TF32"),
+    "Q": ("E4M3", "E5M2"),
+    "I": ("S8", "U8"),
+    "B": (),
 }
+"""Types of operands by the first letter of an opcode."""
+_OF_FLOATS: Final = "HQ"
 _DESCRIPTORS: Final = re.compile(r"gdesc\[UR(\d+)\]((?:\.(?:neg|tnsp)[AB])*)")
 
 
@@ -90,7 +92,7 @@ def product_registers(i: Instruction) -> tuple[frozenset[str], frozenset[str]]:
     matched = _DESCRIPTORS.fullmatch(text.text) if isinstance(text, Other) else None
     if matched is None or not isinstance(target, Register):
         raise NotKnownError(i)
-    halves = i.opcode in ("HGMMA", "QGMMA") and not i.has("F32")
+    halves = i.opcode[0] in _OF_FLOATS and not i.has("F32")
     count = columns // (4 if halves else 2)
     read = {f"UR{int(matched[1]) + n}" for n in range(4)}
     if isinstance(source, Register):
@@ -115,11 +117,11 @@ def _move_registers(i: Instruction) -> Step:
 
 @operation("HGMMA", "QGMMA", "IGMMA", "BGMMA")
 def _multiply(i: Instruction) -> Step:
-    names = [each for each in i.modifiers if each in _TYPES[i.opcode]]
+    names = [each for each in i.modifiers if each in _TYPES[i.opcode[0]]]
     if i.has("SP"):
         raise NotKnownError(i, "multiplies a sparse matrix, which is not supported")
     _, columns, _ = product_shape(i)
-    halves = i.opcode in ("HGMMA", "QGMMA") and not i.has("F32")
+    halves = i.opcode[0] in _OF_FLOATS and not i.has("F32")
     kinds = [ELEMENT_TYPES[each] for each in (names or [_default_type(i)])]
     left, right = _read_operands(i, kinds[0], kinds[-1], columns)
     adds = [read_predicate(i, each) for each in i.operands[3:] if isinstance(each, Predicate)]
@@ -128,7 +130,7 @@ def _multiply(i: Instruction) -> Step:
     guard, accumulate = read_guard(i), _add_single
     if halves:
         accumulate = _add_halves
-    elif i.opcode in ("IGMMA", "BGMMA"):
+    elif i.opcode[0] not in _OF_FLOATS:
         accumulate = _add_saturating if i.has("SAT") else _add_wholes
     results = [write_u32(i, 0, n) for n in range(count)]
 
