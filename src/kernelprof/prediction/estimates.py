@@ -71,8 +71,8 @@ class Estimate:
         active = self.elapsed.active * cycles / self.elapsed.cycles
         own, clock = self.pipe_cycles, self.gpu.clock_hz
         if own.products:
-            work = min(own.pipes.get("tensor", 0.0) / (self.gpu.sms * cycles), 1.0)
-            clock *= _CLOCK_WITH_PRODUCTS - _CLOCK_AT_WORK * work
+            utilization = min(own.pipes.get("tensor", 0.0) / (self.gpu.sms * cycles), 1.0)
+            clock *= _CLOCK_WITH_PRODUCTS - _CLOCK_AT_WORK * utilization
         yield "sm_count", float(self.gpu.sms)
         yield "waves_per_sm", self.residency.waves
         yield "duration", cycles / clock * 1e9

@@ -70,7 +70,7 @@ class PhaseTrace:
     """By recorded block, how often warps come to each phase."""
 
 
-_TURN_SHIFT: Final = 20
+_PHASE_SHIFT: Final = 20
 """Phases are numbered by the place of their barrier in these lowest bits."""
 
 
@@ -131,9 +131,9 @@ class ExecutionTrace:
     def _numbered(self, events: PhaseEvents, size: int) -> Iterator[tuple[int, int]]:
         """Places of recorded warps, and the phases."""
         index = self._index()
-        known = events.warps < len(index)
-        places = np.where(known, index[np.where(known, events.warps, 0)], -1)
-        phases = events.phases << _TURN_SHIFT | events.places % size >> 3
+        recorded = events.warps < len(index)
+        places = np.where(recorded, index[np.where(recorded, events.warps, 0)], -1)
+        phases = events.phases << _PHASE_SHIFT | events.places % size >> 3
         mine = places >= 0
         return zip(places[mine].tolist(), phases[mine].tolist(), strict=True)
 

@@ -57,7 +57,7 @@ _NOW_AND_THEN: Final = 64
 """Basic blocks: a hundredth of a second, or more."""
 _PATIENCE: Final = 512
 """Basic blocks after which threads behind a loop run: the loop may wait for them."""
-_ASKED: Final = 32
+_POLLS: Final = 32
 """Times in a row that a loop reads what other blocks store until these run instead of it."""
 
 
@@ -99,7 +99,7 @@ class Interpreter:
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
         self._blocks_run = 0
-        self._asking = self._asked = 0
+        self._polled = self._poll_count = 0
         self.seconds = 0.0
         """About how long it took so far: worked out, so that it is the same everywhere."""
         observer.on_start(self.blocks)
@@ -143,14 +143,14 @@ class Interpreter:
 
         Of as many basic blocks as they ran in a row they run one, until something else runs first.
         """
-        if at != self._asking:
-            self._asking, self._asked = at, 0
-        self._asked += 1
-        if self._asked <= _ASKED:
+        if at != self._polled:
+            self._polled, self._poll_count = at, 0
+        self._poll_count += 1
+        if self._poll_count <= _POLLS:
             return False
         block = self.program.blocks.get(at)
         asks = block is not None and any(i.has("STRONG") and i.opcode in LOADS for i in block.body)
-        return asks and self._asked % _ASKED != 0
+        return asks and self._poll_count % _POLLS != 0
 
     def _execute(self, at: int, lanes: Array) -> None:
         c = ExecutionContext(self.blocks, self.observer, lanes)
