@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
+from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
+from sassim.counters.waves import count_wave
 from sassim.interpreter.lanes import distinct
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ class CacheMisses:
     """Turns of the hottest sector that an atomic of a warp takes, on average over all of them."""
     hottest: SectorEstimate
     """Turns of the hottest sector in the whole launch."""
+    far_in_bulk: float = 0.0
+    """Share of the sectors of bulk loads that come from device memory."""
 
     def shares_of(self, i: Instruction, each: AccessCounters) -> MissShares:
         """Return what one instruction's accesses miss."""
@@ -112,14 +116,20 @@ def estimate_misses(
     """What caches do for a launch on a device."""
     shares, unsure = _estimate_l1(counters, residency)
     local = _local_miss_share(counters, residency)
-    loaded, stored, atomics = NOTHING, NOTHING, NOTHING
+    loaded, stored, atomics, in_bulk = NOTHING, NOTHING, NOTHING, NOTHING
     warps_at_atomics = 0.0
     for each in counters.block_counters.accesses.values():
-        if each.space not in ("global", "local"):
+        if each.space not in ("global", "local", BULK):
             continue
         total = counters.total(each.counts["sectors"])
         amount = SectorEstimate(total.value, total.low, total.high)
-        if each.kind in ("load", "copy"):
+        if each.space == BULK:
+            # Past L1. SMs beside each other share what they load at the same time.
+            if each.kind == "load":
+                in_bulk += amount
+            else:
+                stored += amount
+        elif each.kind in ("load", "copy"):
             share = local if each.space == "local" else shares.get(id(each.instruction), 1.0)
             mine = amount.scaled(share)
             loaded += SectorEstimate(
@@ -134,11 +144,15 @@ def estimate_misses(
             )
             warps_at_atomics += counters.total(each.counts["requests"]).value
     read, written = _estimate_dram_sectors(counters, gpu, residency, loaded, stored)
+    read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk)
+    far = min(1.0, read.value / max(loaded.value, 1.0))
+    loaded += SectorEstimate(in_bulk.value, in_bulk.low * _UNSURE, in_bulk.high)
+    read += read_in_bulk
     hottest = _estimate_hottest_sector(counters)
     return CacheMisses(
         by_instruction=shares,
         local=local,
-        far=min(1.0, read.value / max(loaded.value, 1.0)),
+        far=far,
         loaded=loaded,
         stored=stored,
         atomics=atomics,
@@ -146,6 +160,7 @@ def estimate_misses(
         written=written,
         serialized=hottest.value / max(warps_at_atomics, 1.0),
         hottest=hottest,
+        far_in_bulk=min(1.0, read_in_bulk.value / max(in_bulk.value, 1.0)),
     )
 
 
@@ -239,6 +254,28 @@ def _estimate_dram_sectors(
         SectorEstimate(value, min(reads.low, value), high),
         SectorEstimate(writes.value - cached, min(least, writes.value - cached), most),
     )
+
+
+def _estimate_bulk_reads(
+    counters: LaunchCounters, gpu: GpuModel, residency: GridResidency, in_bulk: SectorEstimate
+) -> SectorEstimate:
+    """Sectors that device memory reads for bulk loads: each once for the blocks that run at a time.
+
+    Those of other waves are there still where L2 holds all.
+    """
+    if not in_bulk.value:
+        return NOTHING
+    least = NOTHING
+    for each in counters.block_counters.bulk_footprints.touched().values():
+        least += extrapolate_sectors(counters, each.read, each.sectors)
+    wave = count_wave(counters.launch, counters.slice, gpu.sms * residency.blocks)
+    by_waves = min(in_bulk.value, in_bulk.value / wave.reuse) if wave.reuse else in_bulk.value
+    waves = max(1.0, residency.grid / (gpu.sms * residency.blocks))
+    # What the wave before read is there still where L2 holds what both do.
+    if min(least.value, by_waves / waves) * SECTOR <= gpu.l2_bytes / 2:
+        return SectorEstimate(least.value, least.low, max(by_waves, least.high))
+    value = max(least.value, by_waves)
+    return SectorEstimate(value, min(least.low, value), max(in_bulk.high, value))
 
 
 def _count_rereads(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> float:

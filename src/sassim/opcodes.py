@@ -112,5 +112,7 @@ BULK_COPIES: Final = opcodes_of_category("copy") - {ASYNC_COPY}
 """Copies of whole stretches of bytes, which complete phases of barriers (``cp.async.bulk``)."""
 COMMIT_GROUP: Final = "LDGDEPBAR"
 """Ends a group of such copies (PTX ISA, ``cp.async.commit_group``)."""
+COMMIT_STORES: Final = "UTMACMDFLUSH"
+"""Ends a group of bulk copies to global memory (PTX ISA, ``cp.async.bulk.commit_group``)."""
 WAIT_GROUP: Final = "DEPBAR"
 """Waits for groups of such copies (PTX ISA, ``cp.async.wait_group``)."""

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.caches import NOTHING, SectorEstimate
+from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.gpu import SCHEDULERS
-from sassim.opcodes import flagged_opcodes
-from sassim.timing.instruction_costs import WHOLE_SECTORS_SHARE
+from sassim.interpreter.operations.warpgroup import shared_operand_bytes
+from sassim.opcodes import find_opcode, flagged_opcodes
+from sassim.timing.instruction_costs import SM_PARTITIONS, WAVEFRONT_BYTES, WHOLE_SECTORS_SHARE
 from sassim.timing.pipes import PipeCosts
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from sassim.counters.launch_counters import LaunchCounters
     from sassim.gpu import GpuModel
     from sassim.interpreter.lanes import Array
+    from sassim.sass.listing import Instruction
 
 _WORD: Final = 4
 _SHARED: Final = flagged_opcodes("wavefront")
@@ -93,6 +96,8 @@ class PipeCycles:
     """By the names of its stages."""
     dram: SectorEstimate
     """Bytes that device memory moves."""
+    products: float
+    """Instructions of warpgroups' products, by warp."""
     threads: Mapping[str, float]
     """Threads that carry floating-point instructions out, by the metric that counts them."""
 
@@ -143,6 +148,7 @@ def compute_pipe_cycles(counters: LaunchCounters, gpu: GpuModel, misses: CacheMi
         ),
         l2=_compute_l2_cycles(misses, whole, in_part),
         dram=(misses.read + misses.written).scaled(SECTOR),
+        products=counters.total(counters.instructions(is_product)).value,
         threads={name: counters.total(threads[name]).value for name in FLOATING.values()},
     )
 
@@ -160,6 +166,11 @@ def _compute_l2_cycles(
     }
 
 
+def is_product(i: Instruction) -> bool:
+    """Whether it is a part of a warpgroup's product."""
+    return find_opcode(i.opcode).category == "wgmma"
+
+
 def _sum_wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Array]:
     """By warp: wavefronts of shared memory, those of its atomics, all others, and requests to L1.
 
@@ -169,9 +180,11 @@ def _sum_wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Arra
     for i, times, _ in counters.executed():
         if i.opcode in _SHARED:
             shared += times
+        elif is_product(i):
+            shared += times * (shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES)
     for each in counters.block_counters.accesses.values():
         l1_requests = each.counts["requests"]
-        if each.kind == "copy" or each.space in ("constant", "cluster"):
+        if each.kind in ("copy", "barrier") or each.space in ("constant", "cluster", BULK):
             continue
         requests += l1_requests
         if each.space == "shared":
@@ -190,7 +203,9 @@ def _sum_stored_sectors(counters: LaunchCounters) -> tuple[SectorEstimate, Secto
     """Sectors that are stored whole, and those of which a part is."""
     whole, in_part = NOTHING, NOTHING
     for each in counters.block_counters.accesses.values():
-        if each.kind != "store" or each.space not in ("global", "local"):
+        if each.kind not in ("store", "reduction") or each.space not in ("global", "local", BULK):
+            continue
+        if each.kind == "reduction" and each.space != BULK:
             continue
         total = counters.total(each.counts["sectors"])
         amount = SectorEstimate(total.value, total.low, total.high)
@@ -203,7 +218,7 @@ def _sum_stored_sectors(counters: LaunchCounters) -> tuple[SectorEstimate, Secto
 
 def _is_partial_store(each: AccessCounters) -> bool:
     """Whether a store leaves much of its sectors as it was; local memory is written whole."""
-    if each.space == "local":
+    if each.space != "global":
         return False
     moved = float(each.counts["sectors"].sum()) * SECTOR
     return float(each.counts["threads"].sum()) * each.size < WHOLE_SECTORS_SHARE * moved

@@ -99,7 +99,7 @@ def _codes(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _without_outputs(kernels: dict[str, Any]) -> dict[str, Any]:
-    """Without the outputs' values: a gate runs blocks of both versions, and keeps what they write."""
+    """Without the values of outputs: a gate keeps what blocks of both versions write."""
     return {
         name: {**each, "predicted": {**each["predicted"], "outputs": []}}
         for name, each in kernels.items()

@@ -69,6 +69,11 @@ def expected(x, n):
     return {"y": (parts[:, ::-1] / 0.35 - sums - largest).reshape(-1)}
 """
 ONLY_ON_A_GPU = {
+    "bulk": (
+        "sm_90",
+        """asm volatile("cp.async.bulk.prefetch.L2.global [%0], 64;" :: "l"(x));""",
+        "bulk copies (cp.async.bulk)",
+    ),
     "texture": (
         "sm_80",
         "y[threadIdx.x] = tex1Dfetch<float>((cudaTextureObject_t)x, threadIdx.x);",

@@ -143,10 +143,26 @@ def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
         assert kernel.verdict.confidence.value == confidence
 
 
-def test_what_the_model_of_time_does_not_have_gets_no_time() -> None:
-    waits = SimpleNamespace(opcode="SYNCS")
-    counted = SimpleNamespace(executed=lambda: iter([(waits, None, None)]))
-    assert estimate_times(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]
+def test_an_architecture_without_a_known_gpu_gets_no_time() -> None:
+    counted = SimpleNamespace()
+    assert estimate_times(counted, b"", (3, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]
+
+
+BF16 = Path(kernelprof.__file__).parent / "recorded" / "h200-bf16"
+
+
+@pytest.mark.slow("predicts rungs of the BF16 ladder, with copies by tensor maps and wgmma")
+@pytest.mark.parametrize("rung", ["04_wgmma", "05_larger_tile", "07_two_consumers"])
+def test_rungs_on_hopper_take_the_measured_time(rung: str) -> None:
+    """Within 15 %, as long as copies and products are under way side by side."""
+    capture = kernelprof.predict(CUDA / "ladder" / "bf16" / f"{rung}.cu")
+    measured = kernelprof.read(BF16 / rung)
+    assert value(capture, "duration") == pytest.approx(value(measured, "duration"), rel=0.15)
+    for exact in ("tma_loads", "tma_load_sectors", "tma_store_sectors"):
+        assert value(capture, exact) == value(measured, exact)
+    assert value(capture, "instructions") == pytest.approx(
+        value(measured, "instructions"), rel=0.05
+    )
 
 
 def test_every_gpu_is_of_an_architecture_that_can_be_predicted() -> None:

@@ -182,8 +182,11 @@ def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
     yield "instructions", counters.total(executed)
     yield "threads_per_instruction", counters.ratio(counters.threads(), executed)
     with_bulk = capability >= _FIRST_WITH_BULK
-    for name, (count, *wanted) in (_COUNTS | (_BULK_COUNTS if with_bulk else {})).items():
+    for name, (count, *wanted) in _COUNTS.items():
         yield name, counters.total(counters.accesses(count, _accesses_to(*wanted)))
+    for name, (count, *wanted) in _BULK_COUNTS.items():
+        if with_bulk or name != "tma_loads":
+            yield name, counters.total(counters.accesses(count, _accesses_to(*wanted)))
     local = counters.accesses("sectors", _accesses_to("local"))
     if not local.any():
         yield "local_load_sectors", counters.total(local)

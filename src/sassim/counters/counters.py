@@ -24,11 +24,12 @@ from sassim.interpreter.context import Observer
 from sassim.interpreter.lanes import LANES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from sassim.counters.trace import RecordedAccess, Repeat
     from sassim.interpreter.context import Access, BulkCopy, ExecutionContext
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.interpreter.memory import GlobalMemory
     from sassim.interpreter.state import ResidentBlocks
     from sassim.sass.listing import Instruction
@@ -80,6 +81,8 @@ class BlockCounters(Observer):
         self.trace: ExecutionTrace
         self.stream: Stream
         self.footprints: Footprints
+        self.bulk_footprints: Footprints
+        """The same of bulk copies."""
         self._memory: GlobalMemory
         self.trying = False
         """Whether what runs now may be taken back: it leaves no marks then."""
@@ -96,6 +99,7 @@ class BlockCounters(Observer):
         self.stream = Stream(rows, self.warps)
         halves = np.arange(self.warps) // self.warps_of_block % HALVES
         self.footprints = Footprints(blocks.memory.buffers, halves)
+        self.bulk_footprints = Footprints(blocks.memory.buffers, halves)
         self._memory = blocks.memory
 
     def on_basic_block(self, c: ExecutionContext, block: BasicBlock) -> None:
@@ -209,6 +213,17 @@ class BlockCounters(Observer):
         touched = np.where(copy.sizes > 0, last // SECTOR - first // SECTOR + 1, 0).sum(axis=1)
         times = 1 if copy.times is None else copy.times
         self._count(counters, c, "sectors", np.where(copy.warps, touched * times, 0))
+        written = kind != "load"
+        footprints = self.footprints if written else self.bulk_footprints
+        addresses, active = expand_sectors(first, copy.sizes * copy.warps.reshape(-1, 1))
+        footprints.add(addresses, active, c.rows, written=written)
+
+    def on_phases(
+        self, c: ExecutionContext, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None
+    ) -> None:
+        """Record what the recorded warps do to barriers."""
+        rows = np.arange(self.warps)[c.where]
+        self.trace.add_phases(rows, arrivals, waits, c.blocks.shared.size)
 
     def _counters_of(self, i: Instruction, space: str, kind: str, size: int) -> AccessCounters:
         key = i.address, space
@@ -257,6 +272,15 @@ class BlockCounters(Observer):
         """Numbers by warp summed up by block."""
         sums: Array = values.reshape(-1, self.warps_of_block).sum(axis=1)
         return sums
+
+
+def expand_sectors(first: Array, sizes: Array) -> tuple[Array, Array]:
+    """An address in each sector of stretches of bytes, and whether it is of one of them."""
+    steps = np.arange(int(sizes.max(initial=0)) // SECTOR + 2) * SECTOR
+    begin, end = first & -SECTOR, first + sizes
+    addresses = begin[..., None] + steps
+    active = addresses < end[..., None]
+    return addresses.reshape(len(first), -1), active.reshape(len(active), -1)
 
 
 def count_different_words(offsets: Array, active: Array | None) -> Array:

@@ -98,6 +98,8 @@ class LaunchCounters:
     sample: Sample
     block_counters: BlockCounters
     guards: LaunchGuards
+    slice: BackwardSlice
+    """What was executed to count."""
 
     def by_access(self) -> tuple[AccessTotals, ...]:
         """Return totals of the grid for each instruction that accesses memory, in code order."""
@@ -234,7 +236,7 @@ class _Runner:
             interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
             try:
                 interpreter.run(self._end_at_limit(interpreter, limited=chosen.strata > 0))
-                counters = LaunchCounters(self._launch, chosen, block_counters, guards)
+                counters = LaunchCounters(self._launch, chosen, block_counters, guards, self._slice)
                 return counters, took + interpreter.seconds
             except _TooLongError:
                 self._with_strata = False

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sassim.interpreter.lanes import Array
+    from sassim.interpreter.mbarriers import PhaseEvents
     from sassim.sass.listing import Instruction
 
 ALL: Final = 0
@@ -51,6 +54,27 @@ class RecordedAccess:
 
 
 @dataclass
+class PhaseTrace:
+    """Phases of barriers in shared memory that recorded warps came to, and waited for.
+
+    A phase is numbered by its barrier's place in the block and by its turn. What a warp does to
+    barriers of other blocks of its cluster counts as done to its own: all blocks are taken to do
+    the same.
+    """
+
+    arrivals: list[list[tuple[int, ...]]]
+    """By warp, for each instruction that comes to barriers: the phases."""
+    waits: list[list[int]]
+    """By warp, for each instruction that waits: the phase."""
+    expected: list[dict[int, int]]
+    """By recorded block, how often warps come to each phase."""
+
+
+_PHASE_SHIFT: Final = 20
+"""Phases are numbered by the place of their barrier in these lowest bits."""
+
+
+@dataclass
 class ExecutionTrace:
     """What the recorded warps carried out.
 
@@ -66,24 +90,69 @@ class ExecutionTrace:
     repeats: list[Repeat] = field(default_factory=list)
     members: list[Array] = field(default_factory=list)
     """Places in :attr:`rows` of the warps of each group."""
+    phases: PhaseTrace = field(init=False)
     _group_numbers: dict[bytes, int] = field(default_factory=dict)
     _row_of_warp: Array | None = None
 
     def __post_init__(self) -> None:
         self.members.append(np.arange(len(self.rows)))
+        count = len(self.rows)
+        self.phases = PhaseTrace(
+            [[] for _ in range(count)],
+            [[] for _ in range(count)],
+            [{} for _ in range(count // self.warps_of_block)],
+        )
 
     def add(self, block: int, rows: Array | None) -> None:
         """Append a basic block executed by some warps; ``None``: by all."""
         self.blocks.append(block)
         self.groups.append(ALL if rows is None else self._group(rows))
 
-    def _group(self, rows: Array) -> int:
+    def add_phases(
+        self, rows: Array, arrivals: Sequence[PhaseEvents], waits: PhaseEvents | None, size: int
+    ) -> None:
+        """Append what warps do to barriers by one instruction; ``rows`` execute it.
+
+        A block has ``size`` bytes of shared memory.
+        """
+        if waits is not None:
+            for warp, phase in self._numbered(waits, size):
+                self.phases.waits[warp].append(phase)
+            return
+        phases: dict[int, tuple[int, ...]] = {int(each): () for each in self._recorded(rows)}
+        for events in arrivals:
+            for warp, phase in self._numbered(events, size):
+                phases[warp] += (phase,)
+                expected = self.phases.expected[warp // self.warps_of_block]
+                expected[phase] = expected.get(phase, 0) + 1
+        for warp, every in phases.items():
+            self.phases.arrivals[warp].append(every)
+
+    def _numbered(self, events: PhaseEvents, size: int) -> Iterator[tuple[int, int]]:
+        """Places of recorded warps, and the phases."""
+        index = self._index()
+        recorded = events.warps < len(index)
+        places = np.where(recorded, index[np.where(recorded, events.warps, 0)], -1)
+        phases = events.phases << _PHASE_SHIFT | events.places % size >> 3
+        mine = places >= 0
+        return zip(places[mine].tolist(), phases[mine].tolist(), strict=True)
+
+    def _index(self) -> Array:
+        """By warp of all that ran its place among those that are recorded, or -1."""
         if self._row_of_warp is None:
             self._row_of_warp = np.full(int(self.rows.max(initial=-1)) + 1, -1)
             self._row_of_warp[self.rows] = np.arange(len(self.rows))
-        inside = rows[rows < len(self._row_of_warp)]
-        places = self._row_of_warp[inside]
-        mine = places[places >= 0]
+        return self._row_of_warp
+
+    def _recorded(self, rows: Array) -> Array:
+        """Places of the recorded warps among some."""
+        index = self._index()
+        places = index[rows[rows < len(index)]]
+        mine: Array = places[places >= 0]
+        return mine
+
+    def _group(self, rows: Array) -> int:
+        mine = self._recorded(rows)
         key = mine.tobytes()
         number = self._group_numbers.get(key)
         if number is None:

@@ -60,7 +60,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``).
+    """Warps copy bytes from global to shared memory, or back (``cp.async.bulk``, tensor maps).
 
     Addresses and sizes have a row for each warp, or one for all, and a column for each stretch of
     bytes. ``kind`` is load, store or reduction.

@@ -157,17 +157,26 @@ def find_def_use(i: Instruction) -> DefUse:
     guard = _registers_read_by(read_guard(i)) if i.guard is not None else set()
     partial = i.guard is not None
     if i.opcode in _CONTROL:
-        operands = _operand_registers(i, 2 if i.opcode in _OF_64_BITS else 1)
-        return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
+        wide = i.opcode in _OF_64_BITS and not (i.opcode == "SYNCS" and not i.has("EXCH"))
+        operands = _operand_registers(i, 2 if wide else 1)
+        results: set[str] = set()
+        if i.opcode == "SYNCS" and i.has("ARRIVE"):
+            # What the barrier held before, which a wait may take.
+            results = _operand_registers(replace(i, operands=i.operands[:1]), 2)
+            operands = _operand_registers(replace(i, operands=i.operands[1:]), 1)
+            partial = partial or not results
+        else:
+            partial = True
+        return DefUse(frozenset(results), frozenset(), frozenset(operands | guard), partial, True)
     # A bulk copy to shared memory completes a phase that threads wait for.
     if make is None or i.opcode in BULK_COPIES:
         operands = _operand_registers(i, _BOX if i.opcode in BULK_COPIES else _WIDEST)
         return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
     try:
         if find_opcode(i.opcode).category == "wgmma":
-            results, more = product_registers(i)
-            predicates = _operand_registers(replace(i, operands=i.operands[-2:]), 0)
-            return DefUse(results, results | more | predicates, frozenset(guard), True, False)
+            sums, more = product_registers(i)
+            more |= _operand_registers(replace(i, operands=i.operands[-2:]), 0)
+            return DefUse(sums, sums | more, frozenset(guard), partial, False)
         with np.errstate(all="ignore"):
             # Under a guard a register is also read to keep what it holds for other threads.
             step = make(replace(i, guard=None))

@@ -30,7 +30,7 @@ from sassim.interpreter.operations import operations
 from sassim.interpreter.operations.barriers import comes_to_phases
 from sassim.interpreter.state import ResidentBlocks
 from sassim.interpreter.unsupported import describe_unsupported
-from sassim.opcodes import MEMORY, flagged_opcodes
+from sassim.opcodes import LOADS, MEMORY, flagged_opcodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +57,8 @@ _NOW_AND_THEN: Final = 64
 """Basic blocks: a hundredth of a second, or more."""
 _PATIENCE: Final = 512
 """Basic blocks after which threads behind a loop run: the loop may wait for them."""
+_POLLS: Final = 32
+"""Times in a row that a loop reads what other blocks store until these run instead of it."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Interpreter:
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
         self._blocks_run = 0
+        self._polled = self._poll_count = 0
         self.seconds = 0.0
         """About how long it took so far: worked out, so that it is the same everywhere."""
         observer.on_start(self.blocks)
@@ -131,7 +134,23 @@ class Interpreter:
         at = counters.lowest()
         if self._blocks_run % _PATIENCE == 0 and len(counters) > 1:
             at = counters.pick(self._blocks_run // _PATIENCE)
+        elif len(counters) > 1 and self._polls(at):
+            at = counters.lowest(besides=at)
         self._execute(at, counters.pop(at))
+
+    def _polls(self, at: int) -> bool:
+        """Whether threads at an address ask again and again for what others are to store.
+
+        Of as many basic blocks as they ran in a row they run one, until something else runs first.
+        """
+        if at != self._polled:
+            self._polled, self._poll_count = at, 0
+        self._poll_count += 1
+        if self._poll_count <= _POLLS:
+            return False
+        block = self.program.blocks.get(at)
+        asks = block is not None and any(i.has("STRONG") and i.opcode in LOADS for i in block.body)
+        return asks and self._poll_count % _POLLS != 0
 
     def _execute(self, at: int, lanes: Array) -> None:
         c = ExecutionContext(self.blocks, self.observer, lanes)

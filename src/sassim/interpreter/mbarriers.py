@@ -114,7 +114,7 @@ class Mbarriers:
         """How many phases of barriers have ended; one that is set up begins with an even number."""
         words = self._shared.data.view(np.uint64)
         ended: Array = self._ended[places >> 3]
-        ended = ended + ((ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1)
+        ended += (ended ^ (words[places >> 3] >> _PHASE_AT).astype(np.int64)) & 1
         self._ended[places >> 3] = ended
         return ended
 

@@ -67,9 +67,11 @@ class ProgramCounters:
         """Return all groups of threads, each with its address."""
         return [(at, lanes) for at, groups in self._groups.items() for lanes in groups]
 
-    def lowest(self) -> int:
-        """Return the lowest address."""
-        return min(self._groups)
+    def lowest(self, besides: int | None = None) -> int:
+        """Return the lowest address, or the lowest other one."""
+        if besides is None:
+            return min(self._groups)
+        return min(each for each in self._groups if each != besides)
 
     def pick(self, number: int) -> int:
         """Return an address, another one for each number."""

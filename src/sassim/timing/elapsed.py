@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _INSTRUCTIONS: Final = 120_000
 """Instructions of warps that are run: a fifth of a second."""
+_WITH_PHASES: Final = 400_000
+"""The same where warps wait for phases of barriers: a second. Parts cannot be left out there."""
 _LAUNCH_NS: Final = 1_000.0
 """What a launch takes beside its blocks."""
 _DRAM_CEILING: Final = 0.92
@@ -34,6 +36,9 @@ of writes)."""
 _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
+_BULK_SECTORS: Final = 188.0 / 96.0
+"""The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail``), the most of the
+rungs of the BF16 ladder."""
 _PARTIAL: Final = 0.25
 ATOMIC_CYCLES: Final = 1.49
 """Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in
@@ -65,11 +70,11 @@ def estimate_elapsed(
     resident, of_sm = residency.blocks, residency.blocks_of_sm
     waves = 2 if of_sm >= 2 * resident else 1
     recorded = len(counters.block_counters.recorded)
-    whole = segment_warps(
-        counters.block_counters.trace, made, _INSTRUCTIONS * recorded // (waves * resident) + 1
-    )
+    trace = counters.block_counters.trace
+    most = _WITH_PHASES if any(trace.phases.waits) else _INSTRUCTIONS
+    whole = segment_warps(trace, made, most * recorded // (waves * resident) + 1)
     of_block = max(1.0, whole.run / max(whole.blocks, 1))
-    blocks = min(of_sm, max(resident * waves, int(_INSTRUCTIONS / of_block)))
+    blocks = min(of_sm, max(resident * waves, int(most / of_block)))
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
     held = max(1, int(CODE_SEGMENTS * whole.share_run))
     given = compute_rates(gpu, residency, misses, made.bytes_executed, held)
@@ -117,6 +122,7 @@ def compute_rates(
     fits = code_bytes <= CODE_SEGMENTS * 1024
     return SharedUnitRates(
         l2_sectors=min(2.0, l2),
+        bulk_sectors=min(2.0, slices * _BULK_SECTORS / residency.sms),
         l2_partial_sectors=min(2.0, l2 * _PARTIAL),
         dram_sectors=min(2.0, dram),
         written_far=_WRITE_COST * misses.written.value / max(misses.stored.value, 1.0),

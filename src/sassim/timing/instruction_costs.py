@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
-from sassim.opcodes import LOADS, MEMORY, WAIT_GROUP, find_opcode
+from sassim.gpu import WARP_SIZE
+from sassim.interpreter.operations.barriers import comes_to_phases
+from sassim.interpreter.operations.warpgroup import shared_operand_bytes
+from sassim.opcodes import BULK_COPIES, LOADS, MEMORY, WAIT_GROUP, find_opcode
 from sassim.sass.cubin import read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
-from sassim.sass.operands import Immediate
+from sassim.sass.operands import Immediate, Other
 from sassim.timing.control_bits import PLAIN, decode_control_bits
 from sassim.timing.pipes import PipeCosts, load_latencies
 
@@ -29,6 +33,9 @@ SM_PARTITIONS: Final = 4
 PARTITION_PIPES: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each sub-partition has; all sub-partitions share the others."""
 _WORD: Final = 4
+WAVEFRONT_BYTES: Final = 128
+"""Bytes of shared memory that a wavefront reads: a product reads A and B once for its warpgroup, as
+the wavefronts of the BF16 ladder say (``tests/captures/bf16``)."""
 WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
 in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
@@ -75,7 +82,15 @@ class TimedInstruction(NamedTuple):
     memory: MemoryTiming | None
     name: str
     pending: int = -1
-    """Groups of asynchronous copies that may be under way after it; negative: it waits for none."""
+    """Groups of asynchronous copies, or of a warpgroup's products, that may be under way after it;
+    negative: it waits for none."""
+    role: str = ""
+    """What it is of asynchronous copies and products: ``arrive``, ``wait``, ``copy`` to or
+    ``store`` from shared memory, ``product``."""
+    ends_group: bool = False
+    """Whether it ends a group of products."""
+    together: int = 0
+    """Warps that meet at its barrier; zero: all of the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +113,9 @@ def time_code(
     size = 0
     for start in counters.block_counters.runs:
         block = program.blocks[start]
+        times = float(counters.block_counters.runs[start].warps.sum())
         ops = [
-            timer.time_instruction(i, _control_bits_of(control_bits, block, i))
+            timer.time_instruction(i, _control_bits_of(control_bits, block, i), times)
             for i in block.instructions
         ]
         size += len(ops) * INSTRUCTION_BYTES
@@ -124,7 +140,8 @@ class _InstructionTimer:
         for each in counters.block_counters.accesses.values():
             self._accesses.setdefault(id(each.instruction), []).append(each)
 
-    def time_instruction(self, i: Instruction, bits: ControlBits) -> TimedInstruction:
+    def time_instruction(self, i: Instruction, bits: ControlBits, times: float) -> TimedInstruction:
+        """What an instruction takes that was executed so many times."""
         pipe, cycles, adu = -1, 0.0, 0.0
         for name, cost in self._costs.cycles_by_pipe(i):
             if name in PARTITION_PIPES and (pipe < 0 or name == "fmaheavy"):
@@ -140,17 +157,21 @@ class _InstructionTimer:
             cycles=cycles,
             adu=adu,
             latency=0.0 if bits.result is None else _latency_of(i),
-            memory=self._time_memory(i),
+            memory=self._time_memory(i, times),
             name=i.opcode,
             pending=_pending_groups(i),
+            role=_role_of(i),
+            ends_group=any(isinstance(each, Other) and each.text == "gsb0" for each in i.operands),
+            together=_warps_together(i),
         )
 
-    def _time_memory(self, i: Instruction) -> MemoryTiming | None:
+    def _time_memory(self, i: Instruction, times: float) -> MemoryTiming | None:
         """What an access takes; a shuffle goes through shared memory, too."""
-        accesses = self._accesses.get(id(i), [])
-        if find_opcode(i.opcode).category == "shuffle":
-            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
-        by_space = {each.space: each for each in accesses}
+        by_space = {each.space: each for each in self._accesses.get(id(i), [])}
+        if passes := _passes_of_warps(i):
+            return MemoryTiming("shared", passes, 0.0, 0.0, 0.0, 0.0)
+        if BULK in by_space:
+            return self._time_bulk_copy(by_space[BULK], times)
         for space in ("global", "local"):
             if space in by_space:
                 return self._time_far_access(i, by_space[space], by_space.get("shared"))
@@ -161,9 +182,16 @@ class _InstructionTimer:
         if "constant" in by_space:
             serialized = _mean_per_request(by_space["constant"], "addresses")
             return MemoryTiming("constant", max(1.0, serialized), 0.0, 0.0, 0.0, 0.0)
-        if i.opcode in MEMORY and LOADS.get(i.opcode) != "constant":
-            return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0)
-        return None
+        unseen = i.opcode in MEMORY and LOADS.get(i.opcode) != "constant"
+        return MemoryTiming("shared", 1.0, 0.0, 0.0, 0.0, 0.0) if unseen else None
+
+    def _time_bulk_copy(self, each: AccessCounters, times: float) -> MemoryTiming:
+        """Of loads what one copies that does, of others what one execution does on average."""
+        if each.kind == "load":
+            sectors, far = _mean_per_request(each, "sectors"), self._misses.far_in_bulk
+        else:
+            sectors, far = float(each.counts["sectors"].sum()) / max(times, 1.0), 0.0
+        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0)
 
     def _time_far_access(
         self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None
@@ -192,11 +220,36 @@ def _mean_per_request(each: AccessCounters, count: str) -> float:
     return 0.0 if values is None else float(values.sum()) / max(1.0, each.counts["requests"].sum())
 
 
+def _passes_of_warps(i: Instruction) -> float:
+    """Wavefronts of shared memory of a shuffle, and of a warp's part of a product; else zero."""
+    category = find_opcode(i.opcode).category
+    if category == "wgmma":
+        return shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
+    return float(category == "shuffle")
+
+
 def _pending_groups(i: Instruction) -> int:
     """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
-    if i.opcode != WAIT_GROUP:
+    if i.opcode != WAIT_GROUP and not (i.opcode == "WARPGROUP" and i.has("DEPBAR")):
         return -1
     return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
+
+
+def _role_of(i: Instruction) -> str:
+    category = find_opcode(i.opcode).category
+    if i.has("TRYWAIT"):
+        return "wait"
+    if comes_to_phases(i):
+        return "copy" if category == "copy" else "arrive"
+    if i.opcode in BULK_COPIES:
+        return "store"
+    return "product" if category == "wgmma" else ""
+
+
+def _warps_together(i: Instruction) -> int:
+    """Warps that a barrier of a part of a block waits for: ``BAR.SYNC 0x1, 0x80``."""
+    counts = i.operands[1:] if i.opcode == "BAR" and i.has("SYNC") else ()
+    return next((each.bits // WARP_SIZE for each in counts if isinstance(each, Immediate)), 0)
 
 
 def _latency_of(i: Instruction) -> float:

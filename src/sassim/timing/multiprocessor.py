@@ -12,12 +12,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, select_opcodes
+from sassim.opcodes import ASYNC_COPY, COMMIT_GROUP, COMMIT_STORES, select_opcodes
 from sassim.timing.control_bits import SCOREBOARDS
 from sassim.timing.instruction_costs import PARTITION_PIPES, SM_PARTITIONS
 from sassim.timing.pipes import load_latencies
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sassim.timing.instruction_costs import MemoryTiming, TimedInstruction
     from sassim.timing.segments import Step, WarpSegments
 
@@ -42,6 +44,13 @@ _REQUEST: Final = 0.37
 does one in 1.39 cycles (``02_coalesced``), of 512 bytes one in 4.3 (``classifier-features``)."""
 _START: Final = 20.0
 """Cycles from the end of a block until another one begins in its place."""
+_ARRIVAL: Final = 20.0
+"""Cycles from an arrival at a barrier in shared memory until those that wait see it."""
+_BOX: Final = 200.0
+"""Cycles that the first bytes of a copy by a tensor map take beside those of a load from L2."""
+_PRODUCT: Final = 30.0
+"""Cycles from the last multiply-add of a warpgroup's product until its warps see it is done."""
+_OF_GROUPS: Final = (ASYNC_COPY, COMMIT_GROUP, COMMIT_STORES)
 _MODULUS: Final = 1 << 31
 
 
@@ -50,6 +59,8 @@ class SharedUnitRates:
     """What one SM gets of the units that all share, per cycle."""
 
     l2_sectors: float
+    bulk_sectors: float
+    """Of bulk loads, which neighbours that ask for the same at the same time share."""
     l2_partial_sectors: float
     dram_sectors: float
     written_far: float
@@ -88,12 +99,20 @@ class ResidentWarp:
     """A warp: where in its steps it is, and what it waits for."""
 
     __slots__ = (
-        "_segment", "_steps", "at", "block", "board", "copied", "groups", "last", "marked", "ops",
-        "scheduler", "weight",
+        "_segment", "_steps", "arrivals", "at", "block", "board", "copied", "groups", "last",
+        "marked", "ops", "place", "products", "scheduler", "waits", "weight",
     )  # fmt: skip
 
     def __init__(
-        self, steps: tuple[Step, ...], scheduler: int, block: ResidentBlock, now: float
+        self,
+        steps: tuple[Step, ...],
+        scheduler: int,
+        block: ResidentBlock,
+        now: float,
+        *,
+        place: int = 0,
+        arrivals: Sequence[tuple[int, ...]] = (),
+        waits: Sequence[int] = (),
     ) -> None:
         self._steps = steps
         self._segment = 0
@@ -112,6 +131,13 @@ class ResidentWarp:
         """When all asynchronous copies are done that it began."""
         self.groups: list[float] = []
         """The same of each group of them."""
+        self.products: list[float] = [now]
+        """When each group of the warpgroup's products is done, the last one not yet ended."""
+        self.place = place
+        """Among the warps of its block."""
+        self.arrivals = iter(arrivals)
+        """Phases that it comes to, for each instruction that does."""
+        self.waits = iter(waits)
 
     def take_next_step(self) -> bool:
         """Go on with the first instruction of the next segment; whether there is one."""
@@ -122,6 +148,14 @@ class ResidentWarp:
         self.at = 0
         return True
 
+    def note_copies(self, name: str, done: float) -> float:
+        """Note a copy that is done then, or the end of a group; when that is done."""
+        if name == ASYNC_COPY:
+            self.copied = max(self.copied, done)
+            return done
+        self.groups.append(self.copied)
+        return self.copied
+
     def raise_board(self, scoreboard: int, until: float) -> None:
         """Have a scoreboard raised until then at least."""
         self.board[scoreboard] = max(self.board[scoreboard], until)
@@ -130,12 +164,31 @@ class ResidentWarp:
 class ResidentBlock:
     """A block: how many of its warps are left, and those at its barrier."""
 
-    __slots__ = ("alive", "number", "started", "waiting")
+    __slots__ = ("alive", "apart", "expected", "number", "phases", "started", "waiting")
 
-    def __init__(self, number: int, alive: int, started: float) -> None:
+    def __init__(
+        self, number: int, alive: int, started: float, expected: Mapping[int, int]
+    ) -> None:
         self.number = number
         self.alive = alive
         self.started = started
+        self.waiting: list[tuple[ResidentWarp, float]] = []
+        self.apart: dict[tuple[int, int], list[tuple[ResidentWarp, float]]] = {}
+        """Warps at barriers of a part of the block."""
+        self.expected = expected
+        self.phases: dict[int, PhaseState] = {}
+
+
+class PhaseState:
+    """A phase of a barrier in shared memory."""
+
+    __slots__ = ("ends", "left", "waiting")
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        """Arrivals that are missing."""
+        self.ends = 0.0
+        """When the last of those that are known is there."""
         self.waiting: list[tuple[ResidentWarp, float]] = []
 
 
@@ -156,6 +209,7 @@ class Multiprocessor:
         self._order = 0
         self._begun = 0
         self._blocks = 0
+        self._running: list[ResidentBlock] = []
         self._passed = self._meant = self._instructions = 0.0
         self._stalls: defaultdict[str, float] = defaultdict(float, not_selected=0.0)
         self._run = SmTimes()
@@ -166,7 +220,7 @@ class Multiprocessor:
         for _ in range(min(resident, blocks)):
             self._start_block(0.0)
         queue = self._queue
-        while queue:
+        while queue or self._release_stuck():
             now, _, warp = heapq.heappop(queue)
             ready = self._issue(warp, now)
             while ready is not None:
@@ -192,12 +246,25 @@ class Multiprocessor:
         steps = self._steps
         number = self._begun % steps.blocks
         first = number * steps.warps_of_block
-        own = [each for each in steps.warps[first : first + steps.warps_of_block] if each]
-        block = ResidentBlock(number, len(own), now)
+        mine = range(first, first + steps.warps_of_block)
+        own = [(at, steps.warps[at]) for at in mine if steps.warps[at]]
+        phases = steps.phases
+        block = ResidentBlock(number, len(own), now, phases.expected[number])
+        self._running.append(block)
         slot = self._begun * steps.warps_of_block
         self._begun += 1
-        for n, each in enumerate(own):
-            self._push(ResidentWarp(each, (slot + n) % SM_PARTITIONS, block, now), now)
+        for n, (at, each) in enumerate(own):
+            scheduler = (slot + n) % SM_PARTITIONS
+            warp = ResidentWarp(
+                each,
+                scheduler,
+                block,
+                now,
+                place=at - first,
+                arrivals=phases.arrivals[at],
+                waits=phases.waits[at],
+            )
+            self._push(warp, now)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
         """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
@@ -205,7 +272,7 @@ class Multiprocessor:
         It runs 100,000 times for a kernel: so it unpacks what it reads.
         """
         op, weight = warp.ops[warp.at], warp.weight
-        stall, _, result, operands, pipe, _, adu, latency, memory, name, pending = op
+        stall, _, result, operands, pipe, _, adu, latency, memory, name, pending, role, *_ = op
         stalls, scheduler = self._stalls, warp.scheduler
         issue = self._schedulers[scheduler]
         if issue > now:
@@ -214,7 +281,10 @@ class Multiprocessor:
             issue = now
         self._schedulers[scheduler] = issue + 1.0
         done = 0.0
-        if pipe >= 0:
+        if role:
+            done = self._do_async(warp, op, issue)
+            memory = None
+        elif pipe >= 0:
             issue = self._enter_pipe(warp, op, issue, weight)
         if adu:
             issue = self._enter_adu(op, issue, weight)
@@ -222,11 +292,8 @@ class Multiprocessor:
             issue, done = self._access(warp, op, memory, issue, weight)
         elif operands is not None:
             warp.raise_board(operands, issue + _PIPE_QUEUE)
-        if name == ASYNC_COPY:
-            warp.copied = max(warp.copied, done)
-        elif name == COMMIT_GROUP:
-            done = warp.copied
-            warp.groups.append(done)
+        if name in _OF_GROUPS:
+            done = warp.note_copies(name, done)
         if result is not None:
             warp.raise_board(result, done or issue + latency)
             warp.last = name
@@ -241,19 +308,26 @@ class Multiprocessor:
         self._count_time(warp, after, weight)
         self._instructions += weight
         if pending >= 0:
-            after = self._await_copies(warp, pending, after, weight)
+            after = self._await_groups(warp, name, pending, after, weight)
         if name == "BAR":
-            self._arrive(warp, after)
+            self._arrive(warp, after, op.together)
             return None
-        return self._schedule(warp, after)
+        return (self._await_phase if role == "wait" else self._schedule)(warp, after)
 
-    def _await_copies(self, warp: ResidentWarp, pending: int, now: float, weight: float) -> float:
-        """When so many groups of a warp's copies are under way at most."""
-        older = len(warp.groups) - pending
-        there = warp.groups[older - 1] if older > 0 else now
+    def _await_groups(
+        self, warp: ResidentWarp, name: str, pending: int, now: float, weight: float
+    ) -> float:
+        """When so many groups of a warp's copies, or of its products, are under way at most."""
+        of_products = name == "WARPGROUP"
+        groups = warp.products[:-1] if of_products else warp.groups
+        older = len(groups) - pending
+        there = groups[older - 1] if older > 0 else now
+        if of_products:
+            del warp.products[: max(older - 1, 0)]
         if there <= now:
             return now
-        self._stalls["long_scoreboard"] += (there - now) * weight
+        # A wait for products counts as one at a barrier (pipelines.py).
+        self._stalls["barrier" if of_products else "long_scoreboard"] += (there - now) * weight
         self._count_time(warp, there, weight)
         return there
 
@@ -339,6 +413,104 @@ class Multiprocessor:
             return start - _ADU_QUEUE
         return issue
 
+    # Asynchronous copies and products, and the barriers that wait for them.
+
+    def _do_async(self, warp: ResidentWarp, op: TimedInstruction, issue: float) -> float:
+        """When what an instruction begins is done, which the warp does not wait for."""
+        memory, role = op.memory, op.role
+        if role == "product":
+            return self._multiply(warp, op, issue)
+        done = issue + _ARRIVAL
+        if role == "store":
+            if memory is not None:
+                self._l2 = max(self._l2, issue) + memory.sectors / self._rates.l2_sectors
+            warp.copied = max(warp.copied, self._l2)
+            return self._l2
+        if role == "wait":
+            return 0.0
+        phases = next(warp.arrivals, ())
+        if role == "copy" and memory is not None and phases:
+            done = self._load_in_bulk(memory, issue)
+        elif op.name == "ARRIVES":
+            done = max(done, warp.copied)
+        for phase in phases:
+            self._come_to_phase(warp.block, phase, done)
+        return done
+
+    def _load_in_bulk(self, memory: MemoryTiming, issue: float) -> float:
+        """When all bytes of a copy to shared memory are there."""
+        rates, times = self._rates, self._times
+        self._l2 = max(self._l2, issue) + memory.sectors / rates.bulk_sectors
+        there = self._l2 + times["l2"]
+        if memory.far:
+            self._far = max(self._far, issue) + memory.sectors * memory.far / rates.dram_sectors
+            if self._draw(memory.far):
+                there = max(there, self._far + times["dram"])
+        return there + _BOX
+
+    def _multiply(self, warp: ResidentWarp, op: TimedInstruction, issue: float) -> float:
+        """When a warp's part of a product is done: the tensor core and shared memory do it."""
+        pipes = self._pipes[warp.scheduler]
+        start = max(pipes[op.pipe], issue)
+        done = pipes[op.pipe] = start + op.cycles
+        if op.memory is not None:
+            self._l1 = max(self._l1, start) + op.memory.passes
+            done = max(done, self._l1)
+        warp.products[-1] = max(warp.products[-1], done + _PRODUCT)
+        if op.ends_group:
+            warp.products.append(done)
+        return done
+
+    def _come_to_phase(self, block: ResidentBlock, number: int, done: float) -> None:
+        phase = self._phase_of(block, number)
+        phase.left -= 1
+        phase.ends = max(phase.ends, done)
+        if phase.left == 0:
+            self._end_phase(phase)
+
+    def _phase_of(self, block: ResidentBlock, number: int) -> PhaseState:
+        phase = block.phases.get(number)
+        if phase is None:
+            phase = block.phases[number] = PhaseState(block.expected.get(number, 0))
+        return phase
+
+    def _end_phase(self, phase: PhaseState) -> None:
+        waiting, phase.waiting = phase.waiting, []
+        for warp, since in waiting:
+            ready = self._resume_from(warp, since, max(since, phase.ends), "long_scoreboard")
+            if ready is not None:
+                self._push(warp, ready)
+
+    def _await_phase(self, warp: ResidentWarp, now: float) -> float | None:
+        """When a phase has ended; ``None``: who comes last decides."""
+        phase = self._phase_of(warp.block, next(warp.waits, -1))
+        if phase.left > 0:
+            phase.waiting.append((warp, now))
+            return None
+        return self._resume_from(warp, now, max(now, phase.ends), "long_scoreboard")
+
+    def _resume_from(self, warp: ResidentWarp, since: float, at: float, why: str) -> float | None:
+        """When a warp is ready that has waited until then."""
+        self._stalls[why] += (at - since) * warp.weight
+        self._count_time(warp, at, warp.weight)
+        return self._schedule(warp, at)
+
+    def _release_stuck(self) -> bool:
+        """Have warps go on that wait for what is not run: parts of code, or of a cluster."""
+        for block in self._running:
+            phases = [each for each in block.phases.values() if each.waiting]
+            groups = [each for each in (block.waiting, *block.apart.values()) if each]
+            if phases or groups:
+                for phase in phases:
+                    phase.left = 0
+                    self._end_phase(phase)
+                for group in groups:
+                    warps = list(group)
+                    group.clear()
+                    self._leave_together(warps)
+                return bool(self._queue) or self._release_stuck()
+        return False
+
     # Memory.
 
     def _access(
@@ -406,21 +578,32 @@ class Multiprocessor:
 
     # Blocks.
 
-    def _arrive(self, warp: ResidentWarp, now: float) -> None:
-        """A warp is at a barrier, which those that wait leave when the last has come."""
+    def _arrive(self, warp: ResidentWarp, now: float, together: int) -> None:
+        """A warp is at a barrier, which those that wait leave when the last has come.
+
+        ``together`` neighbours meet, not the whole block, unless it is zero.
+        """
         block = warp.block
+        if together:
+            part = block.apart.setdefault((together, warp.place // together), [])
+            part.append((warp, now))
+            if len(part) == together:
+                del block.apart[together, warp.place // together]
+                self._leave_together(part)
+            return
         block.waiting.append((warp, now))
         self._leave_barrier(block)
 
     def _leave_barrier(self, block: ResidentBlock) -> None:
         if not block.waiting or len(block.waiting) < block.alive:
             return
-        free = max(now for _, now in block.waiting) + self._times["barrier"]
         warps, block.waiting = block.waiting, []
+        self._leave_together(warps)
+
+    def _leave_together(self, warps: list[tuple[ResidentWarp, float]]) -> None:
+        free = max(now for _, now in warps) + self._times["barrier"]
         for warp, now in warps:
-            self._stalls["barrier"] += (free - now) * warp.weight
-            self._count_time(warp, free, warp.weight)
-            ready = self._schedule(warp, free)
+            ready = self._resume_from(warp, now, free, "barrier")
             if ready is not None:
                 self._push(warp, ready)
 
@@ -430,6 +613,7 @@ class Multiprocessor:
         if block.alive:
             self._leave_barrier(block)
             return
+        self._running.remove(block)
         self._run.ends.append(now)
         self._run.durations.setdefault(block.number, []).append(now - block.started)
         if self._begun < self._blocks:

@@ -74,6 +74,10 @@ class PipeCosts:
 
     def _tensor_cycles(self, i: Instruction) -> float:
         """Cycles of the tensor cores of an SM for one instruction of a warp."""
+        if row_of_shape := _warpgroup_shape(i):
+            columns, depth = row_of_shape
+            rate = self._gpu.tensor_fmas.get(_operand_type(i)) or FEW_LANES
+            return WARP_ROWS * columns * depth / rate
         rates = self._gpu.tensor_fmas
         kind = _operand_type(i)
         rate = rates.get(kind) or rates.get("float16") or FEW_LANES
@@ -95,6 +99,19 @@ def _operand_type(i: Instruction) -> str:
     if i.has("TF32"):
         return "tf32"
     return "bfloat16" if i.has("BF16") else "float16"
+
+
+WARP_ROWS: Final = 16
+"""Rows of a warpgroup's product that each of its warps computes."""
+
+
+def _warpgroup_shape(i: Instruction) -> tuple[int, int] | None:
+    """Columns and depth of a product of a warpgroup (``64x256x16``)."""
+    if find_opcode(i.opcode).category != "wgmma":
+        return None
+    shape = next(each for each in i.modifiers if each.startswith("64x"))
+    _, columns, depth = map(int, shape.split("x"))
+    return columns, depth
 
 
 def _multiply_adds(i: Instruction) -> float:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from sassim.counters.trace import PhaseTrace
+
 if TYPE_CHECKING:
     from sassim.counters.trace import ExecutionTrace
     from sassim.interpreter.lanes import Array
@@ -38,6 +40,8 @@ class WarpSegments:
     """Share of the segments of code that are run."""
     instructions: float
     """Of all these warps together, with weights."""
+    phases: PhaseTrace
+    """What the warps do to barriers in shared memory; in the order of their blocks."""
 
     @property
     def blocks(self) -> int:
@@ -47,8 +51,14 @@ class WarpSegments:
     def ordered(self, order: Array) -> WarpSegments:
         """The same with its blocks in another order."""
         size = self.warps_of_block
-        warps = (self.warps[at * size : (at + 1) * size] for at in order.tolist())
-        return replace(self, warps=tuple(each for block in warps for each in block))
+        rows = [at * size + n for at in order.tolist() for n in range(size)]
+        own = self.phases
+        phases = PhaseTrace(
+            [own.arrivals[each] for each in rows],
+            [own.waits[each] for each in rows],
+            [own.expected[at] for at in order.tolist()],
+        )
+        return replace(self, warps=tuple(self.warps[each] for each in rows), phases=phases)
 
     @property
     def run(self) -> int:
@@ -66,7 +76,7 @@ def segment_warps(trace: ExecutionTrace, code: TimedCode, most: int) -> WarpSegm
     warps = np.array([len(each) for each in trace.members])
     group = np.repeat(np.array(trace.groups, np.int64)[order], counts)
     sizes = np.array([len(each) for each in segments], np.int64) * warps[group]
-    scaled = _choose_segments(sizes, weight, most)
+    scaled = _choose_segments(sizes, weight, most, windows=not any(trace.phases.waits))
     own: list[list[Step]] = [[] for _ in trace.rows]
     for at in np.flatnonzero(scaled):
         step = segments[at], float(scaled[at])
@@ -78,6 +88,7 @@ def segment_warps(trace: ExecutionTrace, code: TimedCode, most: int) -> WarpSegm
         share_run=len({id(segments[at]) for at in np.flatnonzero(scaled)})
         / max(1, len({id(each) for each in segments})),
         instructions=float((sizes * weight).sum()),
+        phases=trace.phases,
     )
 
 
@@ -118,13 +129,19 @@ def _unfold_repeats(trace: ExecutionTrace, code: TimedCode, most: int) -> tuple[
     return np.concatenate(order), np.concatenate(weights)
 
 
-def _choose_segments(sizes: Array, weights: Array, most: int) -> Array:
-    """The weight of each segment that is run, zero for the others."""
+def _choose_segments(sizes: Array, weights: Array, most: int, *, windows: bool) -> Array:
+    """The weight of each segment that is run, zero for the others.
+
+    Without ``windows`` all that are run are at the beginning: warps that wait for phases of
+    barriers need what comes to them.
+    """
     total = int(sizes.sum())
     if total <= most:
         return weights
     share = most / total
     number = np.cumsum(sizes) / total
+    if not windows:
+        return np.where(number <= share, weights / share, 0.0)
     begin, end = number <= share * _BEGIN, number >= 1 - share * _END
     middle = ~begin & ~end
     inside = (number - share * _BEGIN) / (1 - share * (_BEGIN + _END)) * _WINDOWS % 1

@@ -26,6 +26,29 @@ ROOT = Path(__file__).parents[3]
 TILE = "ladder/03_shared_tile.cu"
 PAIR = "pairs/coo-product-atomic-each-entry/before.cu"
 TMA = "pairs/camera-traces-stored-frame-by-frame/before.cu"
+TEXTURE = """\
+// /// kernelprof
+// kernel = "k"
+// block = [32]
+// grid = [1]
+// reference = "none"
+// sizes = { N = 32 }
+//
+// [[arguments]]
+// name = "x"
+// type = "uint64"
+// value = 1
+//
+// [[arguments]]
+// name = "y"
+// type = "float32"
+// shape = ["N"]
+// output = true
+// ///
+extern "C" __global__ void k(unsigned long long x, float* y) {
+    y[threadIdx.x] = tex1Dfetch<float>(x, threadIdx.x);
+}
+"""
 NAMES = (
     "global_load_requests",
     "global_load_sectors",
@@ -131,16 +154,18 @@ def test_a_kernel_is_predicted_once_and_what_cannot_be_is_an_answer(
 ) -> None:
     monkeypatch.setattr(outcomes, "CACHE", tmp_path / "predict")
     monkeypatch.chdir(ROOT)
-    chosen = choose((TILE, TMA))
+    tile_kernel, other = choose((TILE, TMA))
+    (source := tmp_path / "kernel.cu").write_text(TEXTURE, encoding="utf-8")
+    chosen = (tile_kernel, replace(other, source=source))
     assert kept(chosen) == {}
     found = predicted(chosen, lambda _: None)
-    tile, tma = found[TILE], found[TMA]
+    tile, texture = found[TILE], found[TMA]
     assert tile.values["instructions"].value > 0
     assert tile.verdict is not None
     assert 0 < tile.blocks_run <= tile.blocks
     assert 50 << 20 < tile.peak_bytes < 1 << 30
-    assert tma.kind == "NotRunnableError"
-    assert "tensor maps" in tma.error
+    assert texture.kind == "NotRunnableError"
+    assert "textures" in texture.error
     again: list[str] = []
     assert predicted(chosen, again.append) == found
     assert again == []

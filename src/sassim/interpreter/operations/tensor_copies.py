@@ -184,7 +184,7 @@ def _for_each_target(
 @operation("UTMASTG", modifiers="1D 2D 3D 4D 5D")
 def _store_boxes(i: Instruction) -> Step:
     """``cp.async.bulk.tensor`` to global memory; what is outside of the dimensions is left out."""
-    return _copy_out(i, "store", lambda _old, new, _: new)
+    return _copy_out(i, "store", lambda _, new, _type: new)
 
 
 _REDUCTIONS: Final[dict[str, Callable[[Array, Array], Array]]] = {

@@ -77,6 +77,12 @@ def product_shape(i: Instruction) -> tuple[int, int, int]:
     raise NotKnownError(i)
 
 
+def shared_operand_bytes(i: Instruction) -> int:
+    """Bytes of A and B that a warpgroup's product reads from shared memory."""
+    m, n, _ = product_shape(i)
+    return (n if isinstance(operand_at(i, 1), Register) else m + n) * _ROW_BYTES
+
+
 def product_registers(i: Instruction) -> tuple[frozenset[str], frozenset[str]]:
     """Registers that a product writes, and those that it reads beside them, by name."""
     _, columns, _ = product_shape(i)
@@ -172,8 +178,8 @@ def _add_wholes(products: Array, n: int, raw: Array) -> Array:
 def _add_saturating(products: Array, n: int, raw: Array) -> Array:
     limits = np.iinfo(np.int32)
     total = products[n].astype(np.int64) + raw.view(np.int32)
-    clipped: Array = np.clip(total, limits.min, limits.max).astype(np.int32)
-    return clipped
+    limited: Array = np.clip(total, limits.min, limits.max).astype(np.int32)
+    return limited
 
 
 def _by_lane(matrix: Array) -> Array:
@@ -272,15 +278,14 @@ class _MatrixReader:
             table, unit = _locate_rows(most, leading, stride, span), UNIT_BYTES
         every = np.broadcast_to(c.broadcast(np.zeros((1, 1), np.int64))[:, :1], (c.warps, 1))
         _, owners = locate_shared(c, every + self._own_rank(c), None)
+        how = {"span": span, "unit": unit, "warp": int(warps[0])}
         # Neighbouring warps of a block mostly read the same.
         keys = np.broadcast_to(owners, (c.warps, 1))[warps, 0]
         if len(rows) == 1:
             blocks, inverse = np.unique(keys, return_inverse=True)
-            got = self._gather(
-                c, blocks[:, None], start + table[rows[0]][None], span, unit, warps=warps
-            )
+            got = self._gather(c, blocks[:, None], start + table[rows[0]][None], **how)
             return self._kind.read(got)[inverse]
-        got = self._gather(c, keys[:, None], start + table[rows], span, unit, warps=warps)
+        got = self._gather(c, keys[:, None], start + table[rows], **how)
         return self._kind.read(got)
 
     def _own_rank(self, c: ExecutionContext) -> Array:
@@ -290,12 +295,12 @@ class _MatrixReader:
         return ranks
 
     def _gather(
-        self, c: ExecutionContext, owners: Array, at: Array, span: int, unit: int, *, warps: Array
+        self, c: ExecutionContext, owners: Array, at: Array, *, span: int, unit: int, warp: int
     ) -> Array:
         """Units at addresses (of owners, rows, units), as words in a last dimension."""
         count = len(owners)
         places = np.broadcast_to(swizzle(at, span), (count, *at.shape[1:])).reshape(count, -1)
-        with at_first_lane(int(warps[0])):
+        with at_first_lane(warp):
             got = c.blocks.shared.load(places, owners, None, unit)
         rows = at.shape[-2]
         return np.ascontiguousarray(got).reshape(count, rows, -1).view(np.uint32)

@@ -1,0 +1,75 @@
+"""Blocks of one wave: how often those that run at the same time copy the same sectors in bulk.
+
+A few iterations of all of them, one beside the other, show it: blocks that copy do so in step.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from sassim.counters.transactions import SECTOR
+from sassim.interpreter.context import Observer
+from sassim.interpreter.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from sassim.interpreter.context import BulkCopy
+    from sassim.interpreter.lanes import Array
+    from sassim.interpreter.launch import KernelLaunch
+    from sassim.interpreter.slices import BackwardSlice
+
+_LOOKS: Final = 4
+"""Times that some basic blocks are run: enough for some iterations of each loop."""
+_MOST_LANES: Final = 1 << 18
+
+
+class _EnoughError(Exception):
+    """The wave was run long enough."""
+
+
+class Wave(Observer):
+    """Sectors that the blocks of a wave copy to shared memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._starts: list[Array] = []
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Note the sectors of a load."""
+        if copy.kind == "load":
+            active = (copy.sizes > 0) & copy.warps.reshape(-1, 1)
+            first = np.broadcast_to(copy.global_addresses, active.shape)
+            pairs = np.stack([first, np.broadcast_to(copy.sizes, active.shape)], axis=-1)
+            self._starts.append(pairs[active])
+
+    @property
+    def reuse(self) -> float:
+        """How often each stretch of bytes was copied; zero: nothing was."""
+        if not self._starts:
+            return 0.0
+        every = np.concatenate(self._starts)
+        different = np.unique(every[:, 0] // SECTOR)
+        return len(every) / len(different)
+
+
+def count_wave(launch: KernelLaunch, program_slice: BackwardSlice, blocks: int) -> Wave:
+    """Run the beginning of so many blocks of the middle of the grid."""
+    every, wave = math.prod(launch.grid), Wave()
+    most = max(1, _MOST_LANES // max(1, math.prod(launch.block)))
+    size = math.prod(launch.cluster or (1,))
+    count = max(size, min(blocks, every, most) // size * size)
+    numbers = np.concatenate(list(launch.batches(every)))
+    start = (every - count) // 2 // size * size
+    interpreter = Interpreter(launch, numbers[start : start + count], wave, program_slice)
+    looks = iter(range(_LOOKS))
+
+    def look() -> None:
+        if next(looks, None) is None:
+            raise _EnoughError
+
+    with suppress(_EnoughError):
+        interpreter.run(look)
+    return wave
