@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kernelprof.launch.run.trial import CheckedOutput
+    from kernelprof.launch.specification.spec import ResolvedLaunch
     from kernelprof.model.capture import Capture
     from kernelprof.model.prediction import PathCoverage
     from kernelprof.prediction.lines import ByLine
@@ -40,6 +42,9 @@ _MOST_NAMED: Final = 3
 
 _SECONDS: Final = 6.0
 """For counting: a kernel whose blocks are alike takes a tenth of a second."""
+
+_MOST_SECONDS: Final = 120.0
+"""Of processor time, for blocks that wait for each other: none of them can be left out."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,23 @@ def _count_launch(
 ) -> tuple[LaunchCounters, Capture]:
     source, spec, built, code = compiled.source, compiled.spec, compiled.built, compiled.code
     progress(f"{source.name}: counting instructions and accesses")
+    began = time.process_time()
+
+    def look() -> None:
+        meanwhile()
+        if time.process_time() - began > _MOST_SECONDS:
+            raise NotRunnableError(
+                f"the simulation was stopped after {_MOST_SECONDS:.0f} s: the blocks of "
+                f"{spec.kernel} depend on each other, so no sample of them can be run",
+                where=str(source),
+                hint=_smaller_sizes(spec.resolve()) + ", or measure it on a machine with a GPU",
+            )
+
     with _explain_errors(compiled):
         bound = bind_arguments(code, built, spec.resolve(), compiled.folder, str(source))
         with translate_faults(bound, source, spec.kernel):
             counters = count_launch(
-                bound.launch, slice_program(code), seconds=_SECONDS, meanwhile=meanwhile
+                bound.launch, slice_program(code), seconds=_SECONDS, meanwhile=look
             )
         progress(f"{source.name}: estimating the time")
         return counters, build_capture(counters, built.cubin, spec, bound.resolved, compiled.arch)
@@ -138,12 +155,16 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
     largest = ", ".join(
         f"{name} {quantity(sizes_in_bytes[name], 'byte')}" for name in ordered[:_MOST_NAMED]
     )
-    sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
     return NotRunnableError(
         f"this machine has too little memory to run the kernel; its arrays take {largest}",
         where=str(compiled.source),
-        hint=f"choose a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
+        hint=_smaller_sizes(at),
     )
+
+
+def _smaller_sizes(at: ResolvedLaunch) -> str:
+    sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
+    return f"choose a smaller --size (it has {sizes})" if sizes else "make its arrays smaller"
 
 
 def digest_code(code: Program) -> str:
