@@ -9,6 +9,7 @@ from tests.support.few import few
 
 from kernelprof.interface.prediction import unique_architectures
 from kernelprof.launch.specification.overrides import LaunchOverrides
+from kernelprof.prediction import predictor
 from kernelprof.prediction.architectures import PREDICTED_ARCHS
 from kernelprof.prediction.binding import NotRunnableError
 from kernelprof.prediction.machine_code import compile_source
@@ -131,6 +132,21 @@ def test_what_only_a_gpu_can_run_is_named(name: str, tmp_path: Path) -> None:
     file, _, line = (error.value.where or "").rpartition(":")
     assert file == str(tmp_path / "kernel.cu")
     assert int(line) > HEAD.count("\n") + 1
+
+
+def test_a_simulation_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictor, "_MOST_SECONDS", 0.0)
+    code = """extern "C" __global__ void mixture(const float* x, float* y) {
+    for (int i = threadIdx.x; x[i % 256] < 0.99f && i < 9999; ++i) __syncthreads();
+    y[blockIdx.x * 128 + threadIdx.x] = 1.0f;
+}
+"""
+    with pytest.raises(NotRunnableError) as error:
+        predicted(tmp_path, "mixture", code, "sm_90")
+    assert error.value.what == ("the simulation of mixture was stopped after 0 s of processor time")
+    assert error.value.hint == (
+        "choose a smaller --size (it has n=256), or measure it on a machine with a GPU"
+    )
 
 
 def test_the_architecture_specific_name_means_the_same() -> None:

@@ -44,7 +44,7 @@ _SECONDS: Final = 6.0
 """For counting: a kernel whose blocks are alike takes a tenth of a second."""
 
 _MOST_SECONDS: Final = 120.0
-"""Of processor time, for blocks that wait for each other: none of them can be left out."""
+"""Of processor time. Blocks that wait for each other take longest: all of them have to be run."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def _count_launch(
         meanwhile()
         if time.process_time() - began > _MOST_SECONDS:
             raise NotRunnableError(
-                f"the simulation was stopped after {_MOST_SECONDS:.0f} s: the blocks of "
-                f"{spec.kernel} depend on each other, so no sample of them can be run",
+                f"the simulation of {spec.kernel} was stopped after {_MOST_SECONDS:.0f} s of "
+                "processor time",
                 where=str(source),
                 hint=_smaller_sizes(spec.resolve()) + ", or measure it on a machine with a GPU",
             )
