@@ -171,6 +171,15 @@ def is_product(i: Instruction) -> bool:
     return find_opcode(i.opcode).category == "wgmma"
 
 
+def product_wavefronts(counters: LaunchCounters) -> Array:
+    """By warp: wavefronts of shared memory that products of warpgroups read their operands in."""
+    total = np.zeros(counters.block_counters.warps)
+    for i, times, _ in counters.executed():
+        if is_product(i):
+            total += times * (shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES)
+    return total
+
+
 def _sum_wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Array]:
     """By warp: wavefronts of shared memory, those of its atomics, all others, and requests to L1.
 
@@ -180,8 +189,7 @@ def _sum_wavefronts(counters: LaunchCounters) -> tuple[Array, Array, Array, Arra
     for i, times, _ in counters.executed():
         if i.opcode in _SHARED:
             shared += times
-        elif is_product(i):
-            shared += times * (shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES)
+    shared += product_wavefronts(counters)
     for each in counters.block_counters.accesses.values():
         l1_requests = each.counts["requests"]
         if each.kind in ("copy", "barrier") or each.space in ("constant", "cluster", BULK):

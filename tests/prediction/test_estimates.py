@@ -158,7 +158,13 @@ def test_rungs_on_hopper_take_the_measured_time(rung: str) -> None:
     capture = kernelprof.predict(CUDA / "ladder" / "bf16" / f"{rung}.cu")
     measured = kernelprof.read(BF16 / rung)
     assert value(capture, "duration") == pytest.approx(value(measured, "duration"), rel=0.15)
-    for exact in ("tma_loads", "tma_load_sectors", "tma_store_sectors"):
+    for exact in (
+        "tma_loads",
+        "tma_load_sectors",
+        "tma_store_sectors",
+        "shared_wavefronts",
+        "shared_wavefronts_ideal",
+    ):
         assert value(capture, exact) == value(measured, exact)
     assert value(capture, "instructions") == pytest.approx(
         value(measured, "instructions"), rel=0.05
