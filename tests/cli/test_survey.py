@@ -17,7 +17,7 @@ from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import ProfilerError
 from kernelprof.collect.run import Session
 from kernelprof.collect.survey.run import SurveyRun
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.errors import InputError, MissingToolError, UsageError
 from kernelprof.interface import captures as interface
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.survey import Replay
@@ -210,6 +210,13 @@ def test_a_budget_of_nothing_is_the_survey_alone(
     monkeypatch.setattr("kernelprof.collect.survey.measure.record_program", pytest.fail)
     with pytest.raises(InputError, match="the trace cannot be written: No such file"):
         interface.diagnose(program=["./gemm_series"], budget=0, perfetto=tmp_path / "no" / "a.json")
+
+
+@pytest.mark.usefixtures("surveyed")
+def test_a_run_without_a_survey_has_no_trace(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    with pytest.raises(UsageError, match="--perfetto writes the trace of a survey, and this run"):
+        interface.diagnose(program=["./gemm_series"], launch_count=2, perfetto=file)
 
 
 @pytest.mark.usefixtures("surveyed")

@@ -46,7 +46,7 @@ from kernelprof.collect.survey.measure import (
     record_survey,
     survey_first,
 )
-from kernelprof.errors import InputError, KernelprofError, MissingToolError
+from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build.nvcc import real_names
 from kernelprof.launch.processes import Interrupts
@@ -641,9 +641,16 @@ def _survey_first(
     # chosen by number or by range are measured as they were chosen, and so is the one kernel of a
     # source
     by_hand = request.filters.by_number or bool(request.filters.nvtx_include)
-    if request.budget is None or prepared.launch_count is not None or by_hand:
-        return None
-    if not session.machine.gpus or (request.source is not None and prepared.timing is not None):
+    chosen = prepared.launch_count is not None or by_hand
+    of_a_kernel = request.source is not None and prepared.timing is not None
+    if request.budget is None or chosen or of_a_kernel or not session.machine.gpus:
+        if request.perfetto is not None:
+            raise UsageError(
+                "--perfetto writes the trace of a survey, and this run makes none",
+                where=str(request.perfetto),
+                hint="leave out --perfetto, or diagnose a whole program: kernelprof diagnose "
+                "--perfetto FILE -- COMMAND",
+            )
         return None
     surveyed = survey_first(
         prepared.command,
