@@ -17,6 +17,7 @@ from benchmarks.predict.kernels import launch_key
 from benchmarks.speed import timing
 
 import kernelprof
+import sassim
 from benchmarks.predict import child
 from kernelprof.resources import data_folder
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 CACHE: Final = Path("build") / "predict"
 
-_DECIDING: Final = ("analysis", "data", "launch", "predict")
-"""Folders of the package that decide what a prediction says."""
+_DECIDING: Final = ("analysis", "data", "launch", "prediction")
+"""Folders of the package that decide what a prediction says, beside the simulator."""
 
 
 class Value(NamedTuple):
@@ -143,7 +144,8 @@ def predictor() -> str:
 
 
 def _deciding(package: Path) -> Iterator[Path]:
-    for folder in _DECIDING:
-        paths = (package / folder).rglob("*")
+    folders = [package / each for each in _DECIDING] + [Path(sassim.__file__).parent]
+    for folder in folders:
+        paths = folder.rglob("*")
         yield from (each for each in paths if each.is_file() and each.suffix != ".pyc")
     yield from data_folder("metric_presets").glob("*.toml")

@@ -57,9 +57,9 @@ class RecordedAccess:
 class PhaseTrace:
     """Phases of barriers in shared memory that recorded warps came to, and waited for.
 
-    A phase is numbered by its barrier's place in the block and by its turn. What a warp does to
-    barriers of other blocks of its cluster counts as done to its own: all blocks are taken to do
-    the same.
+    The number of a phase has its barrier's address in the block, and how many phases of it came
+    before. What a warp does to barriers of other blocks of its cluster counts as done to its own:
+    all blocks are taken to do the same.
     """
 
     arrivals: list[list[tuple[int, ...]]]
