@@ -10,13 +10,14 @@ EXAMPLE := examples/matvec.cu
 # Python keeps what it compiled: else every run of the tests starts by compiling all of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all attack fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
+.PHONY: demo test test-all test-exhaustive attack fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
 	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
 	@echo "make test    run the tests, in two and a half minutes on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
+	@echo "make test-exhaustive  run all kernels of the corpus and all exports through tests that CI runs on a part of them"
 	@echo "make attack  hidden regressions, forged values, hostile sources, and 20,000 mutants: reports/attack.md (ATTACK_SEED)"
 	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
@@ -51,6 +52,9 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-exhaustive: $(VENV)/.dev
+	EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 attack: $(VENV)/.dev
 	ATTACK=1 $(BIN)/python -m pytest -n 2 -q tests/comparison/gate/test_hidden.py tests/fuzz \

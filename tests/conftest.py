@@ -209,8 +209,12 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what is on the list of tests that take long."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out exhaustive tests, and mark as slow what is on the list of tests that take long."""
+    if not os.environ.get("EXHAUSTIVE"):
+        exhaustive = [each for each in items if each.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=exhaustive)
+        items[:] = [each for each in items if not each.get_closest_marker("exhaustive")]
     slow = slow_tests()
     for item in items:
         if function_of(item.nodeid) in slow:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.few import few
+from tests.support.few import few, part_of
 
 from kernelprof.launch.run.trial import LaunchError
 from kernelprof.launch.specification.overrides import LaunchOverrides
@@ -21,12 +21,8 @@ from kernelprof.prediction.machine_code import compile_source
 from sassim.faults import RaceError
 from sassim.interpreter.context import NotKnownError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 CUDA = Path(__file__).parents[2] / "cuda"
 FILES = sorted(file for file in CUDA.rglob("*.cu") if file.parent.name != "factors")
-PARTS = 8
 
 WITHOUT_BARRIER = {
     # Removed is the first barrier in the source, or the one of that number.
@@ -55,24 +51,16 @@ def run(source: Path) -> None:
     )
 
 
-def runnable(files: list[Path]) -> Iterator[str]:
-    """Run sources; gives what is told of those that can be run."""
-    for file in files:
-        try:
-            run(file)
-        except (NotRunnableError, NotKnownError):
-            continue
-        except LaunchError as error:
-            yield f"{file.relative_to(CUDA)}: {error.what}"
+@pytest.mark.parametrize(
+    "name",
+    part_of(4, (str(each.relative_to(CUDA)) for each in FILES), why="compiles and runs a kernel"),
+)
+def test_nothing_is_told_of_a_right_kernel(name: str) -> None:
+    with suppress(NotRunnableError, NotKnownError):
+        run(CUDA / name)
 
 
-@pytest.mark.slow("compiles and runs 300 kernels")
-@pytest.mark.parametrize("part", range(PARTS))
-def test_nothing_is_told_of_a_right_kernel(part: int) -> None:
-    assert list(runnable(FILES[part::PARTS])) == []
-
-
-@pytest.mark.parametrize("name", few(WITHOUT_BARRIER, *TRIED, why="runs a kernel"))
+@pytest.mark.parametrize("name", few(WITHOUT_BARRIER, TRIED, why="runs a kernel"))
 def test_a_barrier_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
     source = CUDA / name
     for each in source.parent.iterdir():

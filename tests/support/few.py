@@ -1,4 +1,4 @@
-"""Parameters of which ``make test`` tries some, and ``make test-all`` all."""
+"""Parameters of which a part is tried: few by ``make test``, more by ``make test-all``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def one_in(every: int, values: Iterable[Any], *, why: str) -> list[Any]:
     return [_param(each, slow=at % every != 0, why=why) for at, each in enumerate(values)]
 
 
-def _param(value: Any, *, slow: bool, why: str) -> Any:
+def part_of(every: int, values: Iterable[Any], *tried: Any, why: str) -> list[Any]:
+    """The first of each so many is slow, and the others are exhaustive, but for those ``tried``."""
+    return [
+        _param(each, slow=each not in tried, why=why, exhaustive=at % every != 0)
+        for at, each in enumerate(values)
+    ]
+
+
+def _param(value: Any, *, slow: bool, why: str, exhaustive: bool = False) -> Any:
     values = value if isinstance(value, tuple) else (value,)
-    return pytest.param(*values, marks=pytest.mark.slow(why) if slow else ())
+    mark = pytest.mark.exhaustive(why) if exhaustive else pytest.mark.slow(why)
+    return pytest.param(*values, marks=mark if slow else ())

@@ -35,8 +35,9 @@ AGAIN = re.compile(
 
 def _export(path: Path, at: int = 0) -> Any:
     name = str(path.relative_to(CAPTURES))
-    slow = [pytest.mark.slow("judges launches again that another export has")]
-    return pytest.param(path, id=name, marks=slow if at % 9 or AGAIN.search(name) else ())
+    why = "judges launches again that another export has"
+    mark = pytest.mark.exhaustive(why) if AGAIN.search(name) else pytest.mark.slow(why)
+    return pytest.param(path, id=name, marks=mark if at % 9 or AGAIN.search(name) else ())
 
 
 @pytest.fixture
