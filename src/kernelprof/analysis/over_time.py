@@ -256,7 +256,7 @@ def describe_phase(phase: LaunchPhase) -> str:
 
 
 def describe_over_time(over_time: OverTime) -> str:
-    """Say the parts in a line: ``ramp 4 %, steady 81 % (tensor pipe 92 %), tail 15 %``."""
+    """Say the parts in a sentence: ``Ramp 4 %, steady 81 % (tensor pipe 92 %), tail 15 %.``"""
     if over_time.ramp is None or over_time.steady is None or over_time.tail is None:
         return ""
     phases = over_time.phases
@@ -265,8 +265,8 @@ def describe_over_time(over_time: OverTime) -> str:
         if len(phases) == 1
         else "; ".join(map(describe_phase, phases))
     )
-    text = f"ramp {share(over_time.ramp)}, steady {share(over_time.steady)} ({inner})"
+    text = f"Ramp {share(over_time.ramp)}, steady {share(over_time.steady)} ({inner})"
     text += f", tail {share(over_time.tail)}"
     if over_time.tail >= NOTABLE and over_time.tail_active is not None:
         text += f" with {share(over_time.tail_active)} of the SMs active"
-    return f"Over time: {text}."
+    return f"{text}."

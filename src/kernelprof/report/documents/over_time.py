@@ -26,7 +26,7 @@ def line(kernel: KernelDiagnosis, *, always: bool) -> Iterable[Paragraph]:
         return
     edges = max(over_time.ramp or 0.0, over_time.tail or 0.0)
     if always or edges >= NOTABLE or len(over_time.phases) > 1:
-        yield Paragraph(text)
+        yield Paragraph(f"Over time: {text[0].lower()}{text[1:]}")
 
 
 def section(kernel: KernelDiagnosis) -> Iterable[Section]:
@@ -46,7 +46,8 @@ def section(kernel: KernelDiagnosis) -> Iterable[Section]:
         )
         for each in lanes
     )
-    blocks: list[Block] = [*line(kernel, always=True)]
+    parts = describe_over_time(over_time)
+    blocks: list[Block] = [Paragraph(parts)] if parts else []
     blocks.append(Chart("timeline", rows, "Percent of peak of each unit over one launch"))
     samples = int(over_time.duration_ns / over_time.interval_ns)
     blocks.append(

@@ -80,7 +80,7 @@ def combine(
     active = sampled.get(ACTIVE)
     if not starts and active is not None:
         begun = _begin_of_activity(active)
-        guessed = None if begun is None else (begun, begun + duration_ns)
+        guessed = None if begun is None else (begun, begun + int(duration_ns))
         windows = {
             name: guessed if each.times == active.times else None for name, each in sampled.items()
         }
@@ -97,10 +97,10 @@ def combine(
     return LaunchSeries(float(length), float(longest), series)
 
 
-def resample(samples: Samples, window: tuple[float, float], steps: int) -> Iterator[float]:
+def resample(samples: Samples, window: tuple[int, int], steps: int) -> Iterator[float]:
     """Yield the mean of a counter in each of equal steps of a window, or its rate if it counts."""
-    start, end = window
-    times, values = samples.times, samples.values
+    # Times since 1970 need more digits than a float has.
+    times, values = [each - window[0] for each in samples.times], samples.values
     weights = [
         value if samples.is_count else value * (b - a)
         for value, (a, b) in zip(values, pairwise(times), strict=True)
@@ -112,8 +112,8 @@ def resample(samples: Samples, window: tuple[float, float], steps: int) -> Itera
         part = (time - times[at]) / (times[at + 1] - times[at])
         return totals[at] + weights[at] * min(max(part, 0.0), 1.0)
 
-    width = (end - start) / steps
-    edges = [total_until(start + width * each) for each in range(steps + 1)]
+    width = (window[1] - window[0]) / steps
+    edges = [total_until(width * each) for each in range(steps + 1)]
     for before, after in pairwise(edges):
         yield float(f"{max(after - before, 0.0) / width:.{_DIGITS}g}")
 
@@ -134,16 +134,14 @@ def _rates(samples: Samples) -> list[float]:
     return [value / length for value, length in zip(samples.values, lengths, strict=True)]
 
 
-def _window(
-    samples: Samples, starts: Sequence[int], ends: Sequence[int]
-) -> tuple[float, float] | None:
+def _window(samples: Samples, starts: Sequence[int], ends: Sequence[int]) -> tuple[int, int] | None:
     """Return the time of the launch in the pass of these samples."""
     inside = [each for each in starts if samples.times[0] <= each < samples.times[-1]]
     after = [each for each in ends if inside and each > inside[0]]
     return (inside[0], after[0]) if len(inside) == 1 and after else None
 
 
-def _begin_of_activity(active: Samples) -> float | None:
+def _begin_of_activity(active: Samples) -> int | None:
     """When SMs become active, within the first sample by the part that they fill of it."""
     rates = _rates(active)
     most = max(rates)
@@ -151,10 +149,10 @@ def _begin_of_activity(active: Samples) -> float | None:
     if first is None or most <= 0:
         return None
     begin, end = active.times[first], active.times[first + 1]
-    return end - (end - begin) * rates[first] / most
+    return end - int((end - begin) * rates[first] / most)
 
 
-def _is_covered(samples: Samples, window: tuple[float, float]) -> bool:
+def _is_covered(samples: Samples, window: tuple[int, int]) -> bool:
     start, end = window
     if not end > start:
         return False
