@@ -105,7 +105,7 @@ def describe_series(
         if tail_active is not None and tail_active > IDLE and steps - last > NOTABLE * steps:
             # SMs have blocks, but do little: a phase.
             last, tail_active = steps, None
-        ramp, tail, steady = first / steps, 1 - last / steps, (last - first) / steps
+        ramp, tail, steady = first / steps, (steps - last) / steps, (last - first) / steps
         phases = tuple(_phase(busy, *each) for each in split_phases(busy, first, last))
     ordered = sorted(units, key=lambda name: (name == ACTIVE, -fmean(units[name])))
     return OverTime(

@@ -46,6 +46,9 @@ _SMALL: Final = (8 << 20) - 1
 _TIMES_OF_THE_FILE: Final = 8
 """A report unpacks to a few times its size: 145 kernels in 19 MB take 90 MB."""
 
+_ONLY_SERIES: Final = b"\0"
+"""Before the path of a report whose series alone are asked for."""
+
 _WORKER: Final = Worker(__name__)
 
 
@@ -69,7 +72,7 @@ def read_by_package(path: Path, *, only_series: bool = False) -> PackagedReport:
     limits = CallLimits(seconds, _MEMORY + _TIMES_OF_THE_FILE * size)
     path = path.resolve()
     try:
-        request = msgspec.msgpack.encode((os.fsencode(path), only_series))
+        request = (_ONLY_SERIES if only_series else b"") + os.fsencode(path)
         answer = _WORKER.call(request, limits, [path.parent])
     except WorkerError as error:
         return PackagedReport(problem=f"NVIDIA's reader did not finish the report: {error}")
@@ -84,14 +87,13 @@ def prepare() -> None:
 def answer(given: bytes) -> bytes:
     """Read the report of a path, in the worker."""
     package: Any = importlib.import_module("ncu_report")
-    path, only_series = msgspec.msgpack.decode(given, type=tuple[bytes, bool])
     try:
-        context = package.load_report(os.fsdecode(path))
+        context = package.load_report(os.fsdecode(given.removeprefix(_ONLY_SERIES)))
         number = context.num_ranges() if context is not None else 0
         ranges = (context.range_by_idx(at) for at in range(number))
         actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
         series = tuple(map(_series_of, actions[:_MOST_LAUNCHES]))
-        if only_series:
+        if given.startswith(_ONLY_SERIES):
             report = PackagedReport(series=series)
         else:
             page = _as_csv(package, actions) if actions else b""
