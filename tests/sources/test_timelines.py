@@ -12,7 +12,7 @@ from tests.support.series import NAMES, FakeAction, FakeMetric, action_of, store
 from kernelprof.model.launch_series import ACTIVE, ISSUE, MOST_STEPS, read_series, series_to_text
 from kernelprof.sources import ncu_report, read_capture
 from kernelprof.sources.ncu import report_package
-from kernelprof.sources.ncu.timelines import Samples, combine, resample, series_of_launch
+from kernelprof.sources.ncu.timelines import CounterSamples, combine, resample, series_of_launch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 BEGIN = 1_765_678_280_153_882_400
 
 
-def a_series(values: list[float], step: int = 1000, begin: int = BEGIN) -> Samples:
-    return Samples([begin + step * at for at in range(len(values) + 1)], values, is_count=False)
+def a_series(values: list[float], step: int = 1000, begin: int = BEGIN) -> CounterSamples:
+    return CounterSamples(
+        [begin + step * at for at in range(len(values) + 1)], values, is_count=False
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -40,7 +40,7 @@ _PEAK_IPC: Final = 4.0
 _DIGITS: Final = 4
 
 
-class Samples(NamedTuple):
+class CounterSamples(NamedTuple):
     """A counter between ``times``, of which there is one more; ``is_count`` grows with time."""
 
     times: list[int]
@@ -50,7 +50,7 @@ class Samples(NamedTuple):
 
 def series_of_launch(action: Any) -> LaunchSeries | None:
     """Read the series of an action of NVIDIA's package; ``None`` where anything is odd."""
-    sampled: dict[str, Samples] = {}
+    sampled: dict[str, CounterSamples] = {}
     starts: list[int] = []
     ends: list[int] = []
     for name in action.metric_names():
@@ -69,7 +69,10 @@ def series_of_launch(action: Any) -> LaunchSeries | None:
 
 
 def combine(
-    sampled: dict[str, Samples], starts: Sequence[int], ends: Sequence[int], duration_ns: float
+    sampled: dict[str, CounterSamples],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    duration_ns: float,
 ) -> LaunchSeries | None:
     """Cut series to the launch and resample them; ``None`` without enough samples within it.
 
@@ -97,7 +100,7 @@ def combine(
     return LaunchSeries(float(length), float(longest), series)
 
 
-def resample(samples: Samples, window: tuple[int, int], steps: int) -> Iterator[float]:
+def resample(samples: CounterSamples, window: tuple[int, int], steps: int) -> Iterator[float]:
     """Yield the mean of a counter in each of equal steps of a window, or its rate if it counts."""
     # Times since 1970 need more digits than a float has.
     times, values = [each - window[0] for each in samples.times], samples.values
@@ -118,7 +121,7 @@ def resample(samples: Samples, window: tuple[int, int], steps: int) -> Iterator[
         yield float(f"{max(after - before, 0.0) / width:.{_DIGITS}g}")
 
 
-def _derive_issue(sampled: dict[str, Samples]) -> None:
+def _derive_issue(sampled: dict[str, CounterSamples]) -> None:
     """Derive issue slots on chips that sample instructions by active cycle."""
     ipc, active = sampled.pop(_IPC, None), sampled.get(ACTIVE)
     if ipc is None or active is None or ISSUE in sampled or ipc.times != active.times:
@@ -126,22 +129,24 @@ def _derive_issue(sampled: dict[str, Samples]) -> None:
     rates = _rates(active)
     most = max(rates) or 1.0
     values = [100 * a / _PEAK_IPC * rate / most for a, rate in zip(ipc.values, rates, strict=True)]
-    sampled[ISSUE] = Samples(ipc.times, values, is_count=False)
+    sampled[ISSUE] = CounterSamples(ipc.times, values, is_count=False)
 
 
-def _rates(samples: Samples) -> list[float]:
+def _rates(samples: CounterSamples) -> list[float]:
     lengths = (b - a for a, b in pairwise(samples.times))
     return [value / length for value, length in zip(samples.values, lengths, strict=True)]
 
 
-def _window(samples: Samples, starts: Sequence[int], ends: Sequence[int]) -> tuple[int, int] | None:
+def _window(
+    samples: CounterSamples, starts: Sequence[int], ends: Sequence[int]
+) -> tuple[int, int] | None:
     """Return the time of the launch in the pass of these samples."""
     inside = [each for each in starts if samples.times[0] <= each < samples.times[-1]]
     after = [each for each in ends if inside and each > inside[0]]
     return (inside[0], after[0]) if len(inside) == 1 and after else None
 
 
-def _begin_of_activity(active: Samples) -> int | None:
+def _begin_of_activity(active: CounterSamples) -> int | None:
     """When SMs become active, within the first sample by the part that they fill of it."""
     rates = _rates(active)
     most = max(rates)
@@ -152,7 +157,7 @@ def _begin_of_activity(active: Samples) -> int | None:
     return end - int((end - begin) * rates[first] / most)
 
 
-def _is_covered(samples: Samples, window: tuple[int, int]) -> bool:
+def _is_covered(samples: CounterSamples, window: tuple[int, int]) -> bool:
     start, end = window
     if not end > start:
         return False
@@ -160,7 +165,7 @@ def _is_covered(samples: Samples, window: tuple[int, int]) -> bool:
     return covered >= _LEAST_COVERED * (end - start)
 
 
-def _samples(metric: Any, *, is_count: bool) -> Samples | None:
+def _samples(metric: Any, *, is_count: bool) -> CounterSamples | None:
     times = _times(metric)
     if len(times) < LEAST_STEPS or any(b <= a for a, b in pairwise(times)):
         return None
@@ -169,7 +174,7 @@ def _samples(metric: Any, *, is_count: bool) -> Samples | None:
         return None
     # A sample is stamped with its begin: the last one has no end.
     times.append(times[-1] + int(median(b - a for a, b in pairwise(times))))
-    return Samples(times, values, is_count)
+    return CounterSamples(times, values, is_count)
 
 
 def _times(metric: Any) -> list[int]:
