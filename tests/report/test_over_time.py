@@ -83,6 +83,6 @@ def test_the_page_draws_a_lane_for_each_unit(capture: Capture) -> None:
     whole = with_series(capture, TAIL, TAIL)
     page = html.write(capture_page.document(whole, diagnose(whole)))
     assert "<h3>Over time</h3>" in page
-    assert page.count('class="lane"') == 2
+    assert page.count('preserveAspectRatio="none"') == 2
     assert "SMs active" in page
     assert "kernelprof__series" not in page

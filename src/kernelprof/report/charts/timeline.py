@@ -49,7 +49,7 @@ def _lane(row: Lane, top: float) -> Iterator[Markup]:
         path.append(f"V{tall * (1 - min(value, 100.0) / 100):.1f}H{at + 1}")
     path.append(f"V{tall}Z")
     title = element("title", f"{row.name}: {min(row.values):.0f} to {max(row.values):.0f} %")
-    area = element("path", title, d="".join(path), class_="lane")
+    area = element("path", title, d="".join(path), class_="launch after")
     yield element(
         "svg",
         area,
