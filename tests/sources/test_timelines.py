@@ -140,3 +140,20 @@ def test_series_travel_with_their_launches(captures: Path) -> None:
 def test_odd_text_is_no_series(cell: str, captures: Path) -> None:
     capture = read_capture(captures / "gemm_series.eight-metrics.raw.csv")
     assert read_series(ncu_report._with_series(capture, (cell,)), [0]) is None
+
+
+def test_where_ncu_reads_a_report_the_package_reads_its_series(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = series_of_launch(action_of(stored("a100_silu")))
+    assert launch is not None
+    packaged = report_package.PackagedReport(series=(series_to_text(launch),))
+    whole = read_capture(captures / "gemm_series.eight-metrics.raw.csv")
+    monkeypatch.setattr(ncu_report, "_find_tool", lambda: "ncu")
+    monkeypatch.setattr(ncu_report, "find_spec", lambda _: object())
+    monkeypatch.setattr(ncu_report, "_through_ncu", lambda *_: whole)
+    monkeypatch.setattr(ncu_report, "_code_by_ncu", lambda *_: ())
+    monkeypatch.setattr(ncu_report, "read_by_package", lambda *_, **__: packaged)
+    capture = ncu_report._read_file(tmp_path / "report.ncu-rep", "report.ncu-rep")
+    assert read_series(capture, [0]) == (0, launch)
+    assert read_series(capture, [1]) is None
