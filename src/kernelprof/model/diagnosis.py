@@ -23,6 +23,7 @@ from kernelprof.model.json_types import (
 from kernelprof.model.waiting import BlamedLine
 
 if TYPE_CHECKING:
+    from kernelprof.model.launch_series import OverTime
     from kernelprof.model.survey import Survey, SurveyedKernel
     from kernelprof.model.waiting import StallSummary
 
@@ -194,8 +195,8 @@ class KernelDiagnosis:
     ``duration_ns`` is ``None`` where the capture has no duration; ``share`` is the part of the
     capture's total time, 0 to 1. Of a program that was surveyed ``surveyed`` has all launches of
     the kernel, of which those in ``rows`` were measured, and ``share`` is of the time of all.
-    ``place`` is the line that the verdict blames, and ``waiting`` what the kernel's warps wait for;
-    ``None`` where the capture does not say.
+    ``place`` is the line that the verdict blames, ``waiting`` what the kernel's warps wait for, and
+    ``over_time`` what one of its launches did when; ``None`` where the capture does not say.
     """
 
     rows: tuple[int, ...]
@@ -211,6 +212,7 @@ class KernelDiagnosis:
     place: BlamedLine | None = None
     waiting: StallSummary | None = None
     surveyed: SurveyedKernel | None = None
+    over_time: OverTime | None = None
 
     @property
     def launches(self) -> int:

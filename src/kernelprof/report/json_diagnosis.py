@@ -33,6 +33,7 @@ from kernelprof.model.json_types import (
     added,
     narrowed,
 )
+from kernelprof.model.launch_series import OverTime
 from kernelprof.model.survey import Survey, SurveyedKernel
 from kernelprof.model.waiting import BlamedLine, StallSummary
 
@@ -218,6 +219,10 @@ class KernelJson(JsonStruct, frozen=True):
             "Every launch of this kernel in the surveyed program: `launches`, `ids` and "
             "`duration_ns` cover only the measured launches, `share` is of the whole program."
         ),
+    ]
+    over_time: Annotated[
+        OverTime | None,
+        added("One launch over its time; null where the capture has no series of counters."),
     ]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import MissingToolError
 from kernelprof.installation import install_command
+from kernelprof.model.launch_series import SERIES_COLUMN
 from kernelprof.model.sampled import SampledCode, from_bytes
 from kernelprof.sources import read_bytes
 from kernelprof.sources.ncu.report_package import read_by_package
@@ -56,10 +57,13 @@ def _read_unpacked(target: Input) -> Capture:
 
 def _read_file(path: Path, origin: str) -> Capture:
     tool = _find_tool()
+    has_package = find_spec("ncu_report") is not None
     if tool is not None:
         capture = _through_ncu(tool, path, origin)
+        if has_package:  # which alone reads series
+            capture = _with_series(capture, read_by_package(path, only_series=True).series)
         return replace(capture, code=_code_by_ncu(tool, path))
-    if find_spec("ncu_report") is None:
+    if not has_package:
         raise MissingToolError(
             "reading a .ncu-rep report needs Nsight Compute or NVIDIA's report reader",
             where=origin,
@@ -71,7 +75,17 @@ def _read_file(path: Path, origin: str) -> Capture:
     report = read_by_package(path)
     if report.problem:
         raise NoCaptureError(report.problem)
-    return replace(read_bytes(report.page, origin), code=from_bytes(report.code))
+    capture = _with_series(read_bytes(report.page, origin), report.series)
+    return replace(capture, code=from_bytes(report.code))
+
+
+def _with_series(capture: Capture, series: tuple[str | None, ...]) -> Capture:
+    """Add the series of the first launches, if all launches of the report are in the capture."""
+    ids = [each.id for each in capture.launches]
+    if not any(series) or ids != [str(number) for number in range(len(ids))]:
+        return capture
+    cells = (*series, *(None for _ in ids))[: len(ids)]
+    return replace(capture, text={**capture.text, SERIES_COLUMN: cells})
 
 
 def _find_tool() -> str | None:

@@ -42,6 +42,7 @@ from kernelprof.model.diagnosis import (
     VerdictEvidence,
 )
 from kernelprof.model.json_types import narrowed
+from kernelprof.model.launch_series import SERIES_COLUMN
 from kernelprof.model.names import join_words
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ def diagnose(
         from kernelprof.analysis.stalls import blame_lines
 
         kernels = blame_lines(kernels, capture.code)
+    if SERIES_COLUMN in capture.text:
+        from kernelprof.analysis.over_time import add_series
+
+        kernels = add_series(kernels, capture)
     return Diagnosis(
         kernels=kernels,
         origin=capture.origin,

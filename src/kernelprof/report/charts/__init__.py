@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.report.charts import bars, kernels, memory, roofline, times
+from kernelprof.report.charts import bars, kernels, memory, roofline, timeline, times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ KINDS: Final[dict[str, ChartKind]] = {
     "overview": kernels.KIND,
     "memory": memory.KIND,
     "roofline": roofline.KIND,
+    "timeline": timeline.KIND,
 }
 """Every chart by its name; what is no part of this package adds its own."""
 

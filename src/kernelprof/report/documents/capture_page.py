@@ -30,6 +30,7 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import (
     TONES,
     commands,
+    over_time,
     prediction,
     source,
     survey,
@@ -438,6 +439,7 @@ def kernel_cards(
             facts_of_lines = attachments.prediction, attachments.source_text
             blocks += filter(None, (prediction.section(*facts_of_lines, place),))
         blocks += filter(None, (waiting.stalls_section(kernel, blame=False),))
+        blocks += over_time.section(kernel)
         rule = load_rules().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.subsystem
         # Of several codes with its name it is not known which one the launch ran.

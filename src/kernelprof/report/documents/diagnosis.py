@@ -28,7 +28,7 @@ from kernelprof.report.document import (
     Tone,
     answer,
 )
-from kernelprof.report.documents import TONES, commands, prediction, survey, waiting
+from kernelprof.report.documents import TONES, commands, over_time, prediction, survey, waiting
 from kernelprof.report.documents.verdict import (
     brief_verdict,
     describe_gain,
@@ -135,7 +135,12 @@ def _section(
     lines = waiting.describe_waiting(kernel) if listed is None else (listed,)
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis), *lines, *_accesses(diagnosis, explain=True)),
+        (
+            *_card(kernel, diagnosis),
+            *over_time.line(kernel, always=True),
+            *lines,
+            *_accesses(diagnosis, explain=True),
+        ),
         tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
         summary=_in_a_line(kernel.verdict, diagnosis),
@@ -152,6 +157,7 @@ def _brief(
         (f"{number} ", *name, after),
         (
             *waiting.describe_waiting(kernel),
+            *over_time.line(kernel, always=False),
             *brief_verdict(verdict),
             *lines,
         ),

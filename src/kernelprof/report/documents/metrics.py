@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import load_metrics, names_known, names_read
+from kernelprof.model.launch_series import SERIES_COLUMN
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
@@ -61,8 +62,8 @@ class MetricTables:
             for name, column in sorted(capture.columns.items())
             if everything or name in by_ncu_name
         ]
-        texts = sorted(capture.text.items()) if everything else []
-        self._texts = [(Cell(printable(name)), cells) for name, cells in texts]
+        texts = [each for each in sorted(capture.text.items()) if each[0] != SERIES_COLUMN]
+        self._texts = [(Cell(printable(name)), cells) for name, cells in texts if everything]
 
     def section(self, row: int, kernel: str) -> Section:
         """The metrics that one launch has, by name."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kernelprof.model.launch_series import series_to_text
 from kernelprof.model.sampled import (
     STALL_METRIC,
     STALLS,
@@ -24,6 +25,7 @@ from kernelprof.model.sampled import (
     to_bytes,
 )
 from kernelprof.model.waiting import SourceLocation
+from kernelprof.sources.ncu.timelines import series_of_launch
 from kernelprof.sources.source_page import COUNTERS, ReadLaunch
 from kernelprof.worker import CallLimits, Worker, WorkerError
 
@@ -44,26 +46,34 @@ _SMALL: Final = (8 << 20) - 1
 _TIMES_OF_THE_FILE: Final = 8
 """A report unpacks to a few times its size: 145 kernels in 19 MB take 90 MB."""
 
+_ONLY_SERIES: Final = b"\0"
+"""Before the path of a report whose series alone are asked for."""
+
 _WORKER: Final = Worker(__name__)
 
 
 class PackagedReport(msgspec.Struct, array_like=True, frozen=True):
-    """What the package read: the raw page as CSV, and the instructions as a capture stores them."""
+    """What the package read: the raw page as CSV, and the instructions as a capture stores them.
+
+    ``series`` are those of the first launches, each as text; ``None`` where a launch has none.
+    """
 
     page: bytes = b""
     code: bytes = b""
+    series: tuple[str | None, ...] = ()
     problem: str = ""
 
 
-def read_by_package(path: Path) -> PackagedReport:
-    """Read a report; ``problem`` says why it cannot be read."""
+def read_by_package(path: Path, *, only_series: bool = False) -> PackagedReport:
+    """Read a report, or its series alone; ``problem`` says why it cannot be read."""
     # By powers of two: reports of a folder then share a process, in which the library is warm.
     size = 1 << max(path.stat().st_size, _SMALL).bit_length()
     seconds = _SECONDS + _SECONDS_A_MIB * (size >> 20)
     limits = CallLimits(seconds, _MEMORY + _TIMES_OF_THE_FILE * size)
     path = path.resolve()
     try:
-        answer = _WORKER.call(os.fsencode(path), limits, [path.parent])
+        request = (_ONLY_SERIES if only_series else b"") + os.fsencode(path)
+        answer = _WORKER.call(request, limits, [path.parent])
     except WorkerError as error:
         return PackagedReport(problem=f"NVIDIA's reader did not finish the report: {error}")
     return msgspec.msgpack.decode(answer, type=PackagedReport)
@@ -78,12 +88,16 @@ def answer(given: bytes) -> bytes:
     """Read the report of a path, in the worker."""
     package: Any = importlib.import_module("ncu_report")
     try:
-        context = package.load_report(os.fsdecode(given))
+        context = package.load_report(os.fsdecode(given.removeprefix(_ONLY_SERIES)))
         number = context.num_ranges() if context is not None else 0
         ranges = (context.range_by_idx(at) for at in range(number))
         actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
-        page = _as_csv(package, actions) if actions else b""
-        report = PackagedReport(page, to_bytes(code_of(package, actions)))
+        series = tuple(map(_series_of, actions[:_MOST_LAUNCHES]))
+        if given.startswith(_ONLY_SERIES):
+            report = PackagedReport(series=series)
+        else:
+            page = _as_csv(package, actions) if actions else b""
+            report = PackagedReport(page, to_bytes(code_of(package, actions)), series)
     except MemoryError:
         raise
     except Exception as error:  # SWIG raises what it likes for a damaged file, and late
@@ -92,6 +106,17 @@ def answer(given: bytes) -> bytes:
         if not actions:
             report = PackagedReport(problem="the report holds no launch, or is damaged")
     return msgspec.msgpack.encode(report)
+
+
+def _series_of(action: Any) -> str | None:
+    """Write the series of a launch as text; what is odd about them must not fail a report."""
+    try:
+        series = series_of_launch(action)
+    except MemoryError:
+        raise
+    except Exception:  # of the package, and of values that no counter has
+        return None
+    return None if series is None else series_to_text(series)
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:
