@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -244,6 +245,13 @@ def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONDONTWRITEBYTECODE"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_predicted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test may replace a part of the program, which the cache's keys do not show."""
+    switch = ContextVar("caching", default=False)
+    monkeypatch.setattr("kernelprof.interface.prediction_cache.caching", switch)
 
 
 @pytest.fixture(autouse=True)

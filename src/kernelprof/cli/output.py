@@ -289,8 +289,12 @@ class Output:
         """Return the result in its format, for where it is written."""
         from kernelprof.report.render import render_result
 
-        destination = screen(self.file, no_color=self.no_color, tokens=self.tokens)
-        return render_result(result, self.output_format, destination, **details)
+        return render_result(result, self.output_format, self.screen, **details)
+
+    @property
+    def screen(self) -> Screen:
+        """What the text is written for."""
+        return screen(self.file, no_color=self.no_color, tokens=self.tokens)
 
 
 def output_fields(kind: str, formats: str, *names: str, **chosen: Any) -> options.Expand:

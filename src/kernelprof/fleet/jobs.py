@@ -64,7 +64,7 @@ def identify_job(job: Job, device: GpuDevice) -> Identity:
 
 def _identify_capture(job: Job) -> Identity:
     # A capture is diagnosed again by another kernelprof, which may judge otherwise
-    from kernelprof.comparison.history.store import code_version
+    from kernelprof.content_cache import code_version
     from kernelprof.sources.capture_directory import MANIFEST
 
     path = Path(job.path)

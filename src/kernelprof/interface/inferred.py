@@ -65,15 +65,16 @@ def kernels_to_diagnose(
 
     A source with its own ``main`` is measured as a program, and each of its kernels ``predicted``.
     """
-    from kernelprof.launch import syntax
-    from kernelprof.launch.inference.proposal import candidate_kernels
-    from kernelprof.launch.signature import declared_kernels, has_main
     from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
 
     path = Path(source)
     refuse_other_than_file(path, hint="name a .cu file, or a program after --")
     if kernel is not None or find_block(path) is not None:
         return (kernel,)
+    from kernelprof.launch import syntax
+    from kernelprof.launch.inference.proposal import candidate_kernels
+    from kernelprof.launch.signature import declared_kernels, has_main
+
     text = read_source(path)
     if has_main(text) and not (predicted or _lacks_gpu()):
         return (None,)
@@ -124,6 +125,21 @@ def _infer(inference: _Inference) -> InferredSpecification:
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _infer_once(inference: _Inference, digests: tuple[str, ...]) -> InferredSpecification:  # noqa: ARG001
+    from dataclasses import astuple
+
+    from kernelprof.interface import prediction_cache
+    from kernelprof.launch.specification.overrides import InferredSpecification
+
+    return prediction_cache.recall_inference(
+        inference.source,
+        inference.against,
+        [inference.kernel, inference.accepts_mistakes, inference.sizes, inference.folder],
+        lambda: astuple(_infer_anew(inference)),
+        lambda values: InferredSpecification(values[0], tuple(values[1]), values[2]),
+    )
+
+
+def _infer_anew(inference: _Inference) -> InferredSpecification:
     from kernelprof.interface.reference import propose_specification
     from kernelprof.launch.specification.overrides import InferredSpecification
 

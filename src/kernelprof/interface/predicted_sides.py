@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
+from kernelprof.interface import prediction_cache
 from kernelprof.interface.inferred import explaining_inferred, with_launch
-from kernelprof.interface.prediction import (
-    compile_for_prediction,
-    predict_capture,
-    unique_architectures,
-)
+from kernelprof.interface.prediction import LaunchedSource, predict_capture, unique_architectures
 from kernelprof.interface.requests import is_source
 from kernelprof.results import Capture
 
@@ -78,7 +75,7 @@ class SourcePredictor:
         refuse_unasked(paths[0], predict=predict)
         launches = {target: self._launch(target) for target in paths}
         codes = (
-            self._compile(target, each, launches[target])
+            self._launched(target, each, launches[target])
             for target in paths
             for each in unique_architectures(self.arch)
         )
@@ -106,7 +103,7 @@ class SourcePredictor:
         launches = self._launches_alike(before, paths[0])
         for each in unique_architectures(self.arch):
             codes = [
-                self._compile(target, each, launch)
+                self._launched(target, each, launch)
                 for target, launch in zip((before, *paths), launches, strict=True)
             ]
             bare = [_without_counts(code) for code in codes]
@@ -150,7 +147,7 @@ class SourcePredictor:
         for target in paths:
             launch = self._launch(target, candidate=True)
             for each in wanted:
-                code = self._compile(target, each, launch)
+                code = self._launched(target, each, launch)
                 bare = _without_counts(code)
                 held = None if run else sides.find_stored_counts(baseline, bare.kernels[0])
                 if held:
@@ -191,28 +188,23 @@ class SourcePredictor:
             return old, replace(new, sizes=same)
         return replace(old, sizes=same), new
 
-    def _compile(self, target: PathLike, arch: str, launch: LaunchOverrides) -> CompiledSource:
-        with explaining_inferred(launch, target):
-            return compile_for_prediction(target, launch, arch, self.progress)
+    def _launched(self, target: PathLike, arch: str, launch: LaunchOverrides) -> LaunchedSource:
+        return LaunchedSource(Path(target), launch, arch, self.progress)
 
-    def _run(self, code: CompiledSource) -> Snapshot:
+    def _run(self, code: LaunchedSource) -> Snapshot:
         from kernelprof.comparison.snapshots import make_snapshot
 
         with explaining_inferred(code.overrides, code.source):
-            capture = predict_capture(code, self.progress)
+            capture = predict_capture(code)
         snapshot = make_snapshot(
             capture, prediction=capture.prediction, text=capture.contents.source_text
         )
         return replace(snapshot, origin=str(code.source))
 
     def _add_outputs(
-        self, codes: Sequence[CompiledSource], sides: list[Snapshot], *, most: int
+        self, codes: Sequence[LaunchedSource], sides: list[Snapshot], *, most: int
     ) -> list[Snapshot]:
         """Add what the blocks of all sides write to versions that were all counted."""
-        from kernelprof.collect.progress import Progress
-        from kernelprof.prediction.output_sample import list_thresholds, sample_outputs
-        from kernelprof.prediction.worker_process import WorkerProcess
-
         counts = [side.kernels[0].predicted for side in sides]
         blocks = [each.coverage.blocks for each in counts if each and each.coverage]
         if len(blocks) < len(sides):
@@ -220,19 +212,37 @@ class SourcePredictor:
         # Rare blocks of each, in turn: there may not be the time for all.
         together = [each for row in zip_longest(*blocks) for each in row if each is not None]
         numbers = tuple(dict.fromkeys(together))
-        with self.progress or Progress() as shown, ExitStack() as stack:
-            shown.say(f"{codes[-1].source.name}: running some blocks in full")
-            thresholds = list_thresholds(codes) if len(codes) > 1 else ()
-            tasks = [partial(sample_outputs, code, numbers, thresholds, most) for code in codes]
-            others = [stack.enter_context(WorkerProcess(each)) for each in tasks[1:]]
-            outputs = [tasks[0](), *(each.result() for each in others)]
+        outputs = prediction_cache.recall(
+            f"outputs of {most} values, blocks {numbers}",
+            [code.version for code in codes],
+            lambda: self._sample_outputs(codes, numbers, most),
+            _outputs_of_values,
+        )
         return [
             replace(side, kernels=(replace(side.kernels[0], predicted=_with(each, *out)),))
             for side, each, out in zip(sides, counts, outputs, strict=True)
             if each is not None  # it was counted
         ]
 
-    def _run_candidate(self, code: CompiledSource) -> Snapshot:
+    def _sample_outputs(
+        self, launched: Sequence[LaunchedSource], numbers: tuple[int, ...], most: int
+    ) -> list[object]:
+        import msgspec
+
+        from kernelprof.collect.progress import Progress
+        from kernelprof.prediction.output_sample import list_thresholds, sample_outputs
+        from kernelprof.prediction.worker_process import WorkerProcess
+
+        codes = [each.code for each in launched]
+        with self.progress or Progress() as shown, ExitStack() as stack:
+            shown.say(f"{codes[-1].source.name}: running some blocks in full")
+            thresholds = list_thresholds(codes) if len(codes) > 1 else ()
+            tasks = [partial(sample_outputs, code, numbers, thresholds, most) for code in codes]
+            others = [stack.enter_context(WorkerProcess(each)) for each in tasks[1:]]
+            outputs = [tasks[0](), *(each.result() for each in others)]
+        return [msgspec.to_builtins(each, enc_hook=float) for each in outputs]
+
+    def _run_candidate(self, code: LaunchedSource) -> Snapshot:
         """A candidate; one that is wrong has that in place of counts: the gate says so."""
         from kernelprof.launch.run.trial import LaunchError
         from kernelprof.prediction.facts import describe_mistake
@@ -240,7 +250,7 @@ class SourcePredictor:
         try:
             return self._run(code)
         except LaunchError as error:
-            wrong = describe_mistake(code, error)
+            wrong = describe_mistake(code.code, error)
             if wrong is None:
                 raise
         bare = _without_counts(code)
@@ -310,15 +320,30 @@ def refuse_without_source(
         raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
 
 
-def _without_counts(code: CompiledSource) -> Snapshot:
+def _outputs_of_values(
+    values: object,
+) -> list[tuple[tuple[OutputSample, ...], tuple[OneSided, ...]]]:
+    import msgspec
+
+    from kernelprof.model.prediction import OneSided, OutputSample
+
+    kind = list[tuple[tuple[OutputSample, ...], tuple[OneSided, ...]]]
+    return msgspec.convert(values, kind)
+
+
+def _without_counts(code: LaunchedSource) -> Snapshot:
     from kernelprof.comparison.sides import make_code_snapshot
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.prediction.facts import summarize_code
 
-    facts, at = summarize_code(code), code.spec.resolve()
-    kernel = make_code_snapshot(code.spec.kernel, at.grid, at.block, facts)
+    with explaining_inferred(code.overrides, code.source):
+        facts = prediction_cache.recall(
+            "code", [code.version], lambda: _code_values(code.code), prediction_cache.read_facts
+        )
+    spec = code.overrides.specified(code.source)
+    at = spec.resolve()
+    kernel = make_code_snapshot(spec.kernel, at.grid, at.block, facts)
     text = read_source(code.source)
     return Snapshot(
         str(code.source),
@@ -326,6 +351,14 @@ def _without_counts(code: CompiledSource) -> Snapshot:
         sources={facts.source.sha256: text},
         warnings=describe_assumptions(facts.source),
     )
+
+
+def _code_values(code: CompiledSource) -> object:
+    import msgspec
+
+    from kernelprof.prediction.facts import summarize_code
+
+    return msgspec.to_builtins(summarize_code(code))
 
 
 def _together(sides: Iterable[Snapshot]) -> Snapshot:

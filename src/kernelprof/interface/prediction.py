@@ -5,24 +5,30 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Unpack, overload
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack, cast, overload
 
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
+from kernelprof.interface import prediction_cache
 from kernelprof.interface.requests import is_source, launch_overrides
 from kernelprof.results import Capture, Diagnosis, as_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import NotMeasurableError, ProfileRequest
-    from kernelprof.interface.requests import PredictionOptions
+    from kernelprof.interface.requests import MeasurementOptions, PredictionOptions
     from kernelprof.launch.specification.overrides import LaunchOverrides
+    from kernelprof.model import capture
+    from kernelprof.model.prediction import PredictionFacts
     from kernelprof.prediction.machine_code import CompiledSource
     from kernelprof.results import PathLike
+
+    T = TypeVar("T")
 
 
 @overload
@@ -90,10 +96,10 @@ def _predict(
 
     changes = with_launch(changes, target, kernel, progress, programs=True)
     with explaining_inferred(changes, target):
-        return tuple(
-            predict_capture(compile_for_prediction(target, changes, each, progress), progress)
-            for each in architecture_names
-        )
+        sources = [
+            LaunchedSource(Path(target), changes, each, progress) for each in architecture_names
+        ]
+        return tuple(map(predict_capture, sources))
 
 
 def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -165,33 +171,86 @@ def _load_what_follows() -> None:
     import_module("kernelprof.analysis.rules").load_rules()
 
 
-def predict_capture(code: CompiledSource, progress: Progress | None) -> Capture:
-    """The capture of a kernel's machine code, and what is known beside it."""
-    from kernelprof.collect.progress import Progress
+@dataclass
+class LaunchedSource:
+    """A source, launched in a way and for an architecture, which is compiled when asked."""
+
+    source: Path
+    overrides: LaunchOverrides
+    arch: str
+    progress: Progress | None
+
+    @cached_property
+    def code(self) -> CompiledSource:
+        """Its machine code."""
+        return compile_for_prediction(self.source, self.overrides, self.arch, self.progress)
+
+    @property
+    def version(self) -> prediction_cache.KernelVersion:
+        """What identifies it in the cache."""
+        return prediction_cache.KernelVersion(self.source, self.overrides, self.arch)
+
+
+def predict_capture(launched: LaunchedSource) -> Capture:
+    """The capture of a kernel, and what is known beside it; from the cache if it is there."""
     from kernelprof.launch.source import read_source
     from kernelprof.model.inferred import describe_assumptions
-    from kernelprof.prediction.facts import summarize_prediction
-    from kernelprof.prediction.predictor import predict_kernel
     from kernelprof.report.measurement import measurement_facts as lines_of_facts
     from kernelprof.sources.source import Contents
 
-    with progress or Progress() as shown:
-        prediction = predict_kernel(code, progress=shown.say)
-    facts_of_source = summarize_prediction(prediction)
+    source = launched.source
+    predicted, facts = prediction_cache.recall(
+        "capture",
+        [launched.version],
+        lambda: prediction_cache.capture_values(*count_launch(launched)),
+        prediction_cache.capture_of_values,
+    )
     return as_result(
         Capture,
         replace(
-            prediction.capture,
-            origin=f"{code.source} as predicted for {code.arch}",
-            application=str(code.source),
-            options=tuple(code.overrides.command_options()),
-            warnings=(*prediction.capture.warnings, *describe_assumptions(facts_of_source.source)),
+            predicted,
+            origin=f"{source} as predicted for {launched.arch}",
+            application=str(source),
+            options=tuple(launched.overrides.command_options()),
+            warnings=(*predicted.warnings, *describe_assumptions(facts.source)),
         ),
-        contents=Contents(
-            code.source, source_text=read_source(code.source), prediction=facts_of_source
-        ),
-        remarks=tuple(lines_of_facts(None, facts_of_source.correctness, facts_of_source.source)),
+        contents=Contents(source, source_text=read_source(source), prediction=facts),
+        remarks=tuple(lines_of_facts(None, facts.correctness, facts.source)),
     )
+
+
+def recall_answer(
+    target: PathLike,
+    case: tuple[str | None, str | None],
+    options: MeasurementOptions,
+    request: list[object],
+    make: Callable[[], T],
+) -> T:
+    """Recall what a command made for a kernel and an architecture: JSON values."""
+    from kernelprof.interface.inferred import with_launch
+
+    if not prediction_cache.caching.get():
+        return make()
+    kernel, arch = case
+    changes = with_launch(
+        launch_overrides(options, has_source=True), target, kernel, None, programs=True
+    )
+    version = prediction_cache.KernelVersion(Path(target), changes, arch or "")
+    what = f"answer to {kernel} {request} {sorted(options.items())}"
+    return prediction_cache.recall(what, [version], make, lambda values: cast("T", values))
+
+
+def count_launch(launched: LaunchedSource) -> tuple[capture.Capture, PredictionFacts]:
+    """Predict a launch without the cache."""
+    from kernelprof.collect.progress import Progress
+
+    code = launched.code
+    from kernelprof.prediction.facts import summarize_prediction
+    from kernelprof.prediction.predictor import predict_kernel
+
+    with launched.progress or Progress() as shown:
+        prediction = predict_kernel(code, progress=shown.say)
+    return prediction.capture, summarize_prediction(prediction)
 
 
 def diagnose_prediction(

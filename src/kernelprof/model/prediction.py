@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 (a record's types are read)
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kernelprof.model.json_types import Number  # noqa: TC001 (a record's types are read)
+from kernelprof.model.json_types import Number  # noqa: TC001
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts  # noqa: TC001
 from kernelprof.model.waiting import SourceLocation  # noqa: TC001
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 
 class Amount(NamedTuple):

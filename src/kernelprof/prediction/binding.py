@@ -12,7 +12,13 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.launch.build.compilation import pack_parameters
-from kernelprof.launch.check.arrays import encode, encode_structure, fill, storage_type
+from kernelprof.launch.check.arrays import (
+    encode,
+    encode_structure,
+    fill,
+    part_filler,
+    storage_type,
+)
 from kernelprof.launch.run.trial import refuse_shared_memory
 from kernelprof.launch.specification.elements import element_bytes, element_name
 from kernelprof.launch.specification.spec import (
@@ -29,7 +35,7 @@ from sassim.occupancy import capability_of, static_shared_bytes, system_shared_b
 from sassim.sass.elf import read_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -87,7 +93,7 @@ def bind_arguments(
     buffers = {}
     for name, array in resolved.arrays.items():
         content = partial(fill, array, folder, resolved.sizes)
-        buffers[name] = memory.allocate(name, count_bytes(array), content)
+        buffers[name] = memory.allocate(name, count_bytes(array), content, _part_of_bytes(array))
     values = [_encode_parameter(each, buffers) for each in resolved.parameters]
     slots = read_parameters(built.cubin, built.entry)
     launch = bind_launch(
@@ -106,6 +112,12 @@ def bind_arguments(
         },
     )
     return BoundLaunch(launch, resolved, buffers)
+
+
+def _part_of_bytes(array: ResolvedArray) -> Callable[[int, int], npt.NDArray[np.generic]] | None:
+    elements = part_filler(array)
+    size = storage_type(array.argument.element).itemsize
+    return elements and (lambda start, end: elements(start // size, end // size))
 
 
 def count_bytes(array: ResolvedArray) -> int:
@@ -143,7 +155,7 @@ def track_uninitialized_outputs(launch: BoundLaunch) -> None:
     for name, array in launch.resolved.arrays.items():
         if array.argument.fill is None:
             buffer = launch.buffers[name]
-            buffer.written = np.zeros(len(buffer.data), np.uint8)
+            buffer.written = np.zeros(buffer.capacity, np.uint8)
 
 
 def refuse_too_much_shared_memory(

@@ -110,7 +110,7 @@ def sample_outputs(
     for each in compiled.spec.outputs:
         if each.fill is None:
             buffer = bound.buffers[each.name]
-            buffer.written = np.zeros(len(buffer.data), np.uint8)
+            buffer.written = np.zeros(buffer.capacity, np.uint8)
     samples, record = _sample(compiled, bound, blocks, most)
     places = SourcePaths(compiled.source)
     one_sided = sorted(

@@ -26,6 +26,9 @@ _NEGATIVE: Final = 1 << 31
 _ROUNDED_TO: Final = 32
 """Bytes of the widest access: arrays are stored in a multiple of them."""
 
+_PAGE_SHIFT: Final = 18
+"""An array is filled in pages of 256 KiB: an access to a part of it needs no more."""
+
 
 @dataclass
 class Buffer:
@@ -40,17 +43,63 @@ class Buffer:
     """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
     changed: bool = False
     """Whether something was stored since it began."""
+    part: Callable[[int, int], Array] | None = None
+    """Makes what it holds at first from one byte up to another; ``None``: only all at once."""
 
-    @cached_property
+    @property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
-        stored = np.zeros(_round_up(self.size), np.uint8)
-        if self.content is not None:
+        if self._missing is not None:
+            self._fill_pages(np.flatnonzero(self._missing))
+        return self._bytes
+
+    @property
+    def capacity(self) -> int:
+        """How many bytes :attr:`data` has."""
+        return _round_up(self.size)
+
+    def bytes_for(self, offsets: Array) -> Array:
+        """:attr:`data`, of which only the pages of these offsets need to be filled."""
+        missing = self._missing
+        if missing is not None:
+            pages = offsets >> _PAGE_SHIFT
+            wanted = missing[pages]
+            if wanted.any():
+                self._fill_pages(distinct(pages[wanted]))
+        return self._bytes
+
+    def begin_anew(self) -> None:
+        """Hold what it did at first."""
+        for name in ("_bytes", "_missing"):
+            self.__dict__.pop(name, None)
+        self.changed = False
+
+    @cached_property
+    def _bytes(self) -> Array:
+        stored = np.zeros(self.capacity, np.uint8)
+        if self.content is not None and self.part is None:
             values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
             if len(values) == len(stored) and values.flags.writeable:
                 return values
             stored[: self.size] = values
         return stored
+
+    @cached_property
+    def _missing(self) -> Array | None:
+        """Pages that are not filled yet."""
+        return None if self.part is None else np.ones(-(-self.capacity >> _PAGE_SHIFT), np.bool_)
+
+    def _fill_pages(self, pages: Array) -> None:
+        assert self.part is not None
+        assert self._missing is not None
+        for page in pages.tolist():
+            start = page << _PAGE_SHIFT
+            end = min(start + (1 << _PAGE_SHIFT), self.size)
+            if start < end:
+                self._bytes[start:end] = self.part(start, end).view(np.uint8)
+        self._missing[pages] = False
+        if not self._missing.any():
+            self._missing = None
 
     @property
     def end(self) -> int:
@@ -73,9 +122,15 @@ class GlobalMemory:
         """All arrays in the order of their addresses."""
         return self._buffers
 
-    def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
+    def allocate(
+        self,
+        name: str,
+        size: int,
+        content: Callable[[], Array] | None = None,
+        part: Callable[[int, int], Array] | None = None,
+    ) -> Buffer:
         """An array of so many bytes; what ``content`` gives is the memory, ``None``: zeros."""
-        buffer = Buffer(name, self._next, size, content)
+        buffer = Buffer(name, self._next, size, content, part=part)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP
         return buffer
@@ -151,8 +206,7 @@ class GlobalMemory:
         """Have every array hold what it did at first."""
         for buffer in self._buffers:
             if buffer.changed:
-                del buffer.data
-                buffer.changed = False
+                buffer.begin_anew()
 
     def note(self, is_checked: bool) -> None:
         """See to it that nothing is read from arrays that :meth:`forget` was told of."""
@@ -177,7 +231,8 @@ class GlobalMemory:
         _check_aligned(addresses, active, size, "global")
         for buffer, lanes in self._split_by_buffer(addresses, active, size):
             at = addresses - buffer.base
-            _write_numbers(buffer.data, at, lanes, values, size)
+            data = buffer.bytes_for(at if lanes is None else at[lanes])
+            _write_numbers(data, at, lanes, values, size)
             buffer.changed = True
             if buffer.written is not None:
                 _mark_written(buffer.written, at, lanes, size)
@@ -305,7 +360,7 @@ def _read_buffer(buffer: Buffer, addresses: Array, active: Array | None, size: i
     at = zero_inactive(addresses - buffer.base, active)
     if buffer.written is not None:
         _check_written(buffer.written, at, addresses, active, size=size, space="global")
-    return read_numbers(buffer.data, at, size)
+    return read_numbers(buffer.bytes_for(at), at, size)
 
 
 def _mark_written(

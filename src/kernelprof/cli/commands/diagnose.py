@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis
 
 ORDER = 10
+
+_COMPLETE: Final = ("text", "brief")
+"""Formats that have the warnings in them."""
+_Answer = tuple[str, list[str], list[str], int]
 
 
 @options.list_after(kernel="output_format", merge="tokens", html="flags")
@@ -71,7 +75,7 @@ def diagnose(
     """
     from kernelprof.interface import captures
     from kernelprof.interface.inferred import kernels_to_diagnose
-    from kernelprof.interface.prediction import unique_architectures
+    from kernelprof.interface.prediction import recall_answer, unique_architectures
     from kernelprof.interface.requests import LAUNCH_OPTIONS, launch_overrides
 
     program = options.program(ctx)
@@ -82,7 +86,7 @@ def diagnose(
     to.check()
     if LAUNCH_OPTIONS & measurement.keys():
         launch_overrides(measurement, has_source=source)
-    code = ExitCode.DONE
+    cases: list[tuple[str | None, str | None]] = []
     if program is not None or source or predict or arch:
         measurement["samples"], measurement["arguments"] = source, arguments
         target = targets[0] if targets else None
@@ -102,22 +106,39 @@ def diagnose(
                 **measurement,
             )
 
-        diagnoses, code = _diagnose_each(
-            run, product(names, unique_architectures(arch) if predict or arch else (None,))
-        )
+        cases += product(names, unique_architectures(arch) if predict or arch else (None,))
+
+        def judge() -> tuple[list[Diagnosis], ExitCode]:
+            return _diagnose_each(run, cases)
     else:
         _warn_about_unused(ctx)
         page = to.html is not None
-        diagnoses = _diagnose_captures(targets or [], preset, kernel, merge=merge, page=page)
-    text = to.rendered(diagnoses, top=to.top, explain=to.explain)
-    _comment(diagnoses, quiet=to.file is None and to.output_format in ("text", "brief"))
+
+        def judge() -> tuple[list[Diagnosis], ExitCode]:
+            judged = _diagnose_captures(targets or [], preset, kernel, merge=merge, page=page)
+            return judged, ExitCode.DONE
+
+    diagnoses: list[Diagnosis] = []
+
+    def write() -> _Answer:
+        judged, code = judge()
+        diagnoses.extend(judged)
+        return _write_answer(judged, code, to)
+
+    if targets and source and (predict or arch) and to.html is None and len(cases) == 1:
+        request = [to.output_format, to.screen, to.file is None, to.top, to.explain, preset]
+        answer = recall_answer(targets[0], cases[0], measurement, request, write)
+    else:
+        answer = write()
+    text, remarks, warnings, exit_code = answer
+    output.print_remarks(*remarks)
+    for each in warnings:
+        output.warn(each)
     output.write_result(text, to.file)
     if to.html is not None:
         output.write_page(diagnoses, to.html)
-    if code is not ExitCode.DONE:
-        raise typer.Exit(code)
-    if any(each.inconclusive for each in diagnoses):
-        raise typer.Exit(ExitCode.INCONCLUSIVE)
+    if exit_code:
+        raise typer.Exit(exit_code)
 
 
 def _diagnose_each(
@@ -204,12 +225,14 @@ def _warn_about_unused(ctx: typer.Context) -> None:
         )
 
 
-def _comment(diagnoses: Sequence[Diagnosis], *, quiet: bool) -> None:
-    for each in diagnoses:
-        output.print_remarks(*each.capture.remarks)
-        if quiet:
-            continue
-        if each.capture.recorded:
-            output.warn(each.capture.origin)
-        for warning in each.warnings:
-            output.warn(f"{each.origin}: {warning}")
+def _write_answer(diagnoses: Sequence[Diagnosis], code: ExitCode, to: output.Output) -> _Answer:
+    """The text of a result, what to say beside it, and the exit code."""
+    text = to.rendered(diagnoses, top=to.top, explain=to.explain)
+    remarks = [line for each in diagnoses for line in each.capture.remarks]
+    warnings: list[str] = []
+    for each in diagnoses if to.file is not None or to.output_format not in _COMPLETE else ():
+        warnings += [each.capture.origin] if each.capture.recorded else []
+        warnings += [f"{each.origin}: {warning}" for warning in each.warnings]
+    if code is ExitCode.DONE and any(each.inconclusive for each in diagnoses):
+        code = ExitCode.INCONCLUSIVE
+    return text, remarks, warnings, int(code)

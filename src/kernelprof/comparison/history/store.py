@@ -11,19 +11,17 @@ import contextlib
 import hashlib
 import json
 import os
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof import files
 from kernelprof.comparison.snapshots import from_values, to_values
+from kernelprof.content_cache import code_version
 from kernelprof.model.records import read_object
-from kernelprof.resources import data_folder
 from kernelprof.sources.capture_directory import MANIFEST
-from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from pathlib import Path
 
     from _typeshed import DataclassInstance
 
@@ -93,17 +91,6 @@ def cache_path(subject: Path) -> Path:
     digest = hashlib.sha256(str(subject.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
     folder = user_cache_path("kernelprof", appauthor=False) / "history"
     return folder / f"{digest[:32]}.json"
-
-
-@cache
-def code_version() -> str:
-    """Who judges: our version, and a hash of our code and of the presets."""
-    package = Path(__file__).parents[2]
-    presets = data_folder("metric_presets")
-    digest = hashlib.sha256()
-    for file in (*sorted(package.rglob("*.py")), *sorted(presets.glob("*.toml"))):
-        digest.update(f"{file.name}\0".encode() + file.read_bytes())
-    return f"{__version__} {digest.hexdigest()}"
 
 
 def hash_state(file: Path) -> str:

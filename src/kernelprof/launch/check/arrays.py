@@ -91,6 +91,29 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
     return _by_rule(array)
 
 
+def part_filler(array: ResolvedArray) -> Callable[[int, int], Array] | None:
+    """What gives the elements of :func:`fill` from one even place up to another alone.
+
+    ``None`` where they follow only from those before them.
+    """
+    argument, type_name = array.argument, array.argument.element
+    if argument.fill is None:
+        return lambda start, stop: poison_array(type_name, (stop - start,))
+    most = _most(type_name, array.limit)
+    is_redrawn = not is_floating(type_name) and most & (most - 1) != 0
+    if argument.fill != "random" or is_redrawn:
+        return None
+    # One draw of 64 bits is one number, or two of at most 32 bits, and none is drawn again.
+    numbers_a_draw = 1 if type_name == "float64" else 2
+
+    def draw(start: int, stop: int) -> Array:
+        generator = np.random.PCG64(_seed(array)).advance(start // numbers_a_draw)
+        drawn = np.random.Generator(generator)
+        return encode(_drawn(drawn, argument.fill, type_name, stop - start, array.limit), type_name)
+
+    return draw
+
+
 def poison_array(type_name: str, shape: tuple[int, ...]) -> Array:
     """Return an array whose elements show afterwards whether they were written."""
     if is_floating(type_name):
@@ -283,7 +306,7 @@ def _by_rule(array: ResolvedArray) -> Array:
         return np.zeros(shape, storage_type(type_name))
     if argument.fill == "arange":
         return encode(np.arange(math.prod(shape)).reshape(shape), type_name)
-    generator = np.random.default_rng(array.index if argument.seed is None else argument.seed)
+    generator = np.random.default_rng(_seed(array))
     if argument.fill == "permutation":
         return encode(generator.permutation(math.prod(shape)).reshape(shape), type_name)
     if argument.fill == "offsets":
@@ -315,8 +338,15 @@ def _drawn(
         if fill == "normal":
             return generator.standard_normal(count, dtype=kind)
         return 2 * generator.random(count, dtype=kind) - 1
-    most = 2 if type_name == "bool" else limit or RANDOM_INTEGERS
-    return generator.integers(0, most, count)
+    return generator.integers(0, _most(type_name, limit), count)
+
+
+def _most(type_name: str, limit: int | None) -> int:
+    return 2 if type_name == "bool" else limit or RANDOM_INTEGERS
+
+
+def _seed(array: ResolvedArray) -> int:
+    return array.index if array.argument.seed is None else array.argument.seed
 
 
 def _loaded(file: Path, name: str) -> Array:
