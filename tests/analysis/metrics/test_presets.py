@@ -129,7 +129,7 @@ def test_not_on(tmp_path: Path) -> None:
         (
             HEAD + METRIC + 'only_on = ["gh100"]\nnot_on = ["tu102"]\n',
             "metric[0]",
-            "exclude each other",
+            "are mutually exclusive",
         ),
         (HEAD + METRIC + 'section = "a b"\n', "metric[0].section", "Expected `str` matching"),
         (HEAD + METRIC + METRIC, "", "'a' is already defined in p.toml"),
