@@ -45,7 +45,7 @@ RULE = rules.Rule(
     matters="A barrier lasts until the slowest warp arrives. The other warps issue nothing until "
     "then.",
     example="A tiled GEMM has a barrier in its innermost loop. One barrier before and one after "
-    "each tile are enough: without a third, it is 1.11x faster on an H200.",
+    "each tile are enough: without the others, it is 1.11x faster on an H200.",
     fixes=(
         Advice("Remove barriers that no data dependence requires."),
         Advice("Use __syncwarp or smaller groups if only threads of one warp share the data."),
