@@ -71,7 +71,7 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
     [
         (
             {"smsp__thread_inst_executed_per_inst_executed.ratio": 8.0},
-            "On average 8 of 32 threads of a warp are active.",
+            "On average, 8 of the 32 threads of a warp are active.",
         ),
         (
             {"smsp__sass_average_branch_targets_threads_uniform.pct": 80.0},
@@ -102,17 +102,17 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
         ),
         (
             {"memory_l1_wavefronts_shared": 105.0, "memory_l1_wavefronts_shared_ideal": 100.0},
-            "Shared memory has no notable bank conflicts, within 10 % of the ideal wavefronts.",
+            "Shared memory has no notable bank conflicts: wavefronts are within 10 % of the ideal.",
         ),
         (
             {
                 "memory_l2_theoretical_sectors_global": 64.0,
                 "memory_l2_theoretical_sectors_global_ideal": 64.0,
             },
-            "Global accesses are coalesced, within 10 % of the ideal sectors.",
+            "Global accesses are coalesced: sectors are within 10 % of the ideal.",
         ),
         ({"memory_l2_theoretical_sectors_local": 0.0}, "The kernel has no local-memory traffic."),
-        ({}, "The capture contains no counter of this launch."),
+        ({}, "The capture contains no counters for this launch."),
     ],
 )
 def test_each_value_has_its_sentence(values: dict[str, float], text: str) -> None:
@@ -176,8 +176,8 @@ def loads_and_stores(row: int) -> Capture:
         (
             21,
             [
-                "13.51 GB are loaded and stored in local memory: register spills or "
-                "run-time-indexed arrays."
+                "13.51 GB are loaded from and stored to local memory: register spills, or arrays "
+                "with run-time indices."
             ],
         ),
     ],

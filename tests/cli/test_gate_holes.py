@@ -199,7 +199,11 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
         (table, moved, 3, ["new kernel", "all kernels together"]),
         (table, second_duration, 3, "occurs twice in a table with different values"),
         pytest.param(
-            table, tiny, 3, "no counter has a value that small", marks=pytest.mark.slow("again")
+            table,
+            tiny,
+            3,
+            "no counter can have a value this small",
+            marks=pytest.mark.slow("again"),
         ),
         (table, zero, 3, "launches have no time"),
         (directory, no_check, 1, "was checked against gemm, but is no longer checked"),

@@ -79,10 +79,10 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
 
 def _no_waste(value_of: ValueOf) -> Iterator[MetricFinding]:
     for name, text in (
-        ("global_sectors", "Global accesses are coalesced, within 10 % of the ideal sectors."),
+        ("global_sectors", "Global accesses are coalesced: sectors are within 10 % of the ideal."),
         (
             "shared_wavefronts",
-            "Shared memory has no notable bank conflicts, within 10 % of the ideal wavefronts.",
+            "Shared memory has no notable bank conflicts: wavefronts are within 10 % of the ideal.",
         ),
     ):
         if value_of(name) and value_of(f"{name}_ideal") is not None:
@@ -104,7 +104,7 @@ def _values(facts: Facts, row: int) -> Iterator[MetricFinding]:
     ]
     values = [each for each in there if each[1] == each[1]][:MOST_VALUES]
     if not values:
-        yield MetricFinding("The capture contains no counter of this launch.", "", None, 0.0)
+        yield MetricFinding("The capture contains no counters for this launch.", "", None, 0.0)
     for name, value, unit in values:
         text = (
             f"{name} is {quantity(float(value), unit)}; this value alone does not indicate "
@@ -122,7 +122,7 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
         used = value_of(f"global_{kind}_bytes_per_sector")
         if used:
             ratio = COMMON.sector_bytes / used
-            against = f"{factor(ratio)} what their bytes need"
+            against = f"{factor(ratio)} the minimum for their bytes"
         elif each > WIDEST_REQUEST_SECTORS * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
@@ -131,7 +131,10 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
             )
         elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
-            against = f"{factor(ratio)} the ideal for 4-byte elements (16-byte elements need 16)"
+            against = (
+                f"{factor(ratio)} the ideal for 4-byte elements (for 16-byte elements, the ideal "
+                "is 16)"
+            )
         else:
             continue
         if ratio < NOTABLE:
@@ -210,8 +213,8 @@ def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
         NOTABLE_SHARE * threads * BYTES_OF_SPILL
     ):
         text = (
-            f"{quantity(moved, 'byte')} are loaded and stored in local memory: register spills or "
-            "run-time-indexed arrays."
+            f"{quantity(moved, 'byte')} are loaded from and stored to local memory: register "
+            "spills, or arrays with run-time indices."
         )
         yield MetricFinding(text, LOCAL_BYTES_OF.format("ld"), "local-memory-traffic", 1.0)
 
@@ -246,7 +249,7 @@ def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
         )
     threads = value_of("threads_per_instruction")
     if threads is not None and 0 < threads < FEW_THREADS:
-        text = f"On average {rounded(threads)} of 32 threads of a warp are active."
+        text = f"On average, {rounded(threads)} of the 32 threads of a warp are active."
         weight = COMMON.warp_size / threads
         yield MetricFinding(text, "threads_per_instruction", "warp-divergence", weight)
     uniform = value_of("branch_uniformity")
@@ -297,7 +300,7 @@ def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
         return
     name = max(parts, key=lambda each: parts[each])
     part = rounded_quantity(parts[name], "%")
-    text = f"No measured pipe or issue slot exceeds {part} of peak."
+    text = f"Neither the issue slots nor any measured pipe exceeds {part} of peak."
     others = any(value_of(each) is not None for each in (*_MEMORY, *_WAITS))
     if not others and parts.keys() >= set(_ARITHMETIC) and parts[name] < FULL:
         # All that is left to wait for is memory.

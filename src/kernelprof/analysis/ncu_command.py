@@ -111,8 +111,8 @@ def collection_options(
             names[on_chip[0]] = None
     if not (names or sections):
         raise UsageError(
-            "nothing to collect: this architecture has none of the requested metrics",
-            hint="ask for another preset; 'kernelprof presets' lists them",
+            "nothing to collect: this architecture supports none of the requested metrics",
+            hint="choose another preset; 'kernelprof presets' lists them",
         )
     if samples:
         names[SAMPLES] = None

@@ -102,7 +102,7 @@ def test_not_on(tmp_path: Path) -> None:
         ("\xff", "", "not valid TOML"),
         ('description = "D"\n' + METRIC, "", "missing required field `title`"),
         ('title = " "\ndescription = "D"\n' + METRIC, "title", "Expected `str` matching"),
-        (HEAD, "", "no metric: give [[metric]] tables"),
+        (HEAD, "", "the preset has no metrics: add [[metric]] tables"),
         (HEAD + "colour = 1\n" + METRIC, "", "unknown field `colour`"),
         (HEAD + "samples = 1\n" + METRIC, "samples", "Expected `bool`, got `int`"),
         (HEAD + METRIC + "colour = 1\n", "metric[0]", "unknown field `colour`"),
@@ -112,7 +112,11 @@ def test_not_on(tmp_path: Path) -> None:
         (HEAD + METRIC.replace('["sm__a.sum"]', "[]"), "metric[0].ncu", "length >= 1"),
         (HEAD + METRIC.replace('["sm__a.sum"]', '"x"'), "metric[0].ncu", "Expected `array`"),
         (HEAD + METRIC.replace("sm__a.sum", "a,b"), "metric[0].ncu[0]", "Expected `str` matching"),
-        (HEAD + METRIC.replace('["sm__a.sum"]', '["x", "x"]'), "metric[0]", "is twice in x, x"),
+        (
+            HEAD + METRIC.replace('["sm__a.sum"]', '["x", "x"]'),
+            "metric[0]",
+            "is listed twice in x, x",
+        ),
         (HEAD + METRIC.replace("unit", "units"), "metric[0]", "unknown field `units`"),
         (HEAD + METRIC + "architectures = 1\n", "metric[0].architectures", "Expected `object`"),
         (
@@ -129,7 +133,7 @@ def test_not_on(tmp_path: Path) -> None:
         (
             HEAD + METRIC + 'only_on = ["gh100"]\nnot_on = ["tu102"]\n',
             "metric[0]",
-            "exclude each other",
+            "are mutually exclusive",
         ),
         (HEAD + METRIC + 'section = "a b"\n', "metric[0].section", "Expected `str` matching"),
         (HEAD + METRIC + METRIC, "", "'a' is already defined in p.toml"),

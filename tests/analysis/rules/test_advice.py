@@ -169,8 +169,8 @@ class TestWhatIssuesSaw:
         assert lines == (
             "Issue several independent loads before the first use: unroll the loop, or process "
             "several items per thread.",
-            "Use wider loads, such as float4 (16 bytes per thread). A load now reads 4 distinct "
-            "bytes per thread on average.",
+            "Use wider loads, such as float4 (16 bytes per thread). On average, a load currently "
+            "reads 4 distinct bytes per thread.",
         )
 
     def test_loads_of_16_bytes_are_wide(self) -> None:
@@ -186,7 +186,7 @@ class TestWhatIssuesSaw:
         (lines,) = _advice(["validation/raw.csv.gz", "stream_copy"], "low-occupancy")
         assert lines[0] == (
             "Use larger blocks, of 128 threads or more. An SM holds at most 32 blocks, and each "
-            "block here is one warp."
+            "block of this launch is one warp."
         )
         # It uses none; 1 KiB of each block is the driver's.
         assert not any("shared memory" in line for line in lines)

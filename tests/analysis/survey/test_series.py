@@ -59,7 +59,7 @@ def test_warps_wait_for_what_ncu_measured() -> None:
         each for key, each in sampled_kernels(trace("jacobi_sampled")).items() if "sweep" in key[0]
     )
     assert (sweep.bottleneck, sweep.confidence) == ("memory-latency", "low")
-    assert sweep.reason == "based on samples: warps wait for memory, and DRAM is not full"
+    assert sweep.reason == "based on samples: warps wait for memory, and DRAM is not saturated"
     assert [each.label for each in sweep.waits[:2]] == ["long scoreboard", "wait"]
     assert sweep.waits[0].value == pytest.approx(80.5, abs=5.0)
     assert sweep.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] == pytest.approx(

@@ -100,7 +100,7 @@ def test_launches_of_one_configuration_with_other_behaviour_stay_apart() -> None
     assert entries[12] is not entries[13]
     assert entries[24] is not entries[25]
     assert any(
-        "same grid and block have another verdict" in note for note in entries[12].verdict.notes
+        "same grid and block have a different verdict" in note for note in entries[12].verdict.notes
     )
 
 

@@ -76,7 +76,8 @@ def test_the_part_of_the_pipeline_is_said_with_its_number() -> None:
         in entries[7].verdict.why
     )
     assert (
-        "Fences are expensive: warps spend 7.6 % of their time at them." in entries[10].verdict.why
+        "Expensive fences: warps spend 7.6 % of their time waiting at fences."
+        in entries[10].verdict.why
     )
 
 

@@ -41,7 +41,7 @@ NARROW_STORES: Final = Condition(
     lambda launch: launch.used("store") >= FULL_SECTORS and 0.9 <= launch.width("store") <= 2.2,
 )
 SCATTERED: Final = Condition(
-    "loads are scattered (24 bytes of a sector used, or fewer)",
+    "loads are scattered (at most 24 of the 32 bytes of a sector are used)",
     lambda launch: 0 < launch.used("load") <= 24.0,
 )
 LOW_OCCUPANCY: Final = Condition(
@@ -62,7 +62,7 @@ BUSY_XU: Final = Condition(
     ),
 )
 ONE_WARP_BLOCKS: Final = Condition(
-    "blocks are one warp each and reach the SM's block limit",
+    "each block is a single warp and the SM's block limit is reached",
     lambda launch: launch["block_size"] <= 32 and launch.limited_by("blocks"),
 )
 
@@ -84,7 +84,7 @@ REREAD: Final = Condition(
     ),
 )
 RELOADS: Final = Condition(
-    "a kernel with stores keeps loading the same data from L1",
+    "the kernel also stores data and repeatedly loads the same data from L1",
     lambda launch: (
         launch["l1_hit_rate"] >= 80.0
         and passes(launch) >= OFTEN
@@ -182,14 +182,14 @@ WIDER_LOADS: Final = Advice(
     "Use wider loads, such as float4 (16 bytes per thread).",
     when=NARROW_LOADS,
     number=lambda launch: launch.width("load"),
-    measured="A load now reads {x} distinct bytes per thread on average.",
+    measured="On average, a load currently reads {x} distinct bytes per thread.",
 )
 WIDER_STORES: Final = Advice(
     "Use wider stores: let a thread compute adjacent elements and store them together (half2, "
     "uchar4, float4).",
     when=NARROW_STORES,
     number=lambda launch: launch.width("store"),
-    measured="A store now writes {x} bytes per thread.",
+    measured="A store currently writes {x} bytes per thread.",
 )
 INTEGER_DIVISION: Final = Advice(
     "Replace integer division, modulo and bit counts (__popc), which use the XU pipe, with "
@@ -202,32 +202,32 @@ LARGER_BLOCKS: Final = Advice(
     "Use larger blocks, of 128 threads or more.",
     when=ONE_WARP_BLOCKS,
     number=lambda launch: launch["block_limit_blocks"],
-    measured="An SM holds at most {x} blocks, and each block here is one warp.",
+    measured="An SM holds at most {x} blocks, and each block of this launch is one warp.",
 )
 KEEP_WHAT_IS_READ: Final = Advice(
     "Load each value once: keep a row in registers or shared memory between passes over it.",
     when=REREAD,
     number=passes,
-    measured="Each byte is now loaded {x} times.",
+    measured="Each byte is currently loaded {x} times.",
 )
 RESTRICT: Final = Advice(
     "Declare pointers const __restrict__, or copy reused values into registers. Otherwise the "
-    "compiler must reload after each store.",
+    "compiler must reload them after each store.",
     when=RELOADS,
     number=lambda launch: launch["l1_hit_rate"],
     measured="{x} % of the loads hit in L1.",
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Choose sizes that are multiples of the tile size in the kernel's name: padding costs less "
-    "than a partial tile.",
+    "Pad the sizes to multiples of the tile size in the kernel's name: padding costs less than "
+    "partial tiles.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(
     "Fuse the operation with its neighbours, so that intermediates stay on the chip: use "
     "torch.compile, or an epilogue of cuBLASLt, cuDNN or CUTLASS."
 )
-SMALLER_TYPE: Final = Advice("Pass a smaller type: half, bfloat16, int8.")
+SMALLER_TYPE: Final = Advice("Pass a smaller data type: half, bfloat16, int8.")
 
 CALLER: Final = (
     Advice(

@@ -112,7 +112,7 @@ class Metric(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def __post_init__(self) -> None:
         if self.only_on and self.not_on:
-            raise ValueError("`only_on` and `not_on` exclude each other")
+            raise ValueError("`only_on` and `not_on` are mutually exclusive")
         for names in (
             self.ncu,
             self.only_on or (),
@@ -120,7 +120,7 @@ class Metric(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             *self.architectures.values(),
         ):
             if len(set(names)) < len(names):
-                raise ValueError(f"a name is twice in {', '.join(names)}")
+                raise ValueError(f"a name is listed twice in {', '.join(names)}")
 
     def ncu_names(self, compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
         """Return the names on this architecture; empty where it has no such metric.
@@ -217,7 +217,7 @@ def preset(name: str) -> Preset:
     """Return one preset; :class:`UsageError` where there is none of that name."""
     shipped = presets()
     if name not in shipped:
-        raise UsageError(f"no preset is called {name!r}", hint=_suggestion(name, shipped))
+        raise UsageError(f"there is no preset named {name!r}", hint=_suggestion(name, shipped))
     return shipped[name]
 
 
@@ -229,7 +229,7 @@ def metrics_for(
     existing: dict[str, Metric] = {}
     for name in names:
         if name not in metrics:
-            raise UsageError(f"no metric is called {name!r}", hint=_suggestion(name, metrics))
+            raise UsageError(f"there is no metric named {name!r}", hint=_suggestion(name, metrics))
         if metrics[name].ncu_names(compute_capability):
             existing[name] = metrics[name]
     return tuple(existing.values())
@@ -252,7 +252,9 @@ class _PresetFile(Struct, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not (self.metric or self.include or self.metrics):
-            raise ValueError("no metric: give [[metric]] tables, `metrics` or `include`")
+            raise ValueError(
+                "the preset has no metrics: add [[metric]] tables, `metrics` or `include`"
+            )
 
 
 def load_presets(folder: Path) -> dict[str, Preset]:
@@ -298,7 +300,7 @@ def _read_preset(path: Path) -> _PresetFile:
     except msgspec.ValidationError as error:
         raise _mistake(path.parent, path.stem, *split_mistake(error)) from error
     except ValueError as error:
-        raise _mistake(path.parent, path.stem, f"it is not valid TOML: {error}") from error
+        raise _mistake(path.parent, path.stem, f"the file is not valid TOML: {error}") from error
 
 
 def _mistake(folder: Path, preset_name: str, what: str, key: str = "") -> InputError:
@@ -306,5 +308,5 @@ def _mistake(folder: Path, preset_name: str, what: str, key: str = "") -> InputE
     return InputError(
         f"preset {preset_name}: {what}",
         where=f"{path}: {key}" if key else str(path),
-        hint="see the other files in that folder for the form of a preset",
+        hint="see the other files in that folder for the format of a preset",
     )

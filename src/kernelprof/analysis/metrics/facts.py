@@ -166,7 +166,7 @@ class Facts:
     def formula(self, name: str, row: int) -> str:
         """Return how a value was worked out that the capture has not under the metric's name."""
         derived = name in self._derived and self._derived[name][row]
-        return "sm__pipe_shared_cycles_active, which counts FP64 too" if derived else ""
+        return "sm__pipe_shared_cycles_active, which also counts FP64" if derived else ""
 
     def ends(self, name: str, row: int) -> tuple[float, float] | None:
         """Return the interval of a predicted value that is not known exactly."""
@@ -270,7 +270,7 @@ class Facts:
         with np.errstate(invalid="ignore"):
             tiny = (values > 0) & (values < SMALLEST)
         if tiny.any():
-            reason = "no counter has a value that small"
+            reason = "no counter can have a value this small"
             self._impossible_values.append(Doubt(metric.name, reason, tiny))
             values = np.where(tiny, np.nan, values)
         least = np.fmin.reduce(values, initial=np.inf)

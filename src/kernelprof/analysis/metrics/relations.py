@@ -142,8 +142,8 @@ _PARTS_OF_SM: Final = (
     "alu_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe", "adu_pipe", "lsu_pipe",
     "instruction_throughput",
 )  # fmt: skip
-_BUSY_SM: Final = "a pipe is busier than the busiest part of the SM"
-_TOO_MUCH_ARITHMETIC: Final = "the arithmetic exceeds the issued instructions"
+_BUSY_SM: Final = "the utilization of a pipe exceeds that of the busiest part of the SM"
+_TOO_MUCH_ARITHMETIC: Final = "there is more arithmetic than issued instructions"
 _TOO_MANY_SECTORS: Final = "more than 32 sectors per request"
 
 _PIPES: Final = (
@@ -207,12 +207,12 @@ def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
     yield Relation(
         (metric, "sm_count", "sm_cycles_elapsed"),
         lambda values, sms, cycles: np.greater(values, most * sms * cycles + _FEW),
-        "more than the SMs can do in these cycles",
+        "more than the SMs can do in the elapsed cycles",
     )
     yield Relation(
         (metric, "sm_count", "duration"),
         lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * CLOCK_HZ[1] + _FEW),
-        "more than the SMs can do in this time",
+        "more than the SMs can do in the duration",
     )
 
 
@@ -220,19 +220,19 @@ RELATIONS: Final = (
     # --- values that then count as missing, whichever of them is wrong ---
     _zero_although(
         "global_sectors", "global_load_requests", 0.0,
-        "global loads without sectors", clears=True,
+        "there are global loads but no sectors", clears=True,
     ),
     _zero_although(
         "global_sectors_ideal", "global_sectors", 0.0,
-        "the ideal is zero although there are sectors", clears=True,
+        "the ideal is zero, but there are sectors", clears=True,
     ),
     _zero_although(
         "shared_wavefronts", "shared_load_wavefronts", 0.0,
-        "shared-memory loads without wavefronts", clears=True,
+        "there are shared-memory loads but no wavefronts", clears=True,
     ),
     _zero_although(
         "local_sectors", "local_load_sectors", 0.0,
-        "local-memory loads without sectors", clears=True,
+        "there are local-memory loads but no sectors", clears=True,
     ),
     _exceeds(
         "global_reduction_requests", 1.1, "instructions", 1.0,
@@ -261,7 +261,7 @@ RELATIONS: Final = (
         Relation(
             (f"global_{kind}_sectors", f"global_{kind}_requests"),
             lambda sectors, requests: np.greater(sectors, 0) & (requests == 0),
-            f"global {kind}s moved sectors without a request",
+            f"global {kind}s moved sectors, but there are no requests",
             clears=True,
         )
         for kind in ("load", "store")
@@ -277,7 +277,10 @@ RELATIONS: Final = (
     ),
     # --- contradictions: the values stay, and the verdict has low confidence ---
     *(_exceeds(part, 1.05, "sm_throughput", 0.5, _BUSY_SM) for part in _PARTS_OF_SM),
-    _zero_although("dram_throughput", "dram_bandwidth", 1e10, "DRAM traffic at zero utilization"),
+    _zero_although(
+        "dram_throughput", "dram_bandwidth", 1e10,
+        "there is DRAM traffic, but DRAM utilization is zero",
+    ),
     _exceeds(
         "l1_throughput", 1.1, "memory_throughput", 9.0,
         "L1 is busier than the busiest part of the memory system",
@@ -307,7 +310,10 @@ RELATIONS: Final = (
         lambda cycles, duration, clock: _differ(cycles, duration * clock * 1e-9, 0.1, 100.0),
         "the cycles do not match the duration and the clock",
     ),
-    _zero_although("l2_sectors_from_l1", "l2_to_sm", 1.0, "L2 serves SMs without sectors"),
+    _zero_although(
+        "l2_sectors_from_l1", "l2_to_sm", 1.0,
+        "L2 sends data to the SMs, but no sectors are counted",
+    ),
     # 1 to 1.32 of each other; small ones are rounded to 0.
     Relation(
         ("waves_per_sm", "grid_size", "sm_count", *_LIMITS),
@@ -376,7 +382,7 @@ RELATIONS: Final = (
     Relation(
         ("shared_wavefronts", "shared_memory_static", "shared_memory_dynamic"),
         lambda wavefronts, static, dynamic: (wavefronts > 0) & (static == 0) & (dynamic == 0),
-        "shared-memory accesses without shared memory",
+        "there are shared-memory accesses, but the kernel has no shared memory",
     ),
     # 0.69 points beyond the busiest of them at most.
     Relation(
@@ -394,15 +400,15 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "l1_wavefronts", "shared_wavefronts_share", 1.0,
-        "zero utilization of the L1 data stage although shared memory uses it",
+        "the L1 data stage has zero utilization, but shared memory uses it",
     ),
     _exceeds(
         "shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0,
-        "shared memory uses more than the whole L1 data stage",
+        "the share of shared memory exceeds the utilization of the whole L1 data stage",
     ),
     _zero_although(
         "l1_throughput", "l1_throughput_active", 20.0,
-        "zero over the launch although L1 is busy while active",
+        "L1 utilization is zero over the launch, but not over active cycles",
     ),
     _exceeds("global_load_sectors", 34.0, "global_load_requests", 0.0, _TOO_MANY_SECTORS),
     _exceeds("global_store_sectors", 34.0, "global_store_requests", 0.0, _TOO_MANY_SECTORS),
@@ -424,13 +430,14 @@ RELATIONS: Final = (
         for pipe, cycles in _CYCLES_A_WARP.items()
     ),
     _zero_although(
-        "global_atomic_requests", "l2_atomic_sectors", 1000.0, "atomic sectors without a request"
+        "global_atomic_requests", "l2_atomic_sectors", 1000.0,
+        "there are atomic sectors but no requests",
     ),
-    _zero_although("tma_load_sectors", "tma_loads", 100.0, "TMA loads without sectors"),
-    _zero_although("tma_loads", "tma_load_sectors", 1000.0, "TMA sectors without a load"),
+    _zero_although("tma_load_sectors", "tma_loads", 100.0, "there are TMA loads but no sectors"),
+    _zero_although("tma_loads", "tma_load_sectors", 1000.0, "there are TMA sectors but no loads"),
     _zero_although(
         "tensor_pipe", "tensor_pipe_active", 2.0,
-        "zero over the launch although the tensor cores are busy while active",
+        "tensor-core utilization is zero over the launch, but not over active cycles",
     ),
     _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma, but none is executed"),
     # 0 without atomics.
@@ -442,7 +449,7 @@ RELATIONS: Final = (
         lambda unit, atomics, reductions, bulk: (
             np.greater(unit, 2.0) & (atomics + reductions == 0) & ~(bulk > 0)
         ),
-        "L2 executes atomics without a request",
+        "L2 executes atomics, but there are no requests",
         optional=frozenset({"tma_reduction_sectors"}),
     ),
     # 1 at most without those others (0.93 with loads from other blocks of a cluster).
@@ -454,7 +461,7 @@ RELATIONS: Final = (
         lambda wavefronts, loads, stores, *others: (
             np.greater(wavefronts, 2.0 * (loads + stores) + _FEW) & (np.add.reduce(others) == 0)
         ),
-        "shared-memory accesses without an instruction that makes them",
+        "there are shared-memory accesses, but no instructions that access shared memory",
     ),
     # 2.12 points beyond the busiest of them at most; texture instructions have a pipe of their own.
     Relation(
@@ -462,7 +469,7 @@ RELATIONS: Final = (
         lambda percent, texture, *parts: (
             np.greater(percent, np.maximum(np.maximum.reduce(parts) + 4.0, 50.0)) & (texture == 0)
         ),
-        "the instructions use more than their busiest pipe",
+        "instruction throughput exceeds the utilization of the busiest pipe",
     ),
     # Chips with this half of the pipe do FP16 there and on tensor cores; 1.0013 seen.
     Relation(
@@ -486,7 +493,10 @@ RELATIONS: Final = (
         ),
         "DRAM is busier than its traffic allows",
     ),
-    _zero_although("tensor_pipe", "wgmma_pipe", 0.1, "wgmma on idle tensor cores"),
+    _zero_although(
+        "tensor_pipe", "wgmma_pipe", 0.1,
+        "there are wgmma instructions, but the tensor cores are idle",
+    ),
     _outside(
         "threads_per_instruction", 0.999, 32.5, "an instruction is executed by 1 to 32 threads"
     ),
@@ -509,22 +519,25 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "shared_wavefronts_ideal", "shared_wavefronts", 1000.0,
-        "the ideal is zero although there are wavefronts",
+        "the ideal is zero, but there are wavefronts",
     ),
     _zero_although(
         "global_reduction_requests", "l2_reduction_sectors", 1000.0,
-        "reduction sectors without a request",
+        "there are reduction sectors but no requests",
     ),
-    _zero_although("sm_cycles_active", "instructions", 0.0, "instructions ran on idle SMs"),
     _zero_although(
-        "achieved_occupancy", "active_warps", 0.5, "zero occupancy although warps are active"
+        "sm_cycles_active", "instructions", 0.0,
+        "instructions were executed, but no SM was active",
+    ),
+    _zero_although(
+        "achieved_occupancy", "active_warps", 0.5, "occupancy is zero, but warps are active"
     ),
     *chain.from_iterable(starmap(_more_than_cycles_allow, _SM_RATES.items())),
     Relation(
         ("sm_cycles_elapsed", "duration"),
         lambda cycles, ns: np.less(cycles, CLOCK_HZ[0] * ns * 1e-9 - _FEW)
         | (cycles > CLOCK_HZ[1] * ns * 1e-9 + _FEW),
-        "cycles divided by duration is a clock frequency that no SM has",
+        "cycles / duration is not a clock frequency that an SM can have",
     ),
     # At most 3.94 an active cycle.
     Relation(
@@ -532,13 +545,13 @@ RELATIONS: Final = (
         lambda issued, sms, active: np.greater(
             issued, 1.1 * COMMON.schedulers * sms * active + _FEW
         ),
-        "more instructions than the active cycles issue",
+        "more instructions than the schedulers can issue in the active cycles",
     ),
-    _outside("sm_count", 1.0, 1024.0, "no GPU has that many SMs"),
+    _outside("sm_count", 1.0, 1024.0, "no GPU has this many SMs"),
     _outside("grid_size", 1.0, float("inf"), "a grid has at least one block"),
     _outside(
         "duration", 300.0, float("inf"),
-        "no launch is that short (an empty kernel takes 1,100 ns)",
+        "no launch is this short (an empty kernel takes 1,100 ns)",
     ),
 )  # fmt: skip
 

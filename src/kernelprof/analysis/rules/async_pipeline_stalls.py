@@ -11,11 +11,11 @@ from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.model.numbers import rounded, rounded_quantity
 
 FULL = rules.Threshold(
-    "tensor pipe of a full pipeline",
+    "tensor pipe utilization of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200): 98.1 % while SMs are active in the fastest GEMM; rungs at 58 to "
-    "72 % gained 1.2x or more from better copies and barriers, those at 88 % gained 1.06x",
+    "tests/captures/bf16 (H200): 98.1 % while SMs are active in the fastest GEMM; ladder rungs at "
+    "58 to 72 % gained 1.2x or more from better copies and barriers; those at 88 % gained 1.06x",
 )
 
 
@@ -29,8 +29,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=(gain / context.gains.by_covering_sms).at_least(1.0),
         effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
-        gain_reason="the headroom of the other units, if the tensor cores were always busy or no "
-        "warp waited for copies",
+        gain_reason="the headroom of the other units if the tensor cores were always busy, or if "
+        "no warp waited for copies",
         evidence=lambda: (
             rules.percent(
                 "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), "<", FULL
@@ -44,16 +44,16 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             ),
             rules.percent(
                 "stall_barrier",
-                "warp time spent waiting for matrix instructions and at barriers",
+                "warp time spent waiting for matrix instructions or at barriers",
                 stalls.products,
-                formula="(barrier, gmma, full queues) / cycles per instruction",
-                phrase="{x} of warp time spent waiting for matrix instructions and at barriers",
+                formula="(barrier + gmma + full queues) / cycles per instruction",
+                phrase="{x} of warp time spent waiting for matrix instructions or at barriers",
             ),
             rules.percent(
                 "stall_wait",
                 "warp time spent in other instructions and fences",
                 stalls.around,
-                formula="(wait, short_scoreboard, membar, issue) / cycles per instruction",
+                formula="(wait + short_scoreboard + membar + issue) / cycles per instruction",
                 phrase="{x} of warp time spent in other instructions and fences",
             ),
             rules.percent(
@@ -91,21 +91,21 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     if late >= max(others):
         return _tiles(_stages(launch), late)
     if fences >= NOTABLE:
-        return f"Fences are expensive: warps spend {_percent(fences)} of their time at them."
+        return f"Expensive fences: warps spend {_percent(fences)} of their time waiting at fences."
     if products - tensor >= NOTABLE:
         return (
-            "Block-wide barriers or serialized matrix instructions: warps wait for them "
-            f"{_percent(products)} of their time, with the tensor cores {_percent(tensor)} busy. "
-            "Compiler warning C7510 marks serialized wgmma."
+            "Block-wide barriers or serialized matrix instructions: warps spend "
+            f"{_percent(products)} of their time waiting for them, and the tensor cores are only "
+            f"{_percent(tensor)} busy. The compiler reports serialized wgmma with warning C7510."
         )
     if stores >= max(others):
-        return f"Exposed epilogue: warps wait {_percent(stores)} of their time to store."
+        return f"Exposed epilogue: warps wait to store results {_percent(stores)} of their time."
     text = "Barriers and other instructions between the matrix instructions take "
     return f"{text}{_percent(around)} of warp time." if around >= NOTABLE else None
 
 
 def _tiles(stages: float, late: float) -> str:
-    waits = f"warps wait for tiles {_percent(late)} of their time"
+    waits = f"warps spend {_percent(late)} of their time waiting for tiles"
     if math.isnan(stages):
         return f"Late copies: {waits}."
     room = f"shared memory holds {rounded(round(stages, 1))} pairs of tiles"
@@ -117,8 +117,8 @@ def _tiles(stages: float, late: float) -> str:
 def _copies(held: float, late: float) -> str:
     room = ""
     if not math.isnan(held):
-        room = f", and shared memory holds {rounded(round(held))} at a time"
-    return f"Late copies: warps wait for them {_percent(late)} of their time{room}."
+        room = f", and shared memory holds {rounded(round(held))} copies at a time"
+    return f"Late copies: warps spend {_percent(late)} of their time waiting for them{room}."
 
 
 def _percent(share: float) -> str:
@@ -134,7 +134,7 @@ def _stages(launch: LaunchValues) -> float:
 
 
 _LATE = Condition(
-    "warps wait for tiles 5 % of the time or more",
+    "warps spend 5 % of their time or more waiting for tiles",
     lambda launch: _late(launch) >= NOTABLE,
 )
 _OF_PAIRS = Condition(
@@ -150,9 +150,9 @@ RULE = rules.Rule(
         plain="Copies and computation overlap too little: arithmetic waits for data, barriers or "
         "the epilogue."
     ),
-    detects="The tensor cores idle while no other unit is full: warps wait for tiles, at barriers, "
-    "for serialized matrix instructions, or to store results. The rule covers kernels that use "
-    "wgmma or asynchronous copies (cp.async, TMA).",
+    detects="The tensor cores are idle although no other unit is saturated: warps wait for tiles, "
+    "at barriers, for serialized matrix instructions, or to store results. The rule covers "
+    "kernels that use wgmma or asynchronous copies (cp.async, TMA).",
     matters="These kernels hide latency with asynchronous work, not with many warps: one block per "
     "SM is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
     "metric shows why.",
@@ -163,7 +163,7 @@ RULE = rules.Rule(
             "Issue copies earlier, into more stages.",
             when=_LATE & _OF_PAIRS,
             number=lambda launch: round(_stages(launch), 1),
-            measured="Warps wait for tiles, and shared memory holds {x} pairs of them.",
+            measured="Warps wait for tiles; shared memory currently holds {x} pairs of them.",
             situation=f"If {_LATE.words}",
         ),
         Advice(
@@ -171,12 +171,12 @@ RULE = rules.Rule(
             when=_LATE,
             unless=_OF_PAIRS,
             number=lambda launch: 100 * _late(launch),
-            measured="Warps wait for copies {x} % of the time.",
-            situation="If warps wait for other copies 5 % of the time or more",
+            measured="Warps spend {x} % of their time waiting for copies.",
+            situation="If warps spend 5 % of their time or more waiting for other copies",
         ),
         Advice(
-            "Use larger tiles, to use each copied byte more often: 128x256 with two consumer warp "
-            "groups, and registers moved to them by setmaxnreg.",
+            "Use larger tiles, so that each copied byte is reused more often: 128x256 with two "
+            "consumer warp groups, which get more registers with setmaxnreg.",
             when=Condition(
                 "a block has at most two warp groups", lambda launch: launch["block_size"] <= 256
             )
@@ -187,16 +187,16 @@ RULE = rules.Rule(
             lambda launch: launch.stall("membar") >= NOTABLE,
             "Move fences out of the loop (fence.proxy, acquire and release at cluster scope).",
             number=lambda launch: 100 * launch.stall("membar"),
-            measured="They take {x} % of warp time.",
+            measured="Fences take {x} % of warp time.",
         ),
         when(
-            "warps wait to store results without TMA",
+            "warps wait to store results and do not use TMA",
             lambda launch: (
                 launch.stall("lg_throttle", "drain") >= 0.02 and launch["tma_store_sectors"] == 0
             ),
             "Store results by TMA from shared memory, while the next tile is computed.",
             number=lambda launch: 100 * launch.stall("lg_throttle", "drain"),
-            measured="Warps wait {x} % of the time to store them.",
+            measured="Warps spend {x} % of their time waiting to store results.",
         ),
         when(
             "the grid has two waves or more",
@@ -207,19 +207,19 @@ RULE = rules.Rule(
             measured="The grid has {x} waves.",
         ),
         Advice(
-            "Keep two accumulators in tensor memory (of 512 columns): the epilogue reads one while "
-            "the next tile is multiplied.",
+            "Keep two accumulators in tensor memory (it has 512 columns): the epilogue reads one "
+            "while the next tile is multiplied into the other.",
             when=TCGEN05,
         ),
         Advice(
-            "Let two blocks multiply together (a cluster of two, cta_group::2): each loads half of "
-            "an operand.",
+            "Let two blocks execute each matrix instruction together (cluster of two, "
+            "cta_group::2): each block then loads only half of one operand.",
             when=TCGEN05 & NO_CLUSTERS,
         ),
         Advice(
-            "Make barriers cheap: let one thread of a warp group arrive, and use mbarrier in PTX "
-            "instead of cuda::barrier. Keep a matrix instruction in flight while waiting for the "
-            "next tile."
+            "Make barriers cheaper: let only one thread per warp group arrive, and use mbarrier "
+            "in PTX instead of cuda::barrier. Keep a matrix instruction in flight while waiting "
+            "for the next tile."
         ),
     ),
     wrong_when="With several blocks per SM, one block computes while another waits. Stalls then "

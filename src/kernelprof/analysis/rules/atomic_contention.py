@@ -61,7 +61,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
     return rules.RuleFinding(
         gain=context.gains.by_latency(waiting.atomic_share).at_least(in_shared).at_least(one_slice),
-        gain_reason="warp time without the waits for atomics",
+        gain_reason="the warp time that would remain without the waits for atomics",
         effect=lambda _: rules.Effect(
             units={"atomics": 0.0},
             counters={
@@ -98,7 +98,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_lg_throttle",
                 "warp time spent waiting for atomics",
                 waiting.atomic_share,
-                formula="memory stalls x share of atomics / cycles per instruction",
+                formula="memory stalls * share of atomics / cycles per instruction",
                 phrase="{x} of warp time spent waiting for atomics",
             ),
             rules.l2_stage(context),
@@ -119,8 +119,8 @@ IDLE_SLICE = rules.Threshold(
     "atomic unit of each L2 slice, idle",
     0.01,
     "share of cycles",
-    "an atomic then finds its slice idle 99 times in 100; if the atomics go to few addresses, "
-    "the busiest slice is at 7 % or more in the captures of the first threshold",
+    "at 1 %, 99 of 100 atomics reach an idle slice; with few addresses, the busiest slice is 7 % "
+    "busy or more in the captures of the first threshold",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:
@@ -140,7 +140,7 @@ _SCATTERED = Condition("the atomics go to many addresses (a hash table)", _is_sc
 def _explain_scattered(context: rules.RuleContext, row: int) -> str | None:
     if not _is_scattered(context.launch(row)):
         return None
-    return "Here, they go to many addresses: warps wait for L2 and DRAM, not for each other."
+    return "Here, the atomics go to many addresses: warps wait for L2 and DRAM, not for each other."
 
 
 RULE = rules.Rule(
@@ -154,10 +154,10 @@ RULE = rules.Rule(
         "waiting for atomics.",
         metric="stall_lg_throttle",
     ),
-    detects="Atomics on a few addresses serialize: warps wait for them although no part of the "
+    detects="Atomics on a few addresses serialize: warps wait for them, although no part of the "
     "memory system is busy.",
     matters="L2 performs atomics on the same address one at a time. A million threads that "
-    "increment one counter need a million serialized updates, whatever the bandwidth.",
+    "increment one counter cause a million serialized updates, whatever the bandwidth.",
     example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp with "
     "shuffles, then within the block through shared memory, and add once per block.",
     fixes=(
@@ -169,7 +169,7 @@ RULE = rules.Rule(
             "Give each block its own copy (privatized histogram), and merge the copies at the end.",
             unless=_IN_SHARED | _SCATTERED,
         ),
-        Advice("Spread hot counters over several addresses.", unless=_SCATTERED),
+        Advice("Distribute hot counters over several addresses.", unless=_SCATTERED),
         Advice(
             "Sort or partition the keys first, so that a warp updates neighbouring addresses and "
             "a block's part of the table fits in L2 or shared memory.",
@@ -192,12 +192,12 @@ RULE = rules.Rule(
     ),
     caller=(
         Advice(
-            "Reduce the updates of each address: sort or combine equal indices first, or use a "
+            "Update each address less often: sort or combine equal indices first, or use a "
             "segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
         ),
     ),
-    wrong_when="Atomics on distinct addresses run at L2's rate and do not serialize. If they fill "
-    "L2, the verdict is l2-bandwidth.",
+    wrong_when="Atomics on distinct addresses run at L2's rate and do not serialize. If they "
+    "saturate L2, the verdict is l2-bandwidth.",
     references=(
         "CUDA C++ Programming Guide, Atomic Functions",
         "Nsight Compute, Memory Workload Analysis: L2 atomics",

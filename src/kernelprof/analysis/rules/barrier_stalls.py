@@ -42,31 +42,31 @@ RULE = rules.Rule(
         metric="stall_barrier",
     ),
     detects="Warps spend much of their time at __syncthreads or another barrier of their block.",
-    matters="A barrier lasts until the slowest warp arrives. The other warps issue nothing "
-    "meanwhile.",
-    example="A tiled GEMM has a barrier in its innermost loop. One before and one after the tile "
-    "are enough: 1.11x faster on an H200.",
+    matters="A barrier lasts until the slowest warp arrives. The other warps issue nothing until "
+    "then.",
+    example="A tiled GEMM has a barrier in its innermost loop. One barrier before and one after "
+    "each tile are enough: without the others, it is 1.11x faster on an H200.",
     fixes=(
         Advice("Remove barriers that no data dependence requires."),
         Advice("Use __syncwarp or smaller groups if only threads of one warp share the data."),
         when(
-            "warps also wait for global memory 10 % of the time",
+            "warps also spend 10 % of their time or more waiting for global memory",
             lambda launch: launch.stall("long_scoreboard") >= 0.1,
             "Overlap loads with computation: double buffering, cp.async, warp specialization.",
         ),
         when(
             "a block has 256 threads or more",
             lambda launch: launch["block_size"] >= 256,
-            "Use smaller blocks, so that another block runs while one waits.",
+            "Use smaller blocks, so that one block runs while another waits.",
             number=lambda launch: launch["block_size"],
-            measured="A block now has {x} threads.",
+            measured="A block currently has {x} threads.",
         ),
         when(
             "not all threads of a warp are active",
             lambda launch: launch["threads_per_instruction"] < 29.0,
             "Give all threads work between two barriers.",
             number=lambda launch: launch["threads_per_instruction"],
-            measured="On average {x} of 32 are active.",
+            measured="On average, {x} of 32 threads are active.",
         ),
     ),
     wrong_when="Load imbalance between warps also appears as barrier stalls. If one warp does all "

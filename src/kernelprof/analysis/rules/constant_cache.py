@@ -19,8 +19,8 @@ QUEUE = rules.Threshold(
     "warp time in the MIO queue",
     groups.LONG_QUEUE,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of warp time; 79 % in "
-    "table_constant",
+    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time; "
+    "table_constant has 79 %",
 )
 
 
@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
-        gain_reason="the headroom of the busiest unit besides the constant cache, if nothing "
+        gain_reason="the headroom of the busiest unit other than the constant cache, if no warp "
         "waited for constants",
         evidence=lambda: (
             rules.percent(
@@ -72,7 +72,7 @@ RULE = rules.Rule(
     detects="The threads of a warp read __constant__ memory at different addresses, and the reads "
     "serialize.",
     matters="The constant cache delivers one address per cycle to a whole warp: 32 different "
-    "addresses take 32 cycles. They take more if the table exceeds the SM's own 2 KB cache.",
+    "addresses take 32 cycles. They take longer if the table exceeds the SM's own 2 KB cache.",
     example="Every thread reads table[hash & 4095] of __constant__ float table[4096]. The same "
     "table in shared memory is 184x faster on an H200.",
     fixes=(
@@ -82,8 +82,8 @@ RULE = rules.Rule(
             "Use the same index in all threads of a warp, and keep reused constants in registers."
         ),
     ),
-    wrong_when="Constants that all threads read at one address are as fast as registers, however "
-    "many constants there are.",
+    wrong_when="A constant that all threads of a warp read at the same address is as fast as a "
+    "register, whatever the number of constants.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
         "Nsight Compute, Memory Tables: IDC, indexed constant cache",

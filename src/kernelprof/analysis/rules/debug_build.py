@@ -29,7 +29,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         # What is not known to be so does not stand against other rules.
         gain=gain.where(built_so, 1.0).low_only(),
-        gain_reason="warp time without the fixed latency of each instruction",
+        gain_reason="the warp time that would remain without the fixed latency of each instruction",
         overrules=built_so,
         evidence=lambda: (
             rules.EvidenceItem(
@@ -65,14 +65,14 @@ RULE = rules.Rule(
     ),
     detects="The device code was compiled with -G. Without optimization, every instruction waits "
     "for the previous one.",
-    matters="Debug code is several times slower than release code, and for other reasons. Its "
-    "bottleneck is not that of the optimized kernel.",
-    example="nvcc -G -o app app.cu, the default of some debugger and editor build tasks. The "
+    matters="Debug code is several times slower than release code. Its bottleneck differs from "
+    "that of the optimized kernel.",
+    example="nvcc -G -o app app.cu: the default of some build tasks of debuggers and editors. The "
     "profile then shows 13 to 15 cycles of stall wait per instruction.",
     fixes=FIXES,
     caller=FIXES,
-    wrong_when="Optimized code could match only if nearly every instruction had a fixed latency "
-    "of eleven cycles or more. No capture shows such a kernel.",
+    wrong_when="Optimized code could trigger this rule only if nearly every instruction had a "
+    "fixed latency of eleven cycles or more. No capture shows such a kernel.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",

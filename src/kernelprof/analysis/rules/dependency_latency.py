@@ -10,7 +10,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of warp time",
+    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time",
 )
 
 
@@ -25,10 +25,10 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         context,
         gain.where(~context.pipeline.by_design, 1.0),
         "wait",
-        "waiting for its own results",
+        "waiting for earlier instructions of the same warp",
         waiting,
         notable=NOTABLE,
-        formula="(wait, short_scoreboard, branches) / cycles per instruction",
+        formula="(wait + short_scoreboard + branches) / cycles per instruction",
     )
 
 
@@ -47,8 +47,8 @@ RULE = rules.Rule(
         "instructions.",
         metric="stall_wait",
     ),
-    detects="Warps wait for the results of their own previous instructions, arithmetic or "
-    "shared-memory, while no unit is near its limit.",
+    detects="Warps wait for the results of their own previous instructions (arithmetic or "
+    "shared-memory), while no unit is near its limit.",
     matters="An FMA result is available after about 4 cycles. With one chain of dependent "
     "operations and few warps, most issue slots stay empty.",
     example="acc = acc * x + y is one dependency chain. Four independent accumulators do four "
@@ -75,7 +75,7 @@ RULE = rules.Rule(
                 and launch.shared_memory > 0
             ),
             "Pass values through registers (warp shuffles, register tiles) instead of shared "
-            "memory: warps wait for it longer than for arithmetic.",
+            "memory, whose latency is higher than that of arithmetic.",
         ),
         when(
             "warps mostly wait for special functions",
@@ -89,7 +89,7 @@ RULE = rules.Rule(
             measured="The XU pipe is {x} % busy, and warps wait for its results.",
         ),
     ),
-    wrong_when="Enough warps per scheduler hide fixed latencies. Another bottleneck then has the "
+    wrong_when="Enough warps per scheduler hide fixed latencies. Another bottleneck then has a "
     "larger gain.",
     references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     requires=("stall_wait", "stall_short_scoreboard"),

@@ -34,7 +34,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "global_sectors",
                 "wasted DRAM traffic",
                 waste.needless_part_of_dram,
-                formula="excess and local sectors / all sectors that reach DRAM",
+                formula="(excess + local sectors) / all sectors that reach DRAM",
                 phrase="{x} of DRAM traffic is wasted",
             ),
             rules.measured(context, "sm_throughput", "SM throughput"),
@@ -62,8 +62,7 @@ RULE = rules.Rule(
         at_limit="DRAM moves data about as fast as it can",
     ),
     detects="DRAM runs near the bandwidth it can sustain, and the kernel needs all of the data.",
-    matters="No change on the SMs makes the kernel faster while it moves the same bytes. Only "
-    "moving fewer bytes does.",
+    matters="The kernel gets faster only if it moves fewer bytes; changes on the SMs do not help.",
     example="copy, saxpy and other streaming kernels. Fusing the element-wise kernel that follows "
     "saves one write and one read of the intermediate.",
     fixes=(
@@ -72,7 +71,7 @@ RULE = rules.Rule(
         unless(
             "loads are coalesced and at most 2 bytes per thread",
             lambda launch: launch.used("load") >= FULL_SECTORS and launch.width("load") <= 2.2,
-            "Use a smaller type: half, bfloat16, int8.",
+            "Use a smaller data type: half, bfloat16, int8.",
         ),
         Advice("Read each input once: tile, or keep partial results.", unless=_WRITES),
         Advice("Write less: let the consumer recompute cheap values.", when=_WRITES),

@@ -58,12 +58,12 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
         plain="FP32 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
-        at_limit="The FP32 pipe is about as busy as it gets",
+        at_limit="The FP32 pipe is close to its practical peak",
     ),
-    detects="FP32 instructions (FFMA, FADD, FMUL) fill their pipe, and most issue slots go to "
+    detects="FP32 instructions (FFMA, FADD, FMUL) saturate their pipe, and most issue slots go to "
     "arithmetic.",
     matters="The kernel runs at the GPU's peak for this precision. It gets faster only with less "
-    "arithmetic or on another pipe.",
+    "arithmetic, or if another pipe does part of it.",
     example="A register-tiled GEMM near the FP32 peak. Tensor cores with TF32 or BF16 are several "
     "times as fast.",
     fixes=(

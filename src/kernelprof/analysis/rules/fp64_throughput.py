@@ -17,11 +17,11 @@ RULE = rules.Rule(
         plain="FP64 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
         numbered="FP64 arithmetic limits the kernel: its pipe is {x} busy.",
         metric="fp64_pipe",
-        at_limit="The FP64 pipe is about as busy as it gets",
+        at_limit="The FP64 pipe is close to its practical peak",
     ),
-    detects="FP64 instructions fill their pipe, while memory and issue slots have headroom.",
-    matters="Data-centre GPUs run FP64 at half the FP32 rate, other GPUs at 1/32 or 1/64. There, "
-    "a few double constants dominate the run time.",
+    detects="FP64 instructions saturate their pipe, while memory and issue slots have headroom.",
+    matters="Data-centre GPUs run FP64 at half the FP32 rate. Other GPUs run it at 1/32 or 1/64, "
+    "where a few double constants can dominate the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
         when(
@@ -41,8 +41,8 @@ RULE = rules.Rule(
         ),
     ),
     caller=(Advice("Pass float if the accuracy allows."),),
-    wrong_when="Even a small share of FP64 instructions fills the pipe on GPUs where it is narrow. "
-    "The rule uses the pipe's utilization, not the instruction count.",
+    wrong_when="On GPUs with few FP64 lanes, even a small share of FP64 instructions saturates "
+    "the pipe. The rule uses the pipe's utilization, not the instruction count.",
     references=(
         "Nsight Compute, Compute Workload Analysis: FP64 pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",

@@ -9,8 +9,8 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.20,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: reports a stall from 30 % of warp time; 0.5 % to 4 % "
-    "in every kernel of tests/captures/gemm_series.full.raw.csv",
+    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time; 0.5 % to "
+    "4 % in every kernel of tests/captures/gemm_series.full.raw.csv",
 )
 
 
@@ -38,9 +38,9 @@ RULE = rules.Rule(
         metric="stall_no_instruction",
     ),
     detects="Warps wait because their next instruction is not in the instruction caches.",
-    matters="Every warp fetches straight-line code again if it is longer than the instruction "
-    "cache, and long jumps stall.",
-    example="A loop unrolled into 300 KB of code. Unrolled by 8, it stays in the cache.",
+    matters="If straight-line code exceeds the instruction cache, every warp fetches it again, "
+    "and long jumps stall.",
+    example="A loop unrolled into 300 KB of code. Unrolled by 8, the code fits in the cache.",
     fixes=(
         Advice("Unroll less: #pragma unroll 8 instead of full unrolling."),
         Advice("Move rare paths out of the hot loop, into __noinline__ functions."),

@@ -21,7 +21,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     ).replaced(units.divides_integers, units.busiest_without_division)
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
-        gain_reason="the utilization of the busiest other unit, without the overhead instructions",
+        gain_reason="the utilization of the busiest other unit if the overhead instructions were "
+        "removed",
         effect=rules.fewer_instructions("not_selected"),
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),
@@ -45,16 +46,16 @@ RULE = rules.Rule(
     order=150,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="The issue slots are nearly full, and most instructions are not arithmetic.",
+        plain="Nearly all issue slots are used, and most instructions are not arithmetic.",
         numbered="The kernel uses {x} of the issue slots, and most instructions are not "
         "arithmetic.",
         metric="issue_slots",
-        at_limit="The GPU issues instructions as fast as it can",
+        at_limit="The schedulers issue instructions about as fast as they can",
     ),
-    detects="The schedulers issue in nearly every cycle, mostly overhead instructions: addresses, "
-    "loop counters, branches, moves.",
-    matters="Each scheduler issues one instruction per cycle. If one in ten is an FMA, the kernel "
-    "cannot exceed a tenth of the FP32 peak.",
+    detects="The schedulers issue an instruction in nearly every cycle, but mostly overhead: "
+    "address arithmetic, loop counters, branches, moves.",
+    matters="Each scheduler issues one instruction per cycle. If only one in ten is an FMA, the "
+    "kernel cannot exceed a tenth of the FP32 peak.",
     example="An inner loop that is not unrolled spends a compare, a branch and address arithmetic "
     "on each FMA. Unrolling removes them: 1.37x faster on an H200.",
     fixes=(
@@ -72,7 +73,7 @@ RULE = rules.Rule(
         RESTRICT,
     ),
     wrong_when="Integer kernels compute with the instructions that are overhead in other kernels. "
-    "If the integer pipe is full, the verdict is integer-throughput.",
+    "If the integer pipe is saturated, the verdict is integer-throughput.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Issue Slots Busy",
         "Nsight Compute, Instruction Statistics",

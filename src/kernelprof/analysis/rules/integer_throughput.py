@@ -7,7 +7,7 @@ from kernelprof.analysis.advice import Advice, Condition, when
 from kernelprof.analysis.advice.lines import INTEGER_DIVISION
 
 NEAR_LIMIT = rules.near_limit(
-    "60 % ALU in gemm_tiled without unrolling is overhead, not the bottleneck"
+    "the ALU utilization of 60 % in gemm_tiled without unrolling is overhead, not the bottleneck"
 )
 
 
@@ -47,17 +47,18 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
         plain="Integer arithmetic limits the kernel: its pipe is busy nearly all the time.",
-        at_limit="The integer pipe is as busy as it gets",
+        at_limit="The integer pipe is close to its practical peak",
     ),
-    detects="Integer and logic instructions fill the ALU pipe, or integer multiplications fill "
-    "their half of the FMA pipe.",
-    matters="The ALU does 64 operations per cycle per SM, half of what the schedulers issue. "
-    "Hashes, bit tricks and index arithmetic fill it first.",
+    detects="Integer and logic instructions saturate the ALU pipe, or integer multiplications "
+    "saturate their half of the FMA pipe.",
+    matters="The ALU executes 64 operations per cycle per SM, half of what the schedulers issue. "
+    "Hashes, bit manipulation and index arithmetic saturate it first.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
         INTEGER_DIVISION,
         Advice(
-            "Use LOP3, byte permutation and funnel shifts: one instruction for several operations.",
+            "Use LOP3, byte permutation and funnel shifts: each does several operations in one "
+            "instruction.",
             unless=_MULTIPLIES,
         ),
         when(

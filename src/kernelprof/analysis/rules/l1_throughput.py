@@ -29,8 +29,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             full, context.gains.by_latency(queue)
         ),
         effect=rules.less_work("lg_throttle", "long_scoreboard", unit="l1"),
-        gain_reason="the utilization of the busiest unit other than L1, with operands in registers "
-        "or shared memory",
+        gain_reason="the utilization of the busiest unit other than L1 if operands were in "
+        "registers or shared memory",
         evidence=lambda: (
             rules.l1_utilization(context, ">", NEAR_LIMIT),
             rules.measured(context, "l1_hit_rate", "L1 hit rate"),
@@ -38,7 +38,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "global_sectors",
                 "wasted L1 wavefronts",
                 waste.needless_part_of_l1,
-                formula="excess sectors, local sectors and bank conflicts / all wavefronts",
+                formula="(excess sectors + local sectors + bank conflicts) / all wavefronts",
                 phrase="{x} of L1 wavefronts are wasted",
             ),
             rules.percent(
@@ -58,14 +58,14 @@ RULE = rules.Rule(
     order=130,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="L1 throughput limits the kernel: it loads the same data again and again.",
-        numbered="L1 throughput limits the kernel ({x} of peak): it loads the same data again and "
-        "again.",
+        plain="L1 throughput limits the kernel: it loads the same data repeatedly.",
+        numbered="L1 throughput limits the kernel ({x} of peak): it loads the same data "
+        "repeatedly.",
         metric="l1_throughput",
-        at_limit="L1 is as busy as it gets",
+        at_limit="L1 is close to its practical peak",
     ),
-    detects="Coalesced global loads, mostly hits in L1, are so numerous that they fill the SM's "
-    "load/store path.",
+    detects="Coalesced global loads, mostly hits in L1, are so numerous that they saturate the "
+    "SM's load/store path.",
     matters="L1 returns at most 128 bytes per cycle per SM. A kernel with two loads per FMA spends "
     "its time loading.",
     example="A GEMM whose threads each read a row of A and a column of B from global memory loads "
@@ -81,9 +81,9 @@ RULE = rules.Rule(
         RESTRICT,
         KEEP_WHAT_IS_READ,
     ),
-    wrong_when="If scattered addresses fill L1, the verdict is uncoalesced-global-access. Shared "
-    "memory uses the same path: if it has the larger share of wavefronts, the verdict "
-    "is shared-memory-throughput.",
+    wrong_when="If scattered addresses saturate L1, the verdict is uncoalesced-global-access. "
+    "Shared memory uses the same path: if it has the larger share of wavefronts, the verdict is "
+    "shared-memory-throughput.",
     references=(
         "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
         "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",

@@ -7,7 +7,7 @@ from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, passes, since
 from kernelprof.analysis.metrics import groups
 
-NEAR_LIMIT = rules.near_limit("a plain copy fills DRAM (83 %) with these L2 stages at 54 %")
+NEAR_LIMIT = rules.near_limit("a plain copy saturates DRAM (83 %) with these L2 stages at 54 %")
 
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
@@ -31,7 +31,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "global_sectors",
                 "wasted L2 traffic",
                 waste.needless_part_of_l2,
-                formula="excess and local sectors / all sectors that reach L2",
+                formula="(excess + local sectors) / all sectors that reach L2",
                 phrase="{x} of L2 traffic is wasted",
             ),
         ),
@@ -50,9 +50,9 @@ RULE = rules.Rule(
         at_limit="L2 moves data as fast as it can",
     ),
     detects="Traffic between the SMs and L2, or inside L2, saturates it while DRAM has headroom.",
-    matters="All SMs share L2. Data that every SM reads again crosses L2 each time, although DRAM "
-    "delivers it once.",
-    example="Every block streams a table of 20 MB with L1 bypassed. Tiling reuses the data from L1 "
+    matters="All SMs share L2. Data that every SM rereads crosses L2 each time, although DRAM "
+    "delivers it only once.",
+    example="Every block streams a table of 20 MB, bypassing L1. Tiling reuses the data from L1 "
     "or shared memory.",
     fixes=(
         Advice(
@@ -69,7 +69,7 @@ RULE = rules.Rule(
             when=BULK_LOADS & NO_CLUSTERS,
         ),
         Advice(
-            "Let L1 cache the data that a block shares: do not load constant data with __ldcg, "
+            "Let L1 cache the data that a block shares: do not load read-only data with __ldcg, "
             "volatile or atomics.",
             when=Condition(
                 "loads bypass L1",

@@ -35,7 +35,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return rules.RuleFinding(
         gain=context.gains.by_waste(local, remaining, waiting),
-        gain_reason="memory time without the local-memory sectors",
+        gain_reason="the memory time that would remain without local-memory sectors",
         effect=lambda _: rules.Effect(
             units={**{name: part.middle for name, part in remaining_parts.items()}, "shared": 1.0},
             counters={
@@ -91,10 +91,11 @@ RULE = rules.Rule(
     ),
     detects="Loads and stores of local memory dominate the time: register spills, and arrays "
     "indexed with values known only at run time.",
-    matters="Local memory resides in DRAM behind L1 and L2. A value that should be in a register "
-    "costs a memory access per thread, and 32 sectors per warp if indices differ.",
-    example="float a[64] with a[i % 64] and a run-time i resides in local memory. In a fully "
-    "unrolled loop every index is a constant, and the array stays in registers.",
+    matters="Local memory resides in device memory and is cached in L1 and L2. A value that "
+    "should be in a register costs a memory access per thread, and 32 sectors per warp if "
+    "indices differ.",
+    example="float a[64], indexed as a[i % 64] with a run-time i, resides in local memory. In a "
+    "fully unrolled loop every index is a constant, and the array stays in registers.",
     fixes=(
         Advice(
             "Unroll loops over small arrays so that every index is a constant.", unless=_ONLY_SPILLS

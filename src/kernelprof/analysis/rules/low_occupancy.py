@@ -11,9 +11,9 @@ LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     groups.LOW_OCCUPANCY,
     "share of warp slots",
-    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; from 75 % up "
-    "(bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, so the rule "
-    "also requires that warps wait and no unit is near its limit",
+    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; at 75 % and above "
+    "(bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, so the "
+    "rule also requires that warps wait and no unit is near its limit",
 )
 
 FULL = 99.0
@@ -30,7 +30,7 @@ LIMITS = {
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_occupancy,
-        gain_reason="the headroom of the busiest unit, at full occupancy",
+        gain_reason="the headroom of the busiest unit at full occupancy",
         effect=lambda _: rules.Effect(
             counters={
                 "theoretical_occupancy": context.gains.more_warps.middle,
@@ -96,10 +96,10 @@ RULE = rules.Rule(
     ),
     detects="Registers, shared memory or the block size allow too few resident warps. Warps wait, "
     "and no unit is near its limit.",
-    matters="A scheduler hides the latency of one warp by issuing another. With one warp per "
-    "scheduler, nothing is issued while it waits.",
+    matters="A scheduler hides the latency of one warp by issuing instructions of another. With "
+    "only one warp per scheduler, nothing is issued while that warp waits.",
     example="A block of 128 threads with 200 KiB of shared memory leaves room for one block per "
-    "SM: 4 warps of 64. With 32 KiB, seven blocks fit.",
+    "SM: 4 of 64 warps. With 32 KiB, seven blocks fit.",
     fixes=(
         Advice(
             "Use fewer registers: set __launch_bounds__ (check for spills), or use smaller tiles "
@@ -113,7 +113,7 @@ RULE = rules.Rule(
         ),
         LARGER_BLOCKS,
         when(
-            "blocks have 512 threads or more and an SM holds one or two",
+            "blocks have 512 threads or more and an SM holds only one or two of them",
             lambda launch: (
                 launch["block_size"] >= 512
                 and bool(launch.block_limits)
@@ -124,13 +124,12 @@ RULE = rules.Rule(
             measured="Blocks have {x} threads.",
         ),
         Advice(
-            "Use less of the resource that limits occupancy: registers, shared memory or block "
-            "size.",
+            "Reduce what limits occupancy: registers, shared memory or the block size.",
             unless=Condition(
                 "the limiting resource is known, or occupancy is 100 %",
                 lambda launch: bool(launch.block_limits) or launch["theoretical_occupancy"] > FULL,
             ),
-            situation="If the capture does not contain the limits",
+            situation="If the capture does not contain the occupancy limits",
         ),
         when(
             "achieved occupancy is far below theoretical",
@@ -144,7 +143,9 @@ RULE = rules.Rule(
             ),
             measured="Achieved occupancy is {x} % of theoretical.",
         ),
-        Advice("Shorten the waits of each warp: more independent loads or arithmetic per thread."),
+        Advice(
+            "Shorten the waits of each warp: issue more independent loads or arithmetic per thread."
+        ),
         RESTRICT,
     ),
     wrong_when="Low occupancy alone is not a problem: with enough independent work per thread, a "

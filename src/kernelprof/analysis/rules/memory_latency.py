@@ -19,7 +19,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of warp time",
+    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time",
 )
 
 
@@ -37,7 +37,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         "waiting for global memory",
         waiting,
         notable=NOTABLE,
-        formula="(long_scoreboard + drain) / cycles per instruction, plain accesses",
+        formula="(long_scoreboard + drain) / cycles per instruction, without uncoalesced, local "
+        "and atomic accesses",
         waits=("drain", "tex_throttle"),
     )
 
@@ -48,15 +49,15 @@ RULE = rules.Rule(
     order=110,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="Warps wait for data from memory, although its bandwidth is not saturated.",
-        numbered="Warps spend {x} of their time waiting for data from memory, although its "
+        plain="Warps wait for data from memory, although memory bandwidth is not saturated.",
+        numbered="Warps spend {x} of their time waiting for data from memory, although memory "
         "bandwidth is not saturated.",
         metric="stall_long_scoreboard",
     ),
     detects="Warps wait for data from L2 or DRAM while neither is near its limit: too few bytes "
     "are in flight.",
-    matters="By Little's law, bandwidth is bytes in flight over latency. An H200 needs about 40 KB "
-    "per SM in flight to fill DRAM.",
+    matters="By Little's law, bandwidth is bytes in flight over latency. An H200 needs about 40 "
+    "KB in flight per SM to saturate DRAM.",
     example="sum += a[i] in a loop loads one value per iteration. Loading four independent values "
     "before the first use keeps four times as many bytes in flight.",
     fixes=(
@@ -88,8 +89,8 @@ RULE = rules.Rule(
         RESTRICT,
         WIDER_STORES,
     ),
-    wrong_when="If a memory unit is saturated, the verdict is that unit. Waits for uncoalesced, "
-    "local or atomic accesses have their own verdicts.",
+    wrong_when="If a memory unit is saturated, the verdict names that unit. Waits for "
+    "uncoalesced, local or atomic accesses have their own verdicts.",
     references=(
         "Nsight Compute, Warp State Statistics: Stall Long Scoreboard",
         "Volkov, Understanding Latency Hiding on GPUs, 2016",

@@ -11,9 +11,9 @@ NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.
 
 def _explain_needless(context: rules.RuleContext, row: int) -> str | None:
     if context.units.converts_doubles.sure[row]:
-        return "Here, conversions between float and double fill it."
+        return "In this kernel, conversions between float and double saturate it."
     guarded = context.units.guards_functions.sure[row]
-    return "Here, precise divisions and square roots fill it." if guarded else None
+    return "In this kernel, precise divisions and square roots saturate it." if guarded else None
 
 
 RULE = rules.Rule(
@@ -27,12 +27,12 @@ RULE = rules.Rule(
         numbered="Special functions such as sine, exponential and square root limit the kernel: "
         "their pipe (XU) is {x} busy.",
         metric="xu_pipe",
-        at_limit="The pipe for special functions (XU) is as busy as it gets",
+        at_limit="The pipe for special functions (XU) is close to its practical peak",
     ),
     detects="Special functions (sine, exponential, logarithm, reciprocal square root) and type "
-    "conversions fill the XU pipe.",
-    matters="An SM executes 16 of these per cycle, against 128 FMAs: one in eight instructions "
-    "fills the pipe.",
+    "conversions saturate the XU pipe.",
+    matters="An SM executes 16 of these per cycle, but 128 FMAs: the pipe is saturated if one in "
+    "eight instructions uses it.",
     example="__sinf in a chain, exp in softmax, or conversions between integer and float in image "
     "code.",
     fixes=(
@@ -52,7 +52,7 @@ RULE = rules.Rule(
         when(
             "the kernel computes in FP32 and the FMA pipe is less than half busy",
             lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
-            "Compute some of the functions by polynomials on the FMA pipe.",
+            "Compute some of the functions with polynomials on the FMA pipe.",
             number=lambda launch: launch["fma_pipe"],
             measured="It is {x} % busy.",
         ),

@@ -11,8 +11,8 @@ NOTABLE_CONFLICTS = rules.Threshold(
     "notable conflicts",
     groups.NOTABLE_WASTE,
     "share of wavefronts",
-    "capture tests/captures/gemm_series.full.raw.csv: up to 14 % by arbitration alone, in stores "
-    "of gemm_tiled<32> without conflicting addresses; 97 % in bank_conflict with stride 32",
+    "capture tests/captures/gemm_series.full.raw.csv: up to 14 % from arbitration alone, in "
+    "stores of gemm_tiled<32> without conflicting addresses; 97 % in bank_conflict with stride 32",
 )
 
 
@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return rules.RuleFinding(
         gain=context.gains.by_waste(conflicts, remaining, waiting),
-        gain_reason="the utilization of the busiest unit, without the extra wavefronts",
+        gain_reason="the utilization of the busiest unit if the extra wavefronts were removed",
         effect=lambda _: rules.Effect(
             units={
                 "l1": (1.0 - conflicts * waste.shared_part_of_l1).middle,
@@ -78,23 +78,23 @@ RULE = rules.Rule(
     ),
     detects="Several threads of a warp access different words of one shared-memory bank. An access "
     "then takes several wavefronts, and the shared-memory pipe is the limit.",
-    matters="Shared memory serves 32 banks of 4 bytes per cycle. For 32 cycles, a 32-way "
-    "conflict occupies the data stage that L1 and shared memory share.",
-    example="tile[threadIdx.x][k] with rows of 32 floats maps a whole warp to one bank. Rows of 33 "
-    "floats spread it over all 32.",
+    matters="Shared memory serves 32 banks of 4 bytes per cycle. A 32-way conflict takes 32 "
+    "cycles of the data stage that L1 and shared memory share.",
+    example="tile[threadIdx.x][k] with rows of 32 floats maps a whole warp to one bank. Rows of "
+    "33 floats distribute the warp over all 32 banks.",
     fixes=(
         Advice(
-            "Pad rows by 16 bytes, or swizzle their 16-byte parts with the row: ldmatrix reads 16 "
-            "aligned bytes of each of eight rows at a time.",
+            "Pad rows by 16 bytes, or swizzle their 16-byte chunks by the row index: ldmatrix "
+            "reads 16 aligned bytes from each of eight rows at a time.",
             when=MATRIX_TILES,
         ),
         Advice("Pad rows by one element: __shared__ float tile[32][33].", unless=MATRIX_TILES),
-        Advice("Swizzle the column with the row: tile[y][x ^ y].", unless=MATRIX_TILES),
+        Advice("Swizzle the column index with the row index: tile[y][x ^ y].", unless=MATRIX_TILES),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
-    wrong_when="8- and 16-byte accesses need at least 2 and 4 wavefronts; the rule compares with "
-    "this ideal. The conflict counter includes arbitration, so a few percent mean "
-    "nothing. Conflicts off the critical path cost nothing.",
+    wrong_when="An 8-byte access needs at least 2 wavefronts, a 16-byte access 4; the rule "
+    "compares with this ideal. The conflict counter includes arbitration, so a few percent are "
+    "not significant. Conflicts off the critical path cost nothing.",
     references=(
         "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",
         "Nsight Compute, Source Counters: L1 Wavefronts Shared Excessive",

@@ -63,16 +63,16 @@ RULE = rules.Rule(
     order=140,
     subsystem=rules.Subsystem.SHARED,
     headline=rules.Headline(
-        plain="Shared-memory throughput limits the kernel: it uses each loaded value too rarely.",
-        numbered="Shared-memory throughput limits the kernel ({x} of peak): it uses each loaded "
-        "value too rarely.",
+        plain="Shared-memory throughput limits the kernel: it reuses each loaded value too little.",
+        numbered="Shared-memory throughput limits the kernel ({x} of peak): it reuses each loaded "
+        "value too little.",
         metric="l1_throughput",
-        at_limit="The path to shared memory is as busy as it gets",
+        at_limit="The data path of shared memory is close to its practical peak",
     ),
-    detects="Shared-memory accesses fill their pipe, without notable bank conflicts.",
-    matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data stage. "
-    "The four schedulers issue four FMAs in that cycle. With two loads per FMA, arithmetic can "
-    "never be the limit.",
+    detects="Shared-memory accesses saturate their pipe, without notable bank conflicts.",
+    matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data "
+    "stage. The four schedulers issue four FMAs in that cycle. With two loads per FMA, "
+    "arithmetic is never the bottleneck.",
     example="A shared-memory tile with one output per thread reads two values per FMA. An 8x8 "
     "register tile reads 16 values for 64 FMAs.",
     fixes=(
@@ -87,7 +87,7 @@ RULE = rules.Rule(
             situation=f"If {SHARED_MEMORY.words}",
         ),
         Advice(
-            "Use warp shuffles for values that neighbouring threads hold.",
+            "Use warp shuffles to read values from neighbouring threads.",
             unless=NO_SHARED_MEMORY,
             situation=f"If {SHARED_MEMORY.words}",
         ),
@@ -100,7 +100,7 @@ RULE = rules.Rule(
     "accesses: see shared-bank-conflicts.",
     references=(
         "Nsight Compute, Memory Workload Analysis: Shared Memory",
-        "siboehm, How to Optimize a CUDA Matmul Kernel, kernel 3 to 5",
+        "siboehm, How to Optimize a CUDA Matmul Kernel, kernels 3 to 5",
     ),
     requires=(
         "l1_throughput",

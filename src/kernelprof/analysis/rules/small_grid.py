@@ -82,7 +82,7 @@ SHORT_NS = 20_000.0
 
 SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 LARGE_TILES = Condition(
-    "there are fewer blocks than SMs of a GPU with tcgen05, whose tiles have 128 rows or more",
+    "the GPU has tcgen05 (tiles of 128 rows or more) and there are fewer blocks than SMs",
     lambda launch: (
         has_tcgen05(launch.compute_capability) and launch["grid_size"] < launch["sm_count"]
     ),
@@ -104,8 +104,8 @@ RULE = rules.Rule(
     "takes only a few microseconds, mostly launch overhead.",
     matters="SMs without a block sit idle, and an SM with one block has few warps to switch "
     "between. In launches of a few microseconds, the overhead exceeds the work.",
-    example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks and "
-    "adding the partial sums uses all of it.",
+    example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks "
+    "and adding the partial sums uses the whole GPU.",
     fixes=(
         unless(
             "the grid fills the GPU",
@@ -136,9 +136,9 @@ RULE = rules.Rule(
         when(
             "the grid has one to three waves",
             lambda launch: ONE_WAVE.value < launch["waves_per_sm"] < 3,
-            "Choose a grid whose last wave is full.",
+            "Choose a grid size that fills the last wave.",
             number=lambda launch: launch["waves_per_sm"],
-            measured="It has {x} waves.",
+            measured="The grid has {x} waves.",
         ),
         Advice(
             "Batch small launches into one, or run them concurrently in streams or a CUDA graph.",
@@ -147,7 +147,7 @@ RULE = rules.Rule(
     ),
     caller=(
         Advice(
-            "Ask for split-K or stream-K.",
+            "Request split-K or stream-K.",
             when=is_library_kernel(KernelRole.PRODUCT) & LARGE_TILES,
             number=lambda launch: launch["grid_size"],
             measured="The grid has {x} blocks.",
@@ -163,7 +163,7 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="A persistent kernel may launch one block per SM on purpose. If its units are "
-    "busy, the gain is small, and another bottleneck is named instead.",
+    "busy, the gain is small, and the verdict names another bottleneck.",
     references=(
         "Nsight Compute 2025.3, rule LaunchConfiguration",
         "CUDA C++ Best Practices Guide, Thread and Block Heuristics",

@@ -8,10 +8,10 @@ from kernelprof.analysis.advice.lines import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
 from kernelprof.model.numbers import factor, rounded_quantity
 
-NEAR_LIMIT = rules.near_limit("the same band for every pipe")
+NEAR_LIMIT = rules.near_limit("the rule uses the same band for every pipe")
 
 OLDER_INSTRUCTION = rules.Threshold(
-    "tensor pipe by mma.sync",
+    "tensor pipe utilization by mma.sync",
     0.48,
     "share of peak",
     "capture tests/captures/bf16: bf16_cp_async_ring keeps the pipe 61 % busy and takes twice as "
@@ -20,7 +20,7 @@ OLDER_INSTRUCTION = rules.Threshold(
 )
 
 LONGER = rules.Threshold(
-    "tensor pipe for one product, mma.sync against wgmma",
+    "tensor pipe cycles for the same product, mma.sync / wgmma",
     1.5,
     "ratio of cycles",
     "capture tests/captures/bf16 (H200, BF16, 8192 cubed): sm__pipe_tensor_op_hmma_cycles_active "
@@ -28,11 +28,11 @@ LONGER = rules.Threshold(
 )
 
 BEST = rules.Threshold(
-    "tensor pipe of the fastest kernel",
+    "tensor pipe utilization of the fastest kernel",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
     "tests/captures/bf16 (H200, BF16): 98.1 % while SMs are active in the fastest GEMM, 96.9 % in "
-    "that of cuBLAS, at 1.59 of 1.98 GHz under the power limit",
+    "the cuBLAS GEMM, at 1.59 of 1.98 GHz under the power limit",
 )
 
 
@@ -93,9 +93,9 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     more = f", {factor(left)} as much" if left > NOTABLE_DISTANCE else ""
     return (
         f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
-        f"active; the fastest GEMM on an H200 reaches {rounded_quantity(100 * BEST.value, '%')}"
-        f"{more}. The power limit lowers the clock of such kernels{clock}: moving fewer bytes "
-        "raises it."
+        "active; the fastest GEMM on an H200 reaches "
+        f"{rounded_quantity(100 * BEST.value, '%')}{more}. The power limit lowers the SM clock of "
+        f"such kernels{clock}; moving fewer bytes raises the clock."
     )
 
 
@@ -116,13 +116,13 @@ EXPOSED_STORES = Advice(
         ),
     ),
     number=lambda launch: 100 * (1 - launch.exact(launch.pipeline.while_active)),
-    measured="The tensor cores idle {x} % of the time that SMs are active.",
+    measured="The tensor cores are idle for {x} % of the time that SMs are active.",
 )
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.", when=since(8, 9, "FP8 tensor cores")
 )
 FOUR_BITS = Advice(
-    "Use block-scaled FP4 (NVFP4, MXFP4) if its accuracy is enough.",
+    "Use block-scaled FP4 (NVFP4, MXFP4) if its accuracy is sufficient.",
     when=since(10, 0, "FP4 tensor cores"),
 )
 SPARSITY = Advice(
@@ -139,12 +139,12 @@ RULE = rules.Rule(
         plain="The tensor cores limit the kernel: they are the busiest unit of the GPU.",
         numbered="The tensor cores limit the kernel: they are {x} busy.",
         metric="tensor_pipe",
-        at_limit="The tensor cores are about as busy as they get",
+        at_limit="The tensor cores are close to their practical peak",
     ),
     detects="Matrix instructions keep the tensor cores busy.",
-    matters="Tensor cores are the fastest arithmetic on the chip. A kernel that fills them is as "
-    "fast as its precision allows.",
-    example="A large BF16 GEMM of cuBLAS keeps them busy 9 cycles out of 10.",
+    matters="Tensor cores are the fastest arithmetic on the chip. A kernel that saturates them is "
+    "as fast as its precision allows.",
+    example="A large BF16 GEMM of cuBLAS keeps them busy in 9 of 10 cycles.",
     fixes=(
         Advice(
             "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): it needs "

@@ -13,7 +13,8 @@ NOTABLE_EXCESS = rules.Threshold(
     groups.NOTABLE_WASTE,
     "share of sectors",
     "capture tests/captures/gemm_series.full.raw.csv: 18 % (spill, low_occ: misaligned rows) "
-    "changed the time by less than the noise, 67 % or more (gemm_bad, strided_read) by 5x to 13x",
+    "changed the time by less than the noise; 67 % or more (gemm_bad, strided_read) changed it "
+    "by 5x to 13x",
 )
 
 
@@ -43,7 +44,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     alone = context.gains.latency_when_coalesced
     return rules.RuleFinding(
         gain=gain.at_most(1.0 / alone.low_only().at_least(1e-3)).at_least(1.0),
-        gain_reason="the utilization of the busiest unit, without the wasted sectors",
+        gain_reason="the utilization of the busiest unit if the wasted sectors were removed",
         effect=lambda _: rules.Effect(
             units={
                 "l1": useful_l1_share.middle,
@@ -142,16 +143,15 @@ RULE = rules.Rule(
     ),
     detects="Threads of a warp access scattered global addresses, so that a request moves many "
     "more 32-byte sectors than its bytes need.",
-    matters="A sector takes the same time in L1, L2 and DRAM however few of its bytes are used. "
-    "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it "
-    "needs.",
+    matters="A sector takes the same time in L1, L2 and DRAM, however few of its bytes are used. "
+    "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it needs.",
     example="With row = threadIdx.x, C[row * N + col] puts neighbouring threads N elements "
     "apart. With col = threadIdx.x, they access adjacent elements. Nothing else has to "
     "change.",
     fixes=(
         Advice(
             "Transpose through a tile in shared memory: changing the thread order only moves the "
-            "scattered accesses from loads to stores, or back.",
+            "scattered accesses from loads to stores, or vice versa.",
             when=_TRANSPOSES,
             situation="If the kernel is a transpose: as many loads as stores, and only one of "
             "the two is scattered",
@@ -198,9 +198,8 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="The ideal is 16 sectors per request for 16-byte loads, and one for a broadcast. "
-    "The rule therefore compares with the fewest sectors that the same instructions "
-    "could move, not with 4. A gather through random indices may have no better "
-    "layout.",
+    "The rule therefore compares with the fewest sectors that the same instructions could move, "
+    "not with a fixed 4. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

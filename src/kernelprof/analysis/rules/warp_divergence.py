@@ -30,7 +30,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         # One thread of a block starts its copies, and one of a warp group its products.
         gain=gain.where(~context.pipeline.by_design, 1.0),
-        gain_reason="the instructions that full warps would save",
+        gain_reason="the number of instructions that full warps would save",
         effect=lambda _: rules.Effect(
             counters={
                 "threads_per_instruction": 1.0 / busy.at_least(1e-3).middle,
@@ -84,7 +84,7 @@ RULE = rules.Rule(
             lambda launch: launch["threads_per_instruction"] < 12.0,
             "Give each long-running item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
-            measured="On average {x} of 32 threads are active.",
+            measured="On average, {x} of 32 threads are active.",
         ),
     ),
     caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),

@@ -41,7 +41,7 @@ RULE = rules.Rule(
     order=80,
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
-        plain="The work is unbalanced: some SMs finish early and idle.",
+        plain="The work is unbalanced: some SMs finish early and stay idle.",
         numbered="The work is unbalanced: SMs are active {x} of the time on average.",
         metric="sm_cycles_active",
     ),
@@ -49,7 +49,7 @@ RULE = rules.Rule(
     "SM has finished.",
     matters="A kernel ends with its last block. Until then, SMs without work sit idle.",
     example="Each block computes one matrix row, and a few rows contain most of the non-zeros: "
-    "their SMs work while the others idle.",
+    "their SMs work while the others are idle.",
     fixes=(
         Advice("Split long items over several blocks, or give every block the same work."),
         unless(
@@ -60,20 +60,20 @@ RULE = rules.Rule(
         when(
             "the grid has one to three waves",
             lambda launch: 1 < launch["waves_per_sm"] < 3,
-            "Choose a grid whose last wave is full.",
+            "Choose a grid size that fills the last wave.",
             number=lambda launch: launch["waves_per_sm"],
-            measured="It has {x} waves.",
+            measured="The grid has {x} waves.",
         ),
         when(
             "fewer than 16 of 32 threads are active",
             lambda launch: launch["threads_per_instruction"] < 16,
             "Give each long-running item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
-            measured="On average {x} of 32 threads are active.",
+            measured="On average, {x} of 32 threads are active.",
         ),
     ),
     caller=(FITTING_SHAPE,),
-    wrong_when="Below one wave the grid is the cause: see small-grid. In launches of a few "
+    wrong_when="Below one wave, the grid size is the cause: see small-grid. In launches of a few "
     "microseconds, SMs always finish at different times.",
     references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
     requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),

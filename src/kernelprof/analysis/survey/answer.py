@@ -34,7 +34,8 @@ AFTER_WAITING: Final = 0.5
 """From this part of the idle time on it is what follows after waiting that counts. Our choice."""
 
 _OF_TIME: Final = (
-    "share of the time from the first tenth of the launches to the end of the last launch"
+    "share of the time from the end of start-up (the first tenth of the launches) to the end of "
+    "the last launch"
 )
 _START_UP: Final = "time from the GPU's first activity to the first tenth of the launches"
 
@@ -146,7 +147,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     ]
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
-        label = "idle after the CPU had waited"
+        label = "idle after the CPU waited for the GPU"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median time of a launch", median_launch_ns(kernels), "ns"))
@@ -164,7 +165,9 @@ def _has_pytorch(trace: Trace) -> bool:
 
 def _dropped(trace: Trace) -> list[str]:
     dropped = sum(each.dropped for each in trace.processes)
-    return [f"{dropped:,} records of the survey were lost: shares exclude them."] * bool(dropped)
+    return [
+        f"{dropped:,} records of the survey were lost, and the shares do not include them."
+    ] * bool(dropped)
 
 
 _NOTABLE: Final = 0.2
@@ -216,12 +219,12 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     return lines
 
 
-_COPY_LESS: Final = "Copy less ({copied} in all): keep data that is used again on the GPU."
-_HOST_CODE: Final = "Profile the CPU code to find what it does while the GPU idles."
+_COPY_LESS: Final = "Copy less ({copied} in total): keep data that is reused on the GPU."
+_HOST_CODE: Final = "Profile the CPU code to see what it does while the GPU is idle."
 _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
     (Limit.SYNCHRONIZATION, True): (
-        "Read results back less often: `.item()`, `.cpu()`, `print` of a tensor and conditions "
-        "on tensor values wait for the GPU.",
+        "Read results back less often: `.item()`, `.cpu()`, printing a tensor and conditions on "
+        "tensor values all wait for the GPU.",
         "Copy to the host with `non_blocking=True` into pinned memory, and read the data one "
         "step later.",
     ),
@@ -242,8 +245,9 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
         "Allocate once and reuse the memory, or allocate from a pool: `cudaMallocAsync`.",
     ),
     (Limit.LOADING, None): (
-        "Code is loaded once per process, here in {loading}, so its share is smaller in a longer "
-        "run. Compile for this GPU's architecture, so that the driver does not have to.",
+        "Code is loaded once per process. It took {loading} here; its share is smaller in a "
+        "longer run. Compile for this GPU's architecture, so that the driver does not compile at "
+        "load time.",
     ),
     (Limit.HOST, True): (
         _HOST_CODE,

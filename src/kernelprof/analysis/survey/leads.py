@@ -150,14 +150,20 @@ SAMPLED_LEADS: Final = (
         if slug != "fp32-throughput"
     ),
     _lead("fp32-throughput", _full_fp32, "issue slots and the FP32 pipe are busy", at_limit=True),
-    _lead("instruction-issue", _full_issue, "issue slots are full, no pipe is", at_limit=True),
+    _lead(
+        "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
+    ),
     _lead(
         "shared-memory-throughput",
         _full_shared_memory,
-        "wavefronts of shared memory fill L1, and few of them are bank conflicts",
+        "shared-memory wavefronts saturate L1, and few of them are bank conflicts",
         at_limit=True,
     ),
-    _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not full"),
-    _lead("low-occupancy", _has_few_warps, "few warps, which wait for memory, and no busy unit"),
+    _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),
+    _lead(
+        "low-occupancy",
+        _has_few_warps,
+        "few warps are resident, they wait for memory, and no unit is busy",
+    ),
 )
 """The first that holds is followed."""

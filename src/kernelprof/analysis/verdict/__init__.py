@@ -61,7 +61,7 @@ BLOCK: Final = 14336
 
 MOST_CANDIDATES = 4
 
-NARROWED = "narrowed by what other metrics allow"
+NARROWED = "narrowed to the range that other metrics allow"
 """How a value came about that the capture does not have under the name of its row."""
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -247,7 +247,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     run = next_step.run(row, group.rows, missing) if lacks else None
     notes = list(graded.reasons)
     if group.mixed:
-        notes.append("other launches with the same grid and block have another verdict")
+        notes.append("other launches with the same grid and block have a different verdict")
     launch = context.launch(row)
     if launch.library is not None:
         notes.append(f"kernel of {launch.library.name}: the advice is for its caller")
@@ -321,7 +321,7 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) ->
             "indirect branches) and the uniform datapath."
         )
     if not slugs and missing:
-        return f"The metrics of the {basis} favour no bottleneck."
+        return f"The metrics of the {basis} do not point to any bottleneck."
     if not slugs:
         return "All metrics are present, and none shows a notable cost."
     names = join_words(slugs, "or")
@@ -332,7 +332,7 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) ->
             f"The metrics of the {basis} point to {names}, but metrics that would confirm it are "
             "missing."
         )
-    return f"The metrics of the {basis} fit {names}."
+    return f"The metrics of the {basis} are consistent with {names}."
 
 
 def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candidate, ...]:

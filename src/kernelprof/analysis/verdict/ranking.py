@@ -240,7 +240,8 @@ LEADS: Final = (
         lambda values, _: (
             (values["duration"] < SHORT_NS) & (values["waves_per_sm"] < FEW_WAVES) & values.idle
         ),
-        "based only on a small launch: less than 20 us, less than two waves, no busy unit",
+        "based on the size of the launch alone: less than 20 us, fewer than two waves, and no "
+        "unit is busy",
     ),
     Lead(
         "small-grid",
@@ -261,7 +262,7 @@ LEADS: Final = (
         "async-pipeline-stalls",
         _waiting_pipeline,
         "based on the utilization of the tensor pipe and of memory: TMA feeds the kernel, and no "
-        "unit is full",
+        "unit is saturated",
         without=ACCESSES[:4],
     ),
     Lead(
@@ -279,7 +280,7 @@ LEADS: Final = (
             & ~values.small
             & (values["duration"] > SHORT_NS)
         ),
-        "based on sectors per request alone: more than the widest request needs, and no "
+        "based on sectors per request alone: more sectors than the widest request needs, and no "
         "arithmetic pipe is busy",
         without=(*WAITS, *UNITS, *SM_PIPES),
     ),
@@ -480,7 +481,7 @@ def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, b
     if candidates and ranking.high[candidates[0], row] >= LEAST_GAIN:
         others = " or ".join(ranking.rules[each] for each in candidates[1:3])
         near = "the estimated gain is near the threshold"
-        reason = f"the metrics would also fit {others}" if others else near
+        reason = f"the metrics are also consistent with {others}" if others else near
         return candidates[0], False, reason
     saturations = context.units.saturations
     busiest = max(_RULE_OF_UNIT, key=lambda unit: float(saturations[unit].low[row]))
@@ -522,7 +523,9 @@ def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) 
     if required:
         reasons.append("a required metric is missing")
     if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
-        reasons.append("part of the evidence comes from rule messages of Nsight Compute (rounded)")
+        reasons.append(
+            "part of the evidence comes from rounded values in rule messages of Nsight Compute"
+        )
     duration = facts.values("duration")[row]
     if np.isnan(duration):
         reasons.append("the duration is missing")
@@ -577,7 +580,7 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
     if bottlenecks <= {slug}:
         return graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
-        reason = f"another run time, about as likely, would give {' or '.join(others)}"
+        reason = f"a different, similarly likely run time would give {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))
