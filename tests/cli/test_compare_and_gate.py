@@ -62,12 +62,12 @@ def test_what_was_accepted_is_named_and_not_what_the_baseline_was_of(
     assert accepted.out == f"{file}: 1 kernel, accepted from {ROLLED}\n"
     assert (
         kernelprof(f"baseline update {file} {TILE_AGAIN}").out
-        == f"{file}: 1 kernel of {TILE_AGAIN}\n"
+        == f"{file}: 1 kernel from {TILE_AGAIN}\n"
     )
     named = tmp_path / "\x1b[2Jx\n::error::y"
     shutil.copytree(TILE_AGAIN, named)
     updated = kernelprof(f"baseline update {file}", named)
-    assert updated.out == f"{file}: 1 kernel of {tmp_path}/\\x1b[2Jx ::error::y\n"
+    assert updated.out == f"{file}: 1 kernel from {tmp_path}/\\x1b[2Jx ::error::y\n"
 
 
 def test_a_baseline_names_its_gpu_by_what_is_known(kernelprof, tmp_path: Path) -> None:

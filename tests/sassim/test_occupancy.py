@@ -62,7 +62,7 @@ MOST_KIB = {
 def test_a_block_has_what_the_guide_says(arch: str) -> None:
     none, most = KernelResources(registers=32, shared_bytes=0, stack_bytes=0), MOST_KIB[arch] * 1024
     refuse_too_much_shared_memory(none, most, arch, "here")
-    with pytest.raises(LaunchError, match=rf"and {arch} allows {most} per block"):
+    with pytest.raises(LaunchError, match=rf"but {arch} allows only {most} per block"):
         refuse_too_much_shared_memory(none, most + 1, arch + "a", "here")
 
 
