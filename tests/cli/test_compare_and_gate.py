@@ -37,7 +37,7 @@ def test_a_baseline_s_life(kernelprof, tmp_path: Path) -> None:
     kernelprof(f"baseline save {TILE} -o {file}", code=2, err="baseline update")
     runs = [str(CHANGES / "tile" / run) for run in "234"]
     kernelprof(
-        f"baseline calibrate {file}", *runs, says="medians up to 0.0719 % apart over 4 captures"
+        f"baseline calibrate {file}", *runs, says="medians differ by up to 0.0719 % over 4 captures"
     )
     kernelprof(f"gate {file} {CHANGES}/tile/5")
     kernelprof(f"gate {file} {ROLLED}", code=1, says="Regression: 1 worse.")
@@ -57,17 +57,17 @@ def test_what_was_accepted_is_named_and_not_what_the_baseline_was_of(
     kernelprof, tmp_path: Path
 ) -> None:
     file = tmp_path / "b.json"
-    assert kernelprof(f"baseline save {TILE} -o {file}").out == f"{file}: 1 kernel of {TILE}\n"
+    assert kernelprof(f"baseline save {TILE} -o {file}").out == f"{file}: 1 kernel from {TILE}\n"
     accepted = kernelprof(f"baseline accept {file} {ROLLED} --reason numerics")
-    assert accepted.out == f"{file}: 1 kernel now, accepted from {ROLLED}\n"
+    assert accepted.out == f"{file}: 1 kernel, accepted from {ROLLED}\n"
     assert (
         kernelprof(f"baseline update {file} {TILE_AGAIN}").out
-        == f"{file}: 1 kernel of {TILE_AGAIN}\n"
+        == f"{file}: 1 kernel from {TILE_AGAIN}\n"
     )
     named = tmp_path / "\x1b[2Jx\n::error::y"
     shutil.copytree(TILE_AGAIN, named)
     updated = kernelprof(f"baseline update {file}", named)
-    assert updated.out == f"{file}: 1 kernel of {tmp_path}/\\x1b[2Jx ::error::y\n"
+    assert updated.out == f"{file}: 1 kernel from {tmp_path}/\\x1b[2Jx ::error::y\n"
 
 
 def test_a_baseline_names_its_gpu_by_what_is_known(kernelprof, tmp_path: Path) -> None:

@@ -125,22 +125,22 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "matvec.cu --predict",
             error(
-                "there is no command 'matvec.cu'",
+                "unknown command 'matvec.cu'",
                 next_step="kernelprof diagnose matvec.cu --predict",
             ),
         ),
         (
             "./a.out 1 '2 3'",
             error(
-                "there is no command './a.out'",
+                "unknown command './a.out'",
                 next_step="kernelprof diagnose -- ./a.out 1 '2 3'",
             ),
         ),
         (
             "diagnoze x",
-            error("there is no command 'diagnoze'", next_step="kernelprof diagnose x"),
+            error("unknown command 'diagnoze'", next_step="kernelprof diagnose x"),
         ),
-        ("explode", error("there is no command 'explode'", next_step="kernelprof --help")),
+        ("explode", error("unknown command 'explode'", next_step="kernelprof --help")),
         (
             "diagnose matvek.cu",
             error("there is no such file", where="matvek.cu", next_step="did you mean matvec.cu?"),
@@ -181,14 +181,14 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "diagnose matvec.cu --predict --arch h100",
             error(
-                "'h100' is not an architecture that kernelprof can predict",
+                "kernelprof cannot predict for the architecture 'h100'",
                 next_step=f"did you mean --arch sm_90? available: {ARCHITECTURES}",
             ),
         ),
         (
             "diagnose matvec.cu --predict --arch V100",
             error(
-                "'V100' is not an architecture that kernelprof can predict",
+                "kernelprof cannot predict for the architecture 'V100'",
                 next_step=f"available: {ARCHITECTURES}",
             ),
         ),
@@ -333,10 +333,10 @@ def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
                 where="main.cu",
                 next_step="on a machine with a GPU and ncu:\n"
                 "kernelprof diagnose main.cu -- 1024\n"
-                "or capture there, and diagnose the folder here:\n"
+                "or capture there, and diagnose the capture here:\n"
                 "kernelprof profile main.cu -o main -- 1024\n"
                 "kernelprof diagnose main\n"
-                "or predict its kernels here, without its main():\n"
+                "or predict its kernels here, without running main():\n"
                 "kernelprof diagnose main.cu --predict",
             ),
         ),
@@ -345,7 +345,8 @@ def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
             error(
                 f"main.cu cannot be measured here: {NOT_HERE}",
                 where="main.cu",
-                next_step="capture on a machine with a GPU and ncu, and diagnose the folder here:\n"
+                next_step="capture on a machine with a GPU and ncu, and diagnose the capture "
+                "here:\n"
                 "kernelprof profile main.cu --preset triage --flags=-O2 -o out\n"
                 "kernelprof diagnose out",
             ),
@@ -362,7 +363,7 @@ def test_without_ncu_a_program_gets_a_command_that_names_the_preset(kernelprof) 
         "diagnose --preset triage -- ./app 'a b'",
         code=4,
         out="",
-        err="\nor capture on a machine with a GPU and ncu, and diagnose the folder here:\n"
+        err="\nor capture on a machine with a GPU and ncu, and diagnose the capture here:\n"
         "kernelprof profile --preset triage -o capture -- ./app 'a b'\n"
         "kernelprof diagnose capture\n",
     )
@@ -409,7 +410,7 @@ def test_a_file_that_ends_in_html_is_the_page(kernelprof, capture) -> None:
         (
             "diagnose c.csv --format json -o out.html",
             error(
-                "--format json does not fit the suffix of the file",
+                "--format json does not match the suffix of the file name",
                 where="out.html",
                 next_step="leave out --format to write html, or rename the file",
             ),
@@ -437,12 +438,12 @@ def test_a_suffix_of_a_format_that_is_not_offered_is_refused(kernelprof) -> None
 def test_a_report_has_a_default_file_and_can_be_opened(kernelprof, capture, monkeypatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) is None)
-    kernelprof("report c.csv --open", out="kernelprof-c.html: 3 launches of c.csv\n", err="")
+    kernelprof("report c.csv --open", out="kernelprof-c.html: 3 launches from c.csv\n", err="")
     assert opened == [(capture / "kernelprof-c.html").as_uri()]
     monkeypatch.setattr("webbrowser.open", lambda _: False)
     kernelprof(
         "report c.csv c.csv --open",
-        out="kernelprof-report.html: 6 launches of 2 captures\n",
+        out="kernelprof-report.html: 6 launches from 2 captures\n",
         err="kernelprof: warning: no browser found; open kernelprof-report.html yourself\n",
     )
 

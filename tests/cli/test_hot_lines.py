@@ -121,7 +121,7 @@ def test_the_preset_full_brings_the_samples(machine, kernelprof) -> None:
     assert [each.samples for each in capture.code] == [1317, 3867, 4971]
     assert run["code_sha256"] == hashlib.sha256((folder / "code.json.gz").read_bytes()).hexdigest()
     (folder / "code.json.gz").write_bytes(b"")
-    with pytest.raises(InputError, match=r"code\.json\.gz does not have the hash"):
+    with pytest.raises(InputError, match=r"code\.json\.gz does not match its hash"):
         read_capture(folder)
 
 
@@ -151,7 +151,7 @@ def test_a_failed_export_is_a_warning_and_not_the_loss_of_the_capture(
     kernelprof, machine, monkeypatch
 ) -> None:
     _ncu('case "$*" in *--page\\ source*) echo "==ERROR== no"; exit 1 ;; esac', monkeypatch)
-    sentence = "There are no samples by source line: ncu ended with exit code 1: ==ERROR== no."
+    sentence = "Samples per source line are missing: ncu ended with exit code 1: ==ERROR== no."
     kernelprof("profile -o out -- ./fixture", err=sentence)
     (run,) = _manifest(machine / "out")["runs"]
     assert (run["lines"], run["warnings"]) == (None, [sentence])
@@ -176,7 +176,7 @@ def test_a_report_marks_the_lines_of_the_source(kernelprof, machine) -> None:
     kernelprof(
         "report moved -o page.html",
         code=2,
-        err="lines.csv.gz does not have the hash that the manifest gives",
+        err="lines.csv.gz does not match its hash in the manifest",
     )
 
 

@@ -198,7 +198,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
             PLAIN.replace("y[i]", "y[i - 1]"),
             ["the kernel fails with these values: ", "bytes before y"],
         ),
-        (PLAIN.replace("1.0f", "ONE"), "its source does not determine what ONE stands for"),
+        (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
             "it may be declared in <other.h>, which was not found",

@@ -33,8 +33,8 @@ def test_it_writes_a_specification(kernelprof, copy_cu) -> None:
     text = copy_cu.read_text()
     assert text.startswith(
         '// /// kernelprof\n// kernel = "copy"\n// block = [256]  # the kernel works with any '
-        "block\n"
-        '// grid = ["ceil_div(n, 256)"]  # blockIdx.x runs to n\n'
+        "block size\n"
+        '// grid = ["ceil_div(n, 256)"]  # blockIdx.x covers n\n'
     )
     assert text.endswith(f"// ///\n{KERNEL}")
     assert stat.S_IMODE(copy_cu.stat().st_mode) == 0o640

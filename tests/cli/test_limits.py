@@ -233,7 +233,7 @@ def test_a_manifest_may_not_list_one_run_a_thousand_times(refused, capture) -> N
             "200,000 lines",
             marks=pytest.mark.slow("reads as many"),
         ),
-        (gzip.compress(b"file,function,line,samples\nf,k,1," + b"9" * 4_000), "is no count"),
+        (gzip.compress(b"file,function,line,samples\nf,k,1," + b"9" * 4_000), "is not a count"),
         (gzip.compress(b"file,function,line,samples\nf,k,1,1\n")[:-9], "cut off"),
     ],
     ids=["size", "lines", "number", "cut"],
@@ -369,7 +369,7 @@ def test_a_folder_that_nobody_may_read(tmp_path, kernelprof, monkeypatch, captur
     )
     printed = kernelprof(f"diagnose {tmp_path}/open")
     out, err = printed.out, printed.err
-    assert "1 file left out, not a capture: inner" in out + err
+    assert "1 file left out, not readable as a capture: inner" in out + err
     assert "Permission denied" in out + err
 
 

@@ -55,10 +55,15 @@ def test_what_is_given_to_a_program_alone_is_refused_for_a_source_and_the_other_
     kernelprof(
         "profile gemm_series.cu -o out --build make",
         code=2,
-        err="--build is for a program after --",
+        err="--build applies only to a program after --",
     )
     kernelprof(
-        "profile -o out", *FLAGS, "--", "./gemm_series", code=2, err="--flags is for a .cu file"
+        "profile -o out",
+        *FLAGS,
+        "--",
+        "./gemm_series",
+        code=2,
+        err="--flags applies only to a .cu file",
     )
     assert not (built / "out").exists()
 

@@ -242,7 +242,7 @@ def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
     kernelprof, work: Path
 ) -> None:
     save = "baseline save matvec.cu --predict --arch sm_80,sm_90 -o b.json"
-    assert kernelprof(save).out == "b.json: 2 kernels of matvec.cu\n"
+    assert kernelprof(save).out == "b.json: 2 kernels from matvec.cu\n"
     text = (work / "b.json").read_text("utf-8")
     assert [each["predicted"]["arch"] for each in json.loads(text)["kernels"]] == ["sm_80", "sm_90"]
     assert len(text.splitlines()) < 600

@@ -64,8 +64,8 @@ def test_without_the_memory_for_it_the_arrays_are_named(
         "diagnose matvec.cu --predict --size M=1000000000",
         code=4,
         err=[
-            "its arrays take A 4.1 TB, y 4 GB, x 4.1 kB\n",
-            "  next: choose a smaller --size (it has M=1000000000, N=1024)\n",
+            "its largest arrays: A 4.1 TB, y 4 GB, x 4.1 kB\n",
+            "  next: choose a smaller --size (now M=1000000000, N=1024)\n",
         ],
     )
 
@@ -77,7 +77,7 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(kernelprof) -> Non
     assert len(lines) <= 12
     assert lines[1].startswith("  | ptxas application ptx input, line ")
     assert any(each.startswith("  | and ") and each.endswith("errors of ptxas") for each in lines)
-    needs = "its code needs a GPU of sm_90a: diagnose it on a machine with one and ncu"
+    needs = "its code needs an sm_90a GPU: diagnose it on a machine with such a GPU and ncu"
     assert lines[-1] == f"  next: {needs}"
 
 
@@ -96,7 +96,7 @@ def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) ->
     assert "is part of tcgen05 (tensor cores with tensor memory), which needs a GPU" in err
     assert err.endswith("  next: diagnose it on a machine with a GPU and ncu\n")
     err = kernelprof("diagnose tmem.cu --predict --arch sm_120", code=2).err
-    needs = "its code needs a GPU of sm_100a: diagnose it on a machine with one and ncu"
+    needs = "its code needs an sm_100a GPU: diagnose it on a machine with such a GPU and ncu"
     assert err.endswith(f"  next: {needs}\n")
 
 

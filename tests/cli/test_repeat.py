@@ -74,7 +74,7 @@ def test_a_folder_of_captures_is_diagnosed_and_shown(counted: Path, kernelprof) 
     kernelprof("profile -o out --repeat 2 -- ./gemm_series")
     found = kernelprof.json("diagnose out")
     assert [each["origin"] for each in found["captures"]] == ["out/1", "out/2"]
-    kernelprof("report out -o page.html", out="52 launches of 2 captures")
+    kernelprof("report out -o page.html", out="52 launches from 2 captures")
     assert (counted / "page.html").is_file()
 
 
@@ -210,7 +210,7 @@ def test_from_python_there_is_one_capture_or_a_tuple(counted: Path) -> None:
     assert once.origin == "once"
     twice = kp.profile(output="twice", program=program, preset="dram", repeat=2)
     assert [each.origin for each in twice] == ["twice/1", "twice/2"]
-    with pytest.raises(kp.UsageError, match="0 captures cannot be made"):
+    with pytest.raises(kp.UsageError, match="0 is not a valid number of captures"):
         kp.profile(output="none", program=program, repeat=0)
     assert not (counted / "none").exists()
 

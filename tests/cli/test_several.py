@@ -50,7 +50,8 @@ def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, kernelprof) -> N
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep", "e"]
     lines = [line for line in told.err.splitlines() if "left out" in line]
     assert lines == [
-        f"kernelprof: {folder}: 3 files left out, not a capture: README.md, results.csv, scale.cu"
+        f"kernelprof: {folder}: 3 files left out, not readable as a capture: "
+        "README.md, results.csv, scale.cu"
     ]
 
 
@@ -76,7 +77,7 @@ def test_a_folder_without_a_capture(tmp_path: Path, kernelprof) -> None:
         kernelprof(*command, empty, code=2, err=["there is no capture", f"where: {empty}"])
     (empty / "notes.md").write_text("Section: one\n", "utf-8")
     (empty / "a.cu").write_text("", "utf-8")
-    kernelprof(f"diagnose {empty}", code=2, err="4 folders deep, but 2 other files")
+    kernelprof(f"diagnose {empty}", code=2, err="4 levels deep; it has 2 other files")
     assert not (tmp_path / "x.html").exists()
 
 
@@ -87,7 +88,8 @@ def test_a_damaged_capture_directory_in_a_folder_is_named_with_the_reason(
     told = kernelprof(
         f"diagnose {folder} --format json",
         code={0, 3},
-        err="4 files left out, not a capture: README.md, results.csv, scale.cu and 1 more",
+        err="4 files left out, not readable as a capture: README.md, results.csv, scale.cu "
+        "and 1 more",
     )
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep"]
 
@@ -117,7 +119,7 @@ def test_one_page_over_all_of_a_folder(folder: Path, tmp_path: Path, kernelprof)
     told = kernelprof(f"report {folder} -o {page}")
     text = page.read_text("utf-8")
     # two launches of the export, three of the log and of the report, one of the directory
-    assert re.match(rf"{re.escape(str(page))}: \d+ launches of 4 captures\n", told.out)
+    assert re.match(rf"{re.escape(str(page))}: \d+ launches from 4 captures\n", told.out)
     assert "3 files left out" in told.err
     assert text.count("<h2") >= 5
     for name in ("a.csv", "log", "d.ncu-rep"):
@@ -149,7 +151,7 @@ def test_the_page_of_one_capture_is_as_before(captures: Path, tmp_path: Path, ke
     pages = tmp_path / "one.html", tmp_path / "two.html"
     kernelprof(f"report {place} -o {pages[0]}")
     assert kernelprof(f"report {place}/a.csv -o {pages[1]}").out.endswith(
-        f"launches of {place / 'a.csv'}\n"
+        f"launches from {place / 'a.csv'}\n"
     )
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
@@ -163,6 +165,6 @@ def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, kern
     told = kernelprof(
         f"diagnose {place} --merge --format json",
         code={0, 3},
-        err="1 file left out, not a capture: notes.txt",
+        err="1 file left out, not readable as a capture: notes.txt",
     )
     assert len(told.json["captures"]) == 1

@@ -118,7 +118,7 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     jsonschema.Draft202012Validator(json.loads(manifest_schema())).validate(manifest)
     assert manifest["survey"] == "survey.json.gz"
     (machine / "out" / "survey.json.gz").write_bytes(b"")
-    with pytest.raises(InputError, match=r"survey\.json\.gz does not have the hash"):
+    with pytest.raises(InputError, match=r"survey\.json\.gz does not match its hash"):
         interface.diagnose("out")
 
 
@@ -158,7 +158,7 @@ def test_a_program_that_does_other_things_each_time_has_its_memory_saved(
     ) -> Capture:
         limits.append(self.program_limit if replay is Replay.KERNEL else None)
         if replay is Replay.APPLICATION:
-            raise ProfilerError("ncu failed at a kernel")
+            raise ProfilerError("ncu failed while it profiled a kernel")
         return collect(self, *words, replay=replay, **options)
 
     monkeypatch.setattr(Session, "collect", refusing)
@@ -215,7 +215,7 @@ def test_a_budget_of_nothing_is_the_survey_alone(
 @pytest.mark.usefixtures("surveyed")
 def test_a_run_without_a_survey_has_no_trace(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
-    with pytest.raises(UsageError, match="--perfetto writes the trace of a survey, and this run"):
+    with pytest.raises(UsageError, match="--perfetto writes the trace of a survey, but this run"):
         interface.diagnose(program=["./gemm_series"], launch_count=2, perfetto=file)
 
 

@@ -189,7 +189,7 @@ def test_ncu_gave_up_at_a_kernel() -> None:
         )
     )
     assert type(error) is ProfilerError
-    assert "failed at a kernel" in error.what
+    assert "failed while it profiled a kernel" in error.what
 
 
 def test_a_full_disk_is_seen_in_what_the_program_printed() -> None:

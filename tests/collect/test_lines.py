@@ -79,7 +79,7 @@ def test_a_capture_without_lines_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "does not have the hash that the manifest gives"),
+        (b"", "does not match its hash in the manifest"),
         (None, r"lines\.csv\.gz cannot be read \(No such file"),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) ->
     [
         ("echo ==ERROR== no such view; exit 3", "with exit code 3: ==ERROR== no such view."),
         ("exit 4", "ncu ended with exit code 4."),
-        ("sleep 60", "ncu had not printed them after 0.2 s."),
+        ("sleep 60", "ncu did not print them within 0.2 s."),
     ],
 )
 def test_an_export_that_fails_says_why(ncu, monkeypatch, script, said) -> None:
@@ -178,7 +178,7 @@ def test_an_export_that_fails_says_why(ncu, monkeypatch, script, said) -> None:
         monkeypatch.setattr(collection, "_LIMIT_S", 0.2)
     with pytest.raises(collection.NoLinesError) as caught:
         _export(ncu)
-    assert str(caught.value).startswith("There are no samples by source line: ")
+    assert str(caught.value).startswith("Samples per source line are missing: ")
     assert str(caught.value).endswith(said)
     assert [each.name for each in ncu.parent.iterdir()] == ["ncu"]
 

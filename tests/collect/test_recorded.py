@@ -258,13 +258,12 @@ def _change_header(source: Path) -> None:
         (
             None,
             "--size M=512",
-            "the launch specification differs (M is 4096 there and 512 here)\n",
+            "the launch specification differs (M was 4096 and is now 512)\n",
         ),
         (
             None,
             "--define BLOCK=16",
-            "the launch specification differs (BLOCK is 32 there and 16 here), "
-            "compile flags differ\n",
+            "the launch specification differs (BLOCK was 32 and is now 16), compile flags differ\n",
         ),
     ],
 )
@@ -302,7 +301,7 @@ def test_the_nearest_record_says_what_differs(source, record, diagnose) -> None:
     source.write_text(text, encoding="utf-8")
     record(source, "b", OLD)
     nearest = "was recorded on 2026-11-20, but the launch"
-    diagnose("--size K=64", refused=[nearest, "K is 4096 there and 64 here"])
+    diagnose("--size K=64", refused=[nearest, "K was 4096 and is now 64"])
 
 
 def test_a_damaged_record_is_as_good_as_none(source, record, diagnose) -> None:

@@ -189,7 +189,7 @@ def test_a_directory_is_read_as_the_capture_that_it_holds(tmp_path, page, captur
 
 def test_what_is_there_is_not_written_over(tmp_path: Path, page: bytes) -> None:
     folder = _write(tmp_path / "out", page)
-    with pytest.raises(UsageError, match="the path exists"):
+    with pytest.raises(UsageError, match="the path already exists"):
         _write(folder, page)
     before = (folder / "raw.csv.gz").read_bytes()
     _write(folder, page + b"\n", force=True)
@@ -206,7 +206,7 @@ def test_of_two_that_write_one_directory_the_first_is_kept(tmp_path: Path, page:
             first.rename(tmp_path / "out")
             draft.commit(FULL)
 
-    with pytest.raises(UsageError, match="the path exists"):
+    with pytest.raises(UsageError, match="the path already exists"):
         late()
     assert _files(tmp_path / "out") == before
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
@@ -264,7 +264,7 @@ def test_a_damaged_capture_is_refused(tmp_path: Path, page: bytes) -> None:
     folder = _write(tmp_path / "out", page)
     raw = folder / "raw.csv.gz"
     raw.write_bytes(gzip.compress(page[:-100]))
-    with pytest.raises(InputError, match="does not have the hash that the manifest gives"):
+    with pytest.raises(InputError, match="does not match its hash in the manifest"):
         read_capture(folder)
     raw.unlink()
     with pytest.raises(InputError, match=r"raw\.csv\.gz cannot be read"):

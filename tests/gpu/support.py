@@ -64,7 +64,7 @@ _PASSES = "profiler__replayer_passes"
 
 def why_not() -> str | None:
     """What this machine lacks, ``None`` if the tests can run."""
-    lacks = [f"{tool} is not on the search path" for tool in ("ncu", "nvcc") if not _there(tool)]
+    lacks = [f"{tool} is not in PATH" for tool in ("ncu", "nvcc") if not _there(tool)]
     gpu = _no_gpu()
     if gpu is not None:
         lacks.insert(0, gpu)
@@ -81,7 +81,7 @@ def _there(tool: str) -> bool:
 
 def _no_gpu() -> str | None:
     if not _there("nvidia-smi"):
-        return "no GPU (nvidia-smi is not on the search path)"
+        return "no GPU (nvidia-smi is not in PATH)"
     listed = subprocess.run(
         ["nvidia-smi", "-L"], capture_output=True, text=True, check=False, timeout=60
     )

@@ -36,7 +36,7 @@ BROKEN: tuple[tuple[str, tuple[str, ...], int, tuple[str, ...]], ...] = (
     ("outside", (), 2, ("illegal memory access", "--sanitize memcheck")),
     ("outside", ("memcheck",), 2, ("Invalid __global__", "outside.cu:39")),
     ("never_ends", (), 2, ("did not end within 2 s", "time_limit_s")),
-    ("too_large", (), 4, ("the kernel's arrays need 1200.00 GB", "the largest is x")),
+    ("too_large", (), 4, ("the kernel's arrays need 1200.00 GB", "the largest array is x")),
     ("does_not_compile", (), 2, ('identifier "z" is undefined', "does_not_compile.cu:40")),
     ("does_not_compile", ("memcheck",), 2, ('identifier "z" is undefined',)),
     ("too_much_shared", (), 2, ("256000 bytes of shared memory",)),

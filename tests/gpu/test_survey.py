@@ -292,7 +292,7 @@ def test_a_program_that_crashes(built: Path, how: str) -> None:
 
 def test_a_program_that_never_ends(built: Path) -> None:
     found = diagnosed("never", "--time-limit", "8", "--", built / "never_ends")
-    assert found.survey["ended"] == "it was stopped after 8 s"
+    assert found.survey["ended"] == "the program was stopped after 8 s"
     assert found.survey["answer"]["limit"] == "synchronization"
     assert found.kernel("step")["surveyed"]["launches"] > 1000
 

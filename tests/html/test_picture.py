@@ -47,7 +47,7 @@ def test_a_picture_is_called_one(run_cli: RunCli, tmp_path: Path):
     target = str(tmp_path / "page.html")
     run = run_cli("report", str(TILE), "-o", target, "--png", str(tmp_path / "page.jpg"))
     assert run.returncode == 2
-    assert "a picture is a PNG file" in run.stderr
+    assert "the image must be a PNG file" in run.stderr
     assert not (tmp_path / "page.html").exists()
 
 

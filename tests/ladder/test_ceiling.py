@@ -270,7 +270,7 @@ def test_what_to_do_is_that_of_the_error(cupy: Path, interrupts: Interrupts) -> 
     cupy.with_name("ml_dtypes.py").write_text("raise ImportError('none here')\n", encoding="utf-8")
     with Cublas(BF16, interrupts) as cublas, pytest.raises(CeilingError) as caught:
         cublas.ceiling(32)
-    assert "ml-dtypes, which knows types that NumPy does not have" in caught.value.what
+    assert "ml-dtypes, which provides types that NumPy lacks" in caught.value.what
     assert find_installation().add_extra("gpu") in str(caught.value.hint)
     cupy.write_text("print('libcublas is torn', flush=True); import os; os._exit(139)\n", "utf-8")
     with Cublas(FP32, interrupts) as cublas, pytest.raises(CeilingError) as caught:

@@ -69,7 +69,7 @@ def test_a_capture_of_something_else_is_not_shown(here, change, said, kernelprof
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--html", "page.txt"], "a report is an HTML file"),
+        (["--html", "page.txt"], "the report must be an HTML file"),
         (["--html", "no/page.html"], "no such folder"),
         (["--captures", "."], "--captures needs --html"),
         (["--captures", "no", "--html", "page.html"], "the folder of captures does not exist"),

@@ -311,7 +311,9 @@ def test_captures_are_replaced_and_other_things_are_not(machine, workshop, kerne
     (machine / "caps" / "01_naive").mkdir()
     (machine / "caps" / "01_naive" / "thesis.tex").touch()
     workshop.asked.clear()
-    kernelprof("ladder run --captures caps", code=2, err="the existing path is not a capture")
+    kernelprof(
+        "ladder run --captures caps", code=2, err="the path already exists and is not a capture"
+    )
     assert workshop.asked == []
 
 
@@ -465,10 +467,10 @@ def test_with_a_gpu_and_without_ncu(kernelprof, monkeypatch) -> None:
     ("options", "what"),
     [
         (["--rung", "99"], "the ladder sgemm has no rung '99'"),
-        (["--no-profile", "--captures", "c"], "--captures needs the profiler"),
-        (["--continue"], "there are no results to continue from"),
+        (["--no-profile", "--captures", "c"], "--captures needs ncu, which --no-profile excludes"),
+        (["--continue"], "--continue needs the results of an earlier run"),
         (["-o", "no/such/folder/l.md"], "there is no such folder"),
-        (["-o", "ladder.json"], "a report is Markdown"),
+        (["-o", "ladder.json"], "the report must be a Markdown file"),
         (["--size", "0"], "--size"),
         (["--captures", "a%b"], "a path with a % in it"),
     ],

@@ -178,7 +178,7 @@ def test_clusters_of_the_source_are_left_alone(bound) -> None:
     assert driver.function.set == {}
     driver, _ = bound(cluster=(16, 1, 1))
     assert driver.function.set == {14: 1}
-    with pytest.raises(SpecError, match="16 blocks in x, and a cluster has 3"):
+    with pytest.raises(SpecError, match="16 blocks in x, but a cluster has 3"):
         bound(cluster=(3, 1, 1))
     with pytest.raises(
         LaunchError, match=r"__cluster_dims__\(4, 1, 1\), but the launch requests clusters"
@@ -187,14 +187,14 @@ def test_clusters_of_the_source_are_left_alone(bound) -> None:
 
 
 def test_a_gpu_without_clusters_and_tensor_maps(bound, monkeypatch) -> None:
-    with pytest.raises(LaunchError, match="a GPU has no tensor maps"):
+    with pytest.raises(LaunchError, match="a GPU does not support tensor maps"):
         bound(capability=(8, 9))
     plain = TOML.replace('    { name = "map", tensor_map = { of = "x", box = [64] } },\n', "")
     assert plain != TOML
     monkeypatch.setattr(launching, "read_parameters", lambda *_: (SLOTS[0], *SLOTS[2:]))
     driver, _ = bound(plain, capability=(8, 9))
     assert driver.function.set == {}
-    with pytest.raises(LaunchError, match="a GPU has no clusters"):
+    with pytest.raises(LaunchError, match="a GPU does not support clusters"):
         bound(f"launch = {{ cluster = [2] }}\n{plain}", capability=(8, 9))
 
 

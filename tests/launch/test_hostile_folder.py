@@ -115,7 +115,7 @@ def test_the_launching_process_builds_without_a_shell(
             "PATH": f"{found}:{given['PATH']}",
         },
     )
-    assert done.stderr == "kernelprof: the CUDA driver refused: built\n"
+    assert done.stderr == "kernelprof: the CUDA driver reported an error: built\n"
     assert not (tmp_path / "X").exists()
     place = (found / "asked").read_text()
     assert (place == str(tmp_path / "kept" / "kernelprof-build")) is (kept == "kept")

@@ -367,7 +367,7 @@ def test_a_program_needs_nvcc(program) -> None:
 )
 def test_a_program_takes_no_wishes(program, overrides) -> None:
     said = _failure(UsageError, program, overrides)
-    assert "need a launch specification, but this is a program" in said.what
+    assert "need a launch specification, but this file has main()" in said.what
     assert said.where == str(program)
     assert "kernelprof diagnose -- ./app" in (said.hint or "")
 
@@ -465,15 +465,15 @@ def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> 
         (
             "print('it faulted')",
             60,
-            "the process ended without an answer when the kernel was timed",
+            "the process ended without an answer while the kernel was timed",
             "run it by itself: .*\n  it faulted",
             ExitCode.BAD_INPUT,
         ),
         (
             "import time; time.sleep(600)",
             0.2,
-            "the process did not answer within 0.2 s when the kernel was timed",
-            "give it smaller sizes.*",
+            "the process did not answer within 0.2 s while the kernel was timed",
+            "use smaller sizes.*",
             ExitCode.BAD_INPUT,
         ),
     ],

@@ -90,12 +90,12 @@ arguments = [
         (
             '{ name = "b", tensor_map = { of = "A", box = [64, 8] } }',
             '{ name = "b", type = "int64", value = 0 }',
-            "argument 'b' is a scalar of int64, and the kernel's parameter is 'const CUtensorMap",
+            "argument 'b' is a scalar of int64, but the kernel's parameter is 'const CUtensorMap",
         ),
         (
             '{ name = "x", type = "float8_e4m3", shape = [64] }',
             '{ name = "x", tensor_map = { of = "A", box = [64, 8] } }',
-            "argument 'x' is a tensor map, and the kernel's parameter is 'const __nv_fp8_e4m3* x'",
+            "argument 'x' is a tensor map, but the kernel's parameter is 'const __nv_fp8_e4m3* x'",
         ),
         ('"float8_e4m3"', '"float8_e5m2"', "argument 'x' is an array of float8_e5m2"),
         ("passed = false", "passed = true", "5 parameters, but the specification has 6 arguments"),
@@ -287,7 +287,7 @@ def test_choosing_a_kernel() -> None:
         ("const float* A, const float* B, float* C", "3 parameters, but the specification has 4"),
         ("const float* A, const float* B, float* C, long M", "'M' is a scalar of int32"),
         ("const float* A, const float* B, double* C, int M", "'C' is an array of float32"),
-        ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*here of float32"),
+        ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*with type float32 here"),
         ("const float* A, const float* B, int M, float* C", "'C' is an array of float32"),
         ("const float* A, const float* B, const float* C, int M", "cannot write"),
     ],

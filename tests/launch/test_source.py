@@ -63,9 +63,9 @@ def test_none_at_all_is_answered_with_init(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ('// a\n// /// kernelprof\n// kernel = "k"\n', 2, "does not end"),
+        ('// a\n// /// kernelprof\n// kernel = "k"\n', 2, "has no end"),
         ("// /// kernelprof\nint x;\n// ///\n", 2, "not a // comment"),
-        ("// /// kernelprof\n// /// kernelprof\n// ///\n", 1, "does not end"),
+        ("// /// kernelprof\n// /// kernelprof\n// ///\n", 1, "has no end"),
         ("// /// kernelprof\n// ///\n// /// kernelprof\n// ///\n", 3, "second specification"),
     ],
 )

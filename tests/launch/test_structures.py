@@ -72,13 +72,18 @@ def test_a_document_of_it_is_read_again(read) -> None:
     [
         ('of = "x"', 'of = "z"', "members[2].of", "no array is called 'z'"),
         ('of = "x"', "value = 1", "members[2]", "member 'x' has no 'type'"),
-        ('of = "x"', 'of = "x", type = "int8"', "members[2]", "is a pointer, and has no 'type'"),
+        (
+            'of = "x"',
+            'of = "x", type = "int8"',
+            "members[2]",
+            "is a pointer, and must not have 'type'",
+        ),
         (', of = "x"', "", "members[2]", "one of the keys"),
         ('name = "x", of', 'name = "on", of', "members[2].name", "two members are called 'on'"),
-        ("value = 1 }", "value = 2 }", "members[0].value", "has to be 0 to 1"),
+        ("value = 1 }", "value = 2 }", "members[0].value", "allowed: 0 to 1"),
         ("align = 16", "align = 3", "members[1].align", "align"),
         ('name = "p"', 'name = "p"\ntype = "int8"', "type", "a structure has no 'type'"),
-        ('name = "p"', 'name = "p"\nvalue = 1', "arguments[0]", "must have one of shape"),
+        ('name = "p"', 'name = "p"\nvalue = 1', "arguments[0]", "one of the keys shape"),
         ("values = [1,", "value = [1,", "members[1].value", "a number or an expression"),
     ],
 )

@@ -78,8 +78,8 @@ def test_the_other_choices_are_kept(read) -> None:
 OLD = 'box = [64, "BM"], swizzle = "128B"'
 LIMITS = [
     ("box = [64]", "the box has 1 dimension, but the tensor map has 2: [1024, 4096]"),
-    ("box = [0, 1]", "'0' is 0 elements of the box; it has to be 1 to 256"),
-    ('box = [64, "2 * BM + 1"]', "is 257 elements of the box; it has to be 1 to 256"),
+    ("box = [0, 1]", "'0' gives 0 elements of the box; allowed: 1 to 256"),
+    ('box = [64, "2 * BM + 1"]', "gives 257 elements of the box; allowed: 1 to 256"),
     ("box = [4, 1]", "a row of the box has 8 bytes, which is not a multiple of 16"),
     (
         'box = [128, 64], swizzle = "128B"',
@@ -104,7 +104,7 @@ LIMITS = [
         'box = [64, 8], dims = [64, "M"], strides = ["2 * K"]',
         f"covers {4095 * 2048 + 64} elements, but A has {4096 * 1024}",
     ),
-    ("box = [64, 8], dims = [0, 2]", "'0' is 0; it has to be 1 to 4294967296"),
+    ("box = [64, 8], dims = [0, 2]", "'0' gives 0; allowed: 1 to 4294967296"),
     ('box = [64, 8], dims = [64, 2], strides = ["2 ** 39"]', "but must be less than 2**40"),
 ]
 
@@ -144,7 +144,7 @@ def test_an_array_of_six_dimensions_needs_a_view(read) -> None:
         ('box = [64, "BM"]', "box = [1.5]", 10, "tensor_map.box[0]", "a whole number or an exp"),
         ('name = "map_a"', 'name = "map_a"\ntype = "int8"', 10, "type", "a tensor map has no"),
         ('name = "map_a"', 'name = "map_a"\noutput = true', 10, "output", "a tensor map has no"),
-        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "one of shape"),
+        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "one of the keys shape"),
         ('type = "bfloat16"\n', "", 12, None, "argument 'A' has no 'type'"),
     ],
 )

@@ -40,7 +40,7 @@ def test_lengths_that_the_source_does_not_tell(completed) -> None:
     guesses = proposal.guesses
     assert guesses.arrays["a"].length == parse_size("n")
     assert guesses.arrays["b"].length.text == "3 * n - 2"
-    assert guesses.arrays["b"].why == "the extent that the kernel accesses in 2 small cases"
+    assert guesses.arrays["b"].why == "the extent that the kernel accesses in 2 small test launches"
     assert proposal.draft().unfilled == ()
 
 
@@ -51,7 +51,7 @@ def test_indices_are_told_from_values(completed) -> None:
     """
     arrays = completed(source).guesses.arrays
     assert (arrays["where"].limit, arrays["plain"].limit) == (parse_size("n"), None)
-    assert arrays["where"].why_fill.startswith("addresses in t follow from them")
+    assert arrays["where"].why_fill.startswith("used to address t")
 
 
 @pytest.mark.slow("one more kernel to complete")
@@ -104,7 +104,7 @@ def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(complete
     guesses = completed(source).guesses
     assert not guesses.trouble
     assert guesses.arrays["y"].length == parse_size("n")
-    why = "the extent that the kernel accesses in small cases, and as long as x"
+    why = "the extent that the kernel accesses in small test launches, and as long as x"
     assert guesses.arrays["y"].why == why
 
 
@@ -116,7 +116,7 @@ def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
     assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
     assert proposal.draft().remarks == (
         "the length of y is unknown: at larger sizes the kernel accesses more of it than the "
-        "small cases suggest",
+        "small test launches suggest",
     )
 
 
@@ -141,7 +141,7 @@ def test_sizes_shrink_until_a_block_has_shared_memory_for_them(completed) -> Non
     assert guesses.shared_bytes is not None
     assert guesses.shared_bytes.text == "4 * nbins"
     assert guesses.sizes == {"n": 1 << 24, "nbins": 8192}
-    assert guesses.why["sizes.nbins"] == "a block has shared memory for as many"
+    assert guesses.why["sizes.nbins"] == "limited by the shared memory of a block"
 
 
 @pytest.mark.slow("one more kernel to complete")
@@ -293,7 +293,7 @@ def test_no_multiple_of_the_block(completed) -> None:
     assert guesses.reference == "copy"
     assert guesses.remarks == []
     assert guesses.why["check"] == (
-        "not multiples of the block, so that a missing bounds check shows"
+        "not multiples of the block size, to expose a missing bounds check"
     )
 
 
@@ -327,7 +327,7 @@ def test_one_size_alone_keeps_to_multiples(completed) -> None:
 def test_an_array_is_as_long_as_any_thread_reaches(completed) -> None:
     array = completed(UNROLLED).guesses.arrays["y"]
     assert array.dimensions == ["n"]
-    assert array.why == "the extent that the kernel accesses in 3 small cases"
+    assert array.why == "the extent that the kernel accesses in 3 small test launches"
 
 
 def test_a_wrong_reference_is_taken_back_at_uneven_sizes_too(completed) -> None:

@@ -70,7 +70,7 @@ def test_a_barrier_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
     place = list(BARRIER.finditer(text))[WITHOUT_BARRIER[name]]
     copy = tmp_path / source.name
     copy.write_text(text[: place.start()] + "(void)0" + text[place.end() :], encoding="utf-8")
-    with pytest.raises(LaunchError, match="race for shared memory") as caught:
+    with pytest.raises(LaunchError, match="race on shared memory") as caught:
         run(copy)
     assert isinstance(caught.value.__cause__, RaceError)
     assert re.fullmatch(rf"{re.escape(str(copy))}:\d+", caught.value.where or "")

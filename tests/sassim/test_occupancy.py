@@ -62,7 +62,7 @@ MOST_KIB = {
 def test_a_block_has_what_the_guide_says(arch: str) -> None:
     none, most = KernelResources(registers=32, shared_bytes=0, stack_bytes=0), MOST_KIB[arch] * 1024
     refuse_too_much_shared_memory(none, most, arch, "here")
-    with pytest.raises(LaunchError, match=rf"and {arch} allows {most} per block"):
+    with pytest.raises(LaunchError, match=rf"but {arch} allows only {most} per block"):
         refuse_too_much_shared_memory(none, most + 1, arch + "a", "here")
 
 
@@ -83,6 +83,6 @@ def test_a_launch_without_room_is_the_user_s_error(tmp_path: Path) -> None:
     assert caught.value.exit_code is ExitCode.BAD_INPUT
     assert caught.value.where == str(source)
     assert caught.value.what == (
-        "a block needs 280512 bytes of shared memory (512 static, 280000 dynamic), and sm_90 "
+        "a block needs 280512 bytes of shared memory (512 static, 280000 dynamic), but sm_90 "
         "allows 232448 per block"
     )

@@ -157,7 +157,10 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
         ("interrupted.txt", 'ran but wrote no launch (Nsight Compute reported: "Failed to profile'),
         ("no-cuda-program.txt", "no kernel was profiled"),
         ("program-fails.txt", "The application returned an error code (7)."),
-        ("program-fails-late-report.txt", "wrote its launches to /tmp/w/late.ncu-rep, not here"),
+        (
+            "program-fails-late-report.txt",
+            "wrote the launches to /tmp/w/late.ncu-rep, not to this file",
+        ),
         (
             "unknown-set.txt",
             'no metric on this text page has a value (Nsight Compute reported: "No metrics to',

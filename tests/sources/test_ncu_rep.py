@@ -143,7 +143,7 @@ def test_a_damaged_report_is_called_as_it_was_given(tmp_path: Path, packed: bool
     """Not by the name of the file that it was unpacked into."""
     path = tmp_path / "damaged.ncu-rep.gz"
     path.write_bytes(gzip.compress(REPORT) if packed else REPORT)
-    with pytest.raises(InputError, match="holds no launch, or is damaged") as raised:
+    with pytest.raises(InputError, match="contains no launch, or is damaged") as raised:
         read_capture(path)
     assert raised.value.where == str(path)
 

@@ -209,7 +209,7 @@ def test_a_source_page_is_a_capture_of_instructions_without_counters() -> None:
 
 def test_a_page_without_instructions_says_so() -> None:
     page = '"File Path","/k.cu"\n"Function Name","k"\n"Line No","Source","# Samples"\n"7","x","5"\n'
-    with pytest.raises(InputError, match="the source page holds no instruction"):
+    with pytest.raises(InputError, match="the source page contains no instruction"):
         read_bytes(page.encode(), "k.csv")
 
 

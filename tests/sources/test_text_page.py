@@ -194,7 +194,9 @@ def test_sizes_in_a_line_of_their_own() -> None:
 
 def test_a_summary_says_that_it_gives_means() -> None:
     summary = _pasted("summary")
-    assert "means over its launches (--print-summary)" in _read(summary).warnings[0]
+    assert (
+        "averages over the launches of each kernel (--print-summary)" in _read(summary).warnings[0]
+    )
     assert _read(summary.replace("Invocations 250", "Invocations 1")).warnings == ()
 
 

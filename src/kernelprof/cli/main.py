@@ -81,7 +81,7 @@ class Commands(TyperGroup):
         if command is None and (similar := similar_name(name, _names())) is not None:
             command = f"kernelprof {similar}"
         hint = "kernelprof --help" if command is None else " ".join([command, shlex.join(others)])
-        raise UsageError(f"there is no command {name!r}", hint=hint.strip())
+        raise UsageError(f"unknown command {name!r}", hint=hint.strip())
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help of all, as wide as the screen."""
@@ -135,7 +135,9 @@ def root(
         bool,
         typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show a Python traceback with an error.")
+    ] = False,
 ) -> None:
     """What limits a CUDA kernel, and what is the evidence?
 
@@ -184,11 +186,11 @@ def _failed(error: Exception, debug: bool) -> int:
         return int(error.exit_code)
     if isinstance(error, MemoryError):
         print_error(
-            "there is not enough memory", hint="use a smaller input, or provide more memory"
+            "there is not enough memory", hint="use a smaller input, or a machine with more memory"
         )
         return int(ExitCode.ENVIRONMENT)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        print_error("a path is longer than the system allows", hint="give a shorter one")
+        print_error("a path is longer than the system allows", hint="use a shorter path")
         return int(ExitCode.BAD_INPUT)
     print_error(
         f"internal error: {type(error).__name__}: {error}",

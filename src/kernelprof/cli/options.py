@@ -27,7 +27,7 @@ ClockControl = Literal["base", "boost", "none"]
 """What ``ncu`` does to the GPU's clocks."""
 
 HtmlOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for a browser.")
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write an HTML report.")
 ]
 PngOption = Annotated[
     Path | None,
@@ -38,10 +38,11 @@ PngOption = Annotated[
     ),
 ]
 KernelOption = Annotated[
-    str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
+    str | None,
+    typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches REGEX."),
 ]
 LaunchSkipOption = Annotated[
-    int | None, typer.Option("--launch-skip", min=0, help="Skip the first launches of a program.")
+    int | None, typer.Option("--launch-skip", min=0, help="Skip this many launches of a program.")
 ]
 LaunchCountOption = Annotated[
     int | None,
@@ -52,7 +53,7 @@ AgainstOption = Annotated[
     typer.Option(
         "--against",
         metavar="OLD.cu",
-        help="Check results against this other version of the kernel.",
+        help="Check results against another version of the kernel.",
     ),
 ]
 
@@ -62,8 +63,7 @@ PredictOption = Annotated[
     typer.Option(
         "--predict",
         help=(
-            "Predict a .cu file's kernel from its machine code, without a GPU and without a "
-            "measurement."
+            "Predict a .cu file's kernel from its machine code; needs no GPU and measures nothing."
         ),
     ),
 ]
@@ -72,7 +72,7 @@ ArchOption = Annotated[
     typer.Option(
         "--arch",
         metavar="sm_90",
-        help="Architecture to predict for; separate several by commas, or repeat the option.",
+        help="Architecture to predict for; separate several with commas, or repeat the option.",
     ),
 ]
 
@@ -84,7 +84,9 @@ class MeasurementFlags:
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Write the capture into this directory."),
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing capture in --keep.")
+    ] = False
     launch_skip: LaunchSkipOption = None
     launch_count: LaunchCountOption = None
     nvtx_include: Annotated[
@@ -95,7 +97,7 @@ class MeasurementFlags:
         ClockControl,
         typer.Option(
             "--clock-control",
-            help="Clock control of ncu: none leaves the GPU's clocks alone, base locks them.",
+            help="The clock control of ncu: base locks the GPU's clocks, none does not.",
         ),
     ] = "none"
     time_limit: Annotated[
@@ -110,26 +112,30 @@ class MeasurementFlags:
             "--budget",
             metavar="S",
             min=0.0,
-            help="Measure a surveyed program for about S seconds, the costliest kernels first; 0: "
-            "without ncu.",
+            help="Measure a surveyed program with ncu for about S seconds, costliest kernels "
+            "first; 0: survey only.",
         ),
     ] = 120.0
     perfetto: Annotated[
         Path | None,
         typer.Option(
-            "--perfetto", metavar="FILE", help="Write the survey's trace for ui.perfetto.dev."
+            "--perfetto",
+            metavar="FILE",
+            help="Write the survey's trace to FILE, for ui.perfetto.dev.",
         ),
     ] = None
     build: Annotated[
         str | None,
-        typer.Option("--build", metavar="COMMAND", help='Build the program first: "make app".'),
+        typer.Option(
+            "--build", metavar="COMMAND", help='Command that builds the program first: "make app".'
+        ),
     ] = None
     flags: Annotated[
         str | None,
         typer.Option(
             "--flags",
             metavar="OPTIONS",
-            help='Options of nvcc for a .cu file with its own main: "-I include -lcublas".',
+            help='nvcc options for a .cu file with its own main(): "-I include -lcublas".',
         ),
     ] = None
     size: Annotated[
@@ -145,8 +151,8 @@ class MeasurementFlags:
         typer.Option(
             "--sanitize",
             metavar="TOOL",
-            help="Run a .cu file's kernel under this tool of compute-sanitizer before it is "
-            "measured: memcheck, racecheck, initcheck, synccheck.",
+            help="Before measuring a .cu file's kernel, run it under this compute-sanitizer tool: "
+            "memcheck, racecheck, initcheck, synccheck.",
         ),
     ] = None
     against: AgainstOption = None
@@ -161,8 +167,8 @@ class GateFlags:
             "--policy",
             metavar="FILE",
             help=(
-                "A TOML file; default: the table tool.kernelprof.gate of pyproject.toml in this "
-                "folder."
+                "The policy, a TOML file; default: the table tool.kernelprof.gate of "
+                "pyproject.toml in this folder."
             ),
         ),
     ] = None
@@ -183,8 +189,8 @@ class GateFlags:
             metavar="FILE",
             hidden=True,
             help=(
-                "The policy that the change proposes, treated the same way. A difference gives "
-                "exit code 3."
+                "The policy that the change proposes: diffed against the policy; not used to "
+                "judge. A difference gives exit code 3."
             ),
         ),
     ] = None

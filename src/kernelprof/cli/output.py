@@ -67,17 +67,17 @@ def check_place(path: Path) -> None:
     reason = None
     if str(path) == "-":
         raise InputError(
-            "cannot write the result: - is not a file",
+            "cannot write the result: - is not a file name",
             hint="leave the option out to write to standard output",
         )
     if target.is_dir():
-        reason = "it is a folder"
+        reason = "the path is a folder"
     elif target.exists() and not target.is_file():
         return  # a device or a pipe
     elif not (folder := target.resolve().parent).is_dir():
         reason = "there is no such folder"
     elif not os.access(folder, os.W_OK):
-        reason = "the folder cannot be written to"
+        reason = "the folder is not writable"
     if reason is not None:
         raise InputError(
             f"cannot write the result: {reason}",
@@ -177,7 +177,9 @@ def check_places(*files: Path | None, html: Path | None = None, png: Path | None
     """Refuse files that cannot be written, or are one and the same, before anything is measured."""
     if html is not None and html.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(
-            "a report is an HTML file", where=str(html), hint="give it a name that ends in .html"
+            "the report must be an HTML file",
+            where=str(html),
+            hint="give it a name that ends in .html",
         )
     if png is not None:
         check_picture(png)
@@ -208,8 +210,8 @@ class Output:
             metavar="N",
             min=0,
             help=(
-                "Show the first N kernels (default: those with 90 % of the time, at most 5); 0 "
-                "lists all in a table."
+                "Show the first N kernels (default: those that take 90 % of the time, at most "
+                "5); 0 lists all in a table."
             ),
         ),
     ] = None
@@ -227,11 +229,11 @@ class Output:
             "--tokens",
             metavar="N",
             min=200,
-            help="Limit of `--format brief` in tokens of four bytes; default 800.",
+            help="Length limit of `--format brief` in tokens of four bytes; default: 800.",
         ),
     ] = None
     file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
@@ -263,7 +265,7 @@ class Output:
             object.__setattr__(self, "output_format", "text")
         elif self.output_format not in (formats := options.formats_of(self.file)):
             raise UsageError(
-                f"--format {self.output_format} does not fit the suffix of the file",
+                f"--format {self.output_format} does not match the suffix of the file name",
                 where=str(self.file),
                 hint=f"leave out --format to write {formats[0]}, or rename the file",
             )
@@ -426,7 +428,7 @@ def check_picture(file: Path | None) -> None:
         return
     if file.suffix.lower() != ".png":
         raise UsageError(
-            "a picture is a PNG file", where=str(file), hint="give it a name that ends in .png"
+            "the image must be a PNG file", where=str(file), hint="give it a name that ends in .png"
         )
     tools.find_browser()
 
@@ -458,9 +460,9 @@ def take_picture(result: Any) -> bytes:
             if target.exists() and (data := target.read_bytes()).startswith(_MAGIC):
                 return data
     raise MissingToolError(
-        "Chromium did not write a picture",
+        "Chromium did not write the image",
         where=browser,
-        hint="write the page with -o, and open it in a browser",
+        hint="write the HTML report with -o, and open it in a browser",
     )
 
 

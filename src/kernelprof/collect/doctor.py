@@ -84,13 +84,13 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "PyCUDA",
             *_pycuda(),
             stops="a kernel in a .cu file without main() cannot be launched",
-            remedy=f"{install_command('gpu')} (pip compiles PyCUDA with the CUDA toolkit)",
+            remedy=f"{install_command('gpu')} (pip builds PyCUDA, which requires the CUDA toolkit)",
         ),
         MachineCheck(
             "predict",
             "Prediction without a GPU",
             *_prediction(),
-            stops="a kernel can be diagnosed only on a GPU or from its capture",
+            stops="kernels can be diagnosed only on a GPU or from captures",
             remedy=install_command("predict"),
         ),
         MachineCheck(
@@ -136,7 +136,7 @@ def _gpu(seen: environment.LocalMachine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
         there = tools.which("nvidia-smi") is not None
-        return False, "nvidia-smi reports none" if there else "nvidia-smi is not on the search path"
+        return False, "nvidia-smi reports none" if there else "nvidia-smi is not in PATH"
     names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
     many = f"{count} x " if count > 1 else ""
     return True, f"{many}{names}, driver {seen.driver}, CUDA up to {seen.cuda or 'unknown'}"
@@ -166,7 +166,7 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     if not restricted:
         return True, "all users may read them"
     if environment.is_administrator():
-        return True, "restricted to administrators, and this process is one"
+        return True, "restricted to administrators, and this process has administrator rights"
     return False, "restricted to administrators, and this process lacks CAP_SYS_ADMIN"
 
 
@@ -183,7 +183,7 @@ def _sandbox() -> tuple[bool, str]:
     if not version:
         return False, "this system has no Landlock"
     what = "files and network" if version >= sandbox.FIRST_WITH_TCP else "files, but not TCP"
-    return True, f"Landlock {version} confines NVRTC and the report reader: {what}"
+    return True, f"Landlock {version} restricts what NVRTC and the report reader can access: {what}"
 
 
 def _pycuda() -> tuple[bool, str]:

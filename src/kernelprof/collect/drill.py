@@ -109,7 +109,7 @@ def collect_by_verdicts(
                 capture, run(metrics_for(demand.names, capability), kernels, demand.why)
             )
         except (InputError, ProfilerError) as error:
-            sentence = f"The run to settle the verdict failed: {error.what}."
+            sentence = f"The follow-up run for undecided verdicts failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)
             break
@@ -161,10 +161,10 @@ def _demand(
 def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> str:
     between = list(dict.fromkeys(c.bottleneck for k in open_ for c in k.verdict.also))
     shown = ", ".join(between[:_NAMES_SHOWN]) + (", ..." if between[_NAMES_SHOWN:] else "")
-    undecided = "open" + (f" between {shown}" if shown else "")
+    undecided = "undecided" + (f" between {shown}" if shown else "")
     return "; ".join(
         f"{len(each)} kernel{' is' if len(each) == 1 else 's are'} {what}"
-        for each, what in ((open_, undecided), (near, "a near tie"))
+        for each, what in ((open_, undecided), (near, "nearly tied"))
         if each
     )
 

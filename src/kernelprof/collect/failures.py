@@ -110,15 +110,15 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "(?i)driver (?:version )?is (?:not compatible|insufficient|too old)",
         MissingToolError,
         "the GPU's driver and this version of Nsight Compute are incompatible",
-        "install the driver version from the release notes of Nsight Compute or a newer one, or "
-        "the Nsight Compute of the CUDA version that nvidia-smi shows; ncu prints the same error "
-        "while another profiler or DCGM uses the counters: stop that tool first",
+        "stop other profilers and DCGM first: ncu prints the same error while they use the "
+        "counters; otherwise install the driver that the release notes of Nsight Compute name, or "
+        "the Nsight Compute of the CUDA version that nvidia-smi shows",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",
         MissingToolError,
         "this version of Nsight Compute does not support this GPU",
-        "'ncu --list-chips' lists the supported chips; for a newer GPU install a newer version; "
+        "'ncu --list-chips' lists the supported chips; for a newer GPU, install a newer ncu; "
         "no current version supports GPUs before Volta",
     ),
     (
@@ -203,7 +203,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
 def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
     if "Failed to profile" in ended.text:
         return ProfilerError(
-            "ncu failed at a kernel",
+            "ncu failed while it profiled a kernel",
             where=ended.where,
             hint="run it with fewer metrics (--preset speed-of-light) or launches (--launch-count "
             "1), and see whether the program exits cleanly without ncu" + ended.last_lines(),
@@ -211,8 +211,8 @@ def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
     return ProgramError(
         f"the program failed with exit code {code} before a kernel was profiled",
         where=ended.program,
-        hint="run it without kernelprof first; the exit code and messages are the program's own"
-        + ended.last_lines(),
+        hint="run the program without kernelprof first; the exit code and messages are the "
+        "program's own" + ended.last_lines(),
     )
 
 
@@ -239,5 +239,5 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
         "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
         hint="check that the program uses the GPU (its output, CUDA_VISIBLE_DEVICES); ncu cannot "
-        "profile work in a process that was already running" + ended.last_lines(),
+        "profile processes that were already running" + ended.last_lines(),
     )

@@ -162,7 +162,7 @@ def _values(recorded: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     before, now = _chosen(recorded), _chosen(here)
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     shown = [
-        f"{name} is {before.get(name, 'not set')} there and {now.get(name, 'not set')} here"
+        f"{name} was {before.get(name, 'not set')} and is now {now.get(name, 'not set')}"
         for name in names[:_VALUES_SHOWN]
     ]
     return ", ".join(shown) + (", ..." if names[_VALUES_SHOWN:] else "")

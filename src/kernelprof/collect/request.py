@@ -158,15 +158,15 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         spec = _specification(request.source, request.overrides)
         if spec is not None and (request.arguments or request.flags):
             raise UsageError(
-                "arguments after -- and --flags are for a source with its own main()",
+                "arguments after -- and --flags apply only to a .cu file with its own main()",
                 where=str(request.source),
                 hint="the launch specification gives the kernel's arguments",
             )
         if request.build:
             raise UsageError(
-                "--build is for a program after --",
+                "--build applies only to a program after --",
                 where=str(request.source),
-                hint="leave it out: nvcc builds a .cu file, with the options of --flags",
+                hint="leave out --build: nvcc builds a .cu file, with the options of --flags",
             )
         return spec
     if not request.application:
@@ -175,9 +175,9 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         )
     if request.flags:
         raise UsageError(
-            "--flags is for a .cu file, which nvcc compiles",
+            "--flags applies only to a .cu file, which nvcc compiles",
             where=shlex.join(request.flags),
-            hint="leave it out, and build the program yourself or with --build",
+            hint="leave out --flags; build the program yourself or with --build",
         )
     return None
 
@@ -189,9 +189,8 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
             f"{' and '.join(options)} cannot be used with a recorded capture, and this machine "
             f"has {tools.describe()} to make a new one",
             where=str(request.source),
-            hint=(
-                "leave it out to diagnose the recorded capture, or run this on a machine with a GPU"
-            ),
+            hint=f"leave out {' and '.join(options)} to diagnose the recorded capture, or run this "
+            "on a machine with a GPU",
         )
 
 
@@ -211,8 +210,8 @@ def program_error(
     return MissingToolError(
         "" if problem is None else problem.what,
         where=None if problem is None else problem.where,
-        hint=f"{_remedy(tools)}or capture on a machine with a GPU and ncu, and diagnose the folder "
-        f"here:\n{_profile_command(request, preset)}",
+        hint=f"{_remedy(tools)}or capture on a machine with a GPU and ncu, and diagnose the "
+        f"capture here:\n{_profile_command(request, preset)}",
     )
 
 
@@ -236,7 +235,7 @@ def source_error(
     error = NotMeasurableError(
         f"{source} cannot be measured here: {tools.missing_here()}" + (f"; {why}" if why else ""),
         where=source,
-        hint=f"{_remedy(tools)}{hint}, and diagnose the folder here:\n"
+        hint=f"{_remedy(tools)}{hint}, and diagnose the capture here:\n"
         f"{_profile_command(request, preset)}",
     )
     error.lacking = tools.describe()

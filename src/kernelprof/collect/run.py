@@ -85,7 +85,7 @@ class NoLinesError(Exception):
     """There are no samples by source line; the message is a sentence for the manifest."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"There are no samples by source line: {why}.")
+        super().__init__(f"Samples per source line are missing: {why}.")
 
 
 def keep_name(path: str) -> str:
@@ -119,7 +119,7 @@ def export_lines(
         if not sampled:
             _, code = _print_page(ncu, report, page, interrupts, "sass")
     except processes.TimeLimitError as error:
-        raise NoLinesError(f"ncu had not printed them after {_LIMIT_S:g} s") from error
+        raise NoLinesError(f"ncu did not print them within {_LIMIT_S:g} s") from error
     except MissingToolError as error:
         raise NoLinesError(error.what) from error
     except OSError as error:
@@ -164,8 +164,9 @@ _MOST_WARNINGS = 20
 _OF_REPLAY = {
     Replay.KERNEL: (),
     Replay.APPLICATION: (
-        "The program was run again for each pass (application replay), because saving its memory "
-        "would take longer: the metrics of one launch come from several runs of the program.",
+        "The program was run again for each pass (application replay), because saving and "
+        "restoring its memory would take longer. The metrics of one launch therefore come from "
+        "several runs.",
     ),
 }
 
@@ -279,7 +280,9 @@ class Session:
         ended = self._ended(outcome, log_lines, shown, report, filtered=kernels is not None)
         error = explain_failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
-            error = ProfilerError("it reached the time limit before a launch completed all passes")
+            error = ProfilerError(
+                "the program reached its time limit before a launch completed all passes"
+            )
         if error is not None:
             report.unlink(missing_ok=True)
             raise error
@@ -398,7 +401,7 @@ class Session:
         absent = [name for name in facts.metrics if name not in capture.columns]
         if absent and len(absent) == len(facts.metrics):
             raise InputError(
-                "ncu knows none of the requested metrics and prints no error",
+                "ncu collected none of the requested metrics and printed no error",
                 where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
                 hint="'ncu --query-metrics' lists the metrics of this GPU",
             )
@@ -449,7 +452,7 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
     elif ended.program_code is not None:
         sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
-            "profiled: check their results."
+            "profiled: check its results."
         )
     return tuple(sentences[:_MOST_WARNINGS])
 
@@ -598,7 +601,7 @@ def _collect_all(
                 raise
             except (InputError, ProfilerError) as error:
                 shown.note(
-                    f"running the program again failed: {error.what}. Its memory is saved instead"
+                    f"application replay failed: {error.what}. Continuing with kernel replay"
                 )
                 surveyed.save_memory()
                 session.program_limit = surveyed.limit
@@ -630,7 +633,8 @@ def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> N
         raise InputError(
             f"the build failed with exit code {ended.code}",
             where=shlex.join(command),
-            hint=f"run it by itself, and fix the errors that it reports{last_lines(ended.printed)}",
+            hint=f"run the build by itself, and fix the errors that it reports"
+            f"{last_lines(ended.printed)}",
         )
 
 
@@ -646,7 +650,7 @@ def _survey_first(
     if request.budget is None or chosen or of_a_kernel or not session.machine.gpus:
         if request.perfetto is not None:
             raise UsageError(
-                "--perfetto writes the trace of a survey, and this run makes none",
+                "--perfetto writes the trace of a survey, but this run has no survey",
                 where=str(request.perfetto),
                 hint="leave out --perfetto, or diagnose a whole program: kernelprof diagnose "
                 "--perfetto FILE -- COMMAND",

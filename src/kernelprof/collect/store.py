@@ -103,9 +103,9 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
         return
     if not force:
         raise UsageError(
-            "the path exists",
+            "the path already exists",
             where=str(directory),
-            hint="give another name, or --force to replace a capture",
+            hint="choose another name, or use --force to replace a capture",
         )
     if several:
         replaceable = directory.is_dir() and all(
@@ -117,9 +117,9 @@ def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> N
     if not replaceable:
         kind = "folder of captures" if several else "capture"
         raise UsageError(
-            f"the existing path is not a {kind}, so it is not replaced",
+            f"the path already exists and is not a {kind}, so it is not replaced",
             where=str(directory),
-            hint="give another name, or remove it yourself",
+            hint="choose another name, or remove the path yourself",
         )
 
 
@@ -139,7 +139,7 @@ def draft(
                 raise UsageError(
                     "a capture cannot be written to a path with a % in it",
                     where=str(directory),
-                    hint="ncu substitutes % in paths: give a name without it",
+                    hint="ncu expands % in paths: choose a path without it",
                 )
             refuse_existing(directory, force=force, several=several)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")
@@ -161,10 +161,10 @@ def _cannot_store(error: OSError, directory: Path | None) -> InputError | Storag
             f"the capture cannot be stored: {reason}",
             where=where,
             hint="free some space, or write elsewhere"
-            + (" with -o" if directory is not None else ": $TMPDIR names it"),
+            + (" with -o" if directory is not None else ": set $TMPDIR to another folder"),
         )
     return InputError(
         f"the capture cannot be stored: {reason}",
         where=where,
-        hint="name a directory in a folder with write permission",
+        hint="name a directory in a writable folder",
     )

@@ -77,7 +77,10 @@ def save(
         warn(sentence)
     for kernel in made.kernels:
         if kernel.verdict.status is Status.INCONCLUSIVE and kernel.predicted is None:
-            warn(f"{kernel.name}: its verdict is inconclusive; only time and counters are judged")
+            warn(
+                f"{kernel.name}: its verdict is inconclusive; `gate` judges only its time and "
+                "counters"
+            )
     return made
 
 

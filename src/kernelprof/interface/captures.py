@@ -56,7 +56,7 @@ def read(
 def refuse_stdin_twice(targets: Sequence[PathLike]) -> None:
     """Refuse captures of which more than one is standard input."""
     if [os.fspath(each) for each in targets].count(STDIN) > 1:
-        raise UsageError("standard input can be read only once", hint="give - once")
+        raise UsageError("standard input can be read only once", hint="name - only once")
 
 
 def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:
@@ -229,9 +229,11 @@ def profile(
     program, kernel = options.get("program"), options.get("kernel")
     progress = options.get("progress")
     if output is None:
-        raise UsageError("there is no directory to write to", hint="name one as the output")
+        raise UsageError("no output directory is named", hint="name one as the output")
     if (target is None) == (program is None):
-        what = "there is nothing to profile" if target is None else "a file and a program are given"
+        what = "there is nothing to profile"
+        if target is not None:
+            what = "a file and a program cannot be profiled in one command"
         raise UsageError(
             what,
             hint="name a program after --: kernelprof profile -o DIR -- ./app args...\n"
@@ -252,7 +254,7 @@ def profile(
         name_pattern(kernel)
     times = 1 if repeat is None else repeat
     if times < 1:
-        raise UsageError(f"{times} captures cannot be made", hint="repeat it at least once")
+        raise UsageError(f"{times} is not a valid number of captures", hint="request at least one")
     options = {**options, "keep": Path(output), "budget": None}
     request = profile_request(program, target, kernel, options, repeat=times)
     request = with_inferred_launch(request, progress)
@@ -341,16 +343,16 @@ def _in_folder(
     if lacking is not None and not items:
         raise lacking
     if not items:
-        others = count(len(left_out), "other file") if left_out else "nothing"
+        others = f"; it has {count(len(left_out), 'other file')}" if left_out else ""
         raise InputError(
-            f"there is no capture in this folder, up to {DEPTH} folders deep, but {others}",
+            f"there is no capture in this folder, searched {DEPTH} levels deep{others}",
             where=str(folder),
-            hint="name a capture, or a folder of captures: exports and text pages of ncu, "
+            hint="name a capture, or a folder of captures: CSV or text output of ncu, .ncu-rep "
             "reports, directories that 'kernelprof profile' wrote",
         )
     if left_out:
         note(
-            f"{folder}: {count(len(left_out), 'file')} left out, not a capture: "
+            f"{folder}: {count(len(left_out), 'file')} left out, not readable as a capture: "
             f"{first_few(left_out, _MOST_NAMES)}"
         )
     return items

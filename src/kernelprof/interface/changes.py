@@ -82,7 +82,7 @@ def _predicted_sides(
         )
     if options.get("size") or options.get("define"):
         raise UsageError(
-            "--size and --define cannot be used with --predict here",
+            "compare does not accept --size and --define with --predict",
             where=" ".join(paths),
             hint="write the values into the launch specification of both files",
         )
@@ -208,9 +208,9 @@ def _with_proposed(
     policy = rules if policy_file is None else _policy(policy_file)
     if isinstance(policy, Missing):
         raise UsageError(
-            "the policy to accept does not exist",
+            "the proposed policy does not exist",
             where=os.fspath(policy_file or ""),
-            hint="to judge without one, leave out --policy and --proposed-policy",
+            hint="to judge without a policy, leave out --policy and --proposed-policy",
         )
     return before, policy, tuple(findings)
 

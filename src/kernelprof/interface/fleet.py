@@ -126,7 +126,7 @@ def query(
 
     if (question is None) == (sql is None):
         raise UsageError(
-            "there is no question" if sql is None else "a question and --sql are given",
+            "no question is named" if sql is None else "a question and --sql cannot be combined",
             hint=f"ask one of {', '.join(questions())}, or use --sql",
         )
     given = {"--kernel": kernel, "--gpu": gpu, "--since": since}
@@ -167,6 +167,6 @@ def _store(plan: FleetPlan, other: str | None) -> FleetStore:
         raise UsageError(
             "the plan names no store",
             where=str(plan.path),
-            hint='write store = "FOLDER" into it, or give --store FOLDER',
+            hint='write store = "FOLDER" into the plan, or use --store FOLDER',
         )
     return FleetStore.at(where)

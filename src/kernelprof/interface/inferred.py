@@ -177,7 +177,8 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     else:
         listed = ", ".join(blanks)
         if proposal.guesses.kernel is None:
-            listed = f"which {', '.join(each.name for each in proposal.kernel.template)} it has"
+            names = ", ".join(each.name for each in proposal.kernel.template)
+            listed = f"its template arguments ({names})"
             instance = shlex.quote(f"{name}<...>")
             hint = f"name the instance: --kernel {instance}\nor " + hint
         what = f"{name} has no launch specification, and its source does not determine {listed}"

@@ -61,13 +61,13 @@ _MOST_DIFF: Final = 400
 
 
 _ONLY_CHECKED: Final = (
-    "results were compared with the reference at the check sizes only; at the measured sizes the "
+    "results were compared with the reference at the check sizes only; at the measured sizes, the "
     "original's result exceeds the tolerance, comes from a recorded capture, or is too large for "
     "this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by predicted counters, and their "
-    "results compared with the reference at the check sizes only"
+    "results were compared with the reference at the check sizes only"
 )
 
 
@@ -186,7 +186,7 @@ class MeasuredJudge:
             faster = change.outcome is TimeOutcome.FASTER
             decision = Decision.ACCEPTED if faster else Decision.NOT_BETTER
             if not faster:
-                reason = f"its time: {change.outcome.value}"
+                reason = f"its time is {change.outcome.value}"
         return _judged(decision, reason, result, captures[after], change.ratio)
 
     def _may_be_checked(self, source: Path) -> bool:
@@ -258,7 +258,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     most = (
         f"at most {quantity(written.high, 'byte')} of the {quantity(wanted, 'byte')} of its outputs"
     )
-    return f"at the measured sizes it writes {most}"
+    return f"at the measured sizes, it writes {most}"
 
 
 def _declined(result: GateResult) -> Decision | None:
@@ -325,7 +325,7 @@ def optimize(
     """
     rounds, arch = options.get("rounds", ROUNDS), options.get("arch")
     if rounds < 1:
-        raise UsageError(f"{rounds} rounds propose nothing", hint="request at least one")
+        raise UsageError(f"{rounds} is not a valid number of rounds", hint="request at least one")
     words = proposals.split_command(command)
     judge: PredictedJudge | MeasuredJudge = MeasuredJudge(options.get("policy"), progress)
     if arch is not None or options.get("predict"):
@@ -355,9 +355,9 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
     data = files.read_bytes(file, len(tried.original.encode()) + 1)
     if data != tried.original.encode():
         raise InputError(
-            "somebody else changed the source during the run, so kernelprof did not write to it",
+            "the source was changed during the run, so kernelprof did not replace it",
             where=tried.source,
-            hint="run it again without touching the source, or write the best source with --best "
+            hint="run it again without editing the source, or write the best source with --best "
             "FILE",
         )
     if tried.accepted:
@@ -506,7 +506,7 @@ class _Loop:
         except KernelprofError as error:
             raise Refused(Decision.WRONG, _in_line(error, after)) from error
         if keys := changed_keys(self.original.spec, spec):
-            reason = f"it changes the criteria that judge it: {', '.join(keys)}"
+            reason = f"it changes the criteria by which it is judged: {', '.join(keys)}"
             raise Refused(Decision.REFUSED, reason)
         try:
             attempt, diagnosis = self.judge.judge(before, after)

@@ -42,9 +42,9 @@ def sources(targets: Side) -> list[PathLike]:
     paths = [each for each in given if not isinstance(each, Capture) and is_source(each)]
     if paths and len(paths) < len(given):
         raise UsageError(
-            "sources and captures are given together",
+            ".cu files and captures cannot be combined",
             where=os.fspath(paths[0]),
-            hint="name only one kind: sources are predicted, captures were measured",
+            hint="name only one kind: .cu files are predicted, captures were measured",
         )
     return paths
 
@@ -93,7 +93,7 @@ class SourcePredictor:
         paths = sources(after)
         if len(paths) != 1:
             raise UsageError(
-                "a source is compared with exactly one other version",
+                "a .cu file is compared with exactly one other version",
                 where=os.fspath(before),
                 hint="name two files: kernelprof gate before.cu after.cu --predict\n"
                 "for several sources, save a baseline: kernelprof baseline save A.cu B.cu "
@@ -129,10 +129,11 @@ class SourcePredictor:
         recorded = sides.predicted_architectures(baseline.kernels)
         if baseline.kernels and not recorded:
             raise InputError(
-                "the baseline was measured, but a source is predicted",
+                "the baseline was measured, but the candidate is predicted",
                 where=baseline.origin,
-                hint=f"measure it: kernelprof profile {os.fspath(paths[0])} -o capture\nor make a "
-                "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
+                hint=f"measure the candidate: kernelprof profile {os.fspath(paths[0])} -o capture\n"
+                "or make a baseline of predictions: kernelprof baseline save KERNEL.cu --predict "
+                "-o FILE",
             )
         wanted = unique_architectures(self.arch or recorded)
         if recorded and (lacking := [each for each in wanted if each not in recorded]):
@@ -140,7 +141,7 @@ class SourcePredictor:
                 f"the baseline contains predictions for {', '.join(recorded)}, but none for "
                 f"{', '.join(lacking)}",
                 where=baseline.origin,
-                hint="leave out --arch, or make a baseline for it: kernelprof baseline save "
+                hint="leave out --arch, or make a baseline for all: kernelprof baseline save "
                 f"KERNEL.cu --predict --arch {','.join((*recorded, *lacking))} -o FILE",
             )
         snapshots = []
@@ -300,10 +301,10 @@ def refuse_unasked(source: PathLike, *, predict: bool) -> None:
     if not predict:
         name = os.fspath(source)
         raise UsageError(
-            "a source is not measured here",
+            "this command does not measure .cu files",
             where=name,
             hint="predict its counters, without a GPU: --predict\n"
-            f"or measure it on a machine with one: kernelprof profile {name} -o capture",
+            f"or measure it on a machine with a GPU: kernelprof profile {name} -o capture",
         )
 
 
@@ -313,11 +314,13 @@ def refuse_without_source(
     """Refuse to predict where no source is named."""
     if predict or arch:
         raise UsageError(
-            f"{'--predict' if predict else '--arch'} is for sources, and none is named",
+            f"{'--predict' if predict else '--arch'} applies only to .cu files, and none is named",
             hint="name a .cu file",
         )
     if against is not None:
-        raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
+        raise UsageError(
+            "--against applies only to .cu files", hint="name a .cu file as the candidate"
+        )
 
 
 def _outputs_of_values(

@@ -81,7 +81,7 @@ def _refuse_other_than_source(target: PathLike) -> None:
         raise UsageError(
             "only a .cu file can be predicted",
             where=os.fspath(target),
-            hint="name the source of a kernel",
+            hint="name the .cu file of a kernel",
         )
 
 
@@ -119,7 +119,7 @@ def unique_architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
             similar = similar_arch(each)
             meant = "" if similar is None else f"did you mean --arch {similar}? "
             raise UsageError(
-                f"{each!r} is not an architecture that kernelprof can predict",
+                f"kernelprof cannot predict for the architecture {each!r}",
                 hint=f"{meant}available: {', '.join(PREDICTED_ARCHS)}",
             )
     return tuple(dict.fromkeys(names)) or (DEFAULT_ARCH,)
@@ -265,7 +265,8 @@ def diagnose_prediction(
         raise UsageError(
             f"{' and '.join(given)} cannot be used with predictions: nothing is measured",
             where=None if source is None else str(source),
-            hint="leave it out, or leave out --predict and measure on a machine with a GPU",
+            hint=f"leave out {' and '.join(given)}, or measure without --predict on a machine "
+            "with a GPU",
         )
     if source is None:
         raise UsageError(
@@ -286,11 +287,11 @@ def _refuse_for_main(request: ProfileRequest) -> None:
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
-            f"{' and '.join(given)} cannot be used with a prediction, which launches one kernel "
-            "by its launch specification and never runs main()",
+            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
+            "its launch specification, and does not run main()",
             where=str(request.source),
-            hint="leave it out: the launch specification has the arguments and the compiler "
-            "flags (docs/launch-specification.md)",
+            hint="write arguments and compiler flags into the launch specification "
+            "(docs/launch-specification.md)",
         )
 
 
@@ -310,7 +311,7 @@ def diagnose_instead(
         raise error
     if request.arguments or request.flags:
         error.hint = (
-            f"{error.hint}\nor predict its kernels here, without its main():\n"
+            f"{error.hint}\nor predict its kernels here, without running main():\n"
             f"{shlex.join(['kernelprof', 'diagnose', str(request.source), '--predict'])}"
         )
         raise error

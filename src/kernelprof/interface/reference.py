@@ -69,7 +69,7 @@ def find_rule(name: str) -> Rule:
     from difflib import get_close_matches
 
     close = get_close_matches(name, list(offered), n=3, cutoff=0.5)
-    listing = "`kernelprof explain` lists all"
+    listing = "`kernelprof explain` lists all bottlenecks"
     hint = f"did you mean {' or '.join(close)}? {listing}" if close else listing
     raise UsageError(f"no bottleneck is called {name!r}", hint=hint)
 

@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         ours = LaunchError(
             f"the process that launches the kernel failed: {type(error).__name__}: {error}",
-            hint="this is a mistake in kernelprof; please report it with these lines:\n"
+            hint="this is a bug in kernelprof; please report it with these lines:\n"
             + "".join(traceback.format_exception(error)[-4:]),
         )
         _end(options.trial, trial, ours, INTERNAL_ERROR)
@@ -260,7 +260,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
     parser.add_argument("--expect", help="refuse a source whose digest differs from this")
     parser.add_argument("--no-poison", action="store_true", help="leave outputs as they are")
-    parser.add_argument("--answer", action="store_true", help="time it when standard input asks")
+    parser.add_argument(
+        "--answer", action="store_true", help="time it when requested on standard input"
+    )
     parser.add_argument("--only-check", action="store_true", help="compare with the reference only")
     return parser
 

@@ -142,8 +142,8 @@ def run(
                     f"the program was still running after {time_limit:g} s and was killed",
                     where=" ".join(command[-3:]),
                     hint="increase --time-limit, or give the program less work; profiling runs "
-                    "each kernel several times: --kernel and --launch-count select fewer "
-                    "launches",
+                    "each kernel several times, so select fewer launches with --kernel and "
+                    "--launch-count",
                 )
             if program_limit is not None and time.monotonic() - start > program_limit:
                 end_children(process.pid, _PROFILERS)

@@ -49,7 +49,7 @@ class SpecBlock:
     def where(self, line: int) -> str:
         """Return the location of a line of the TOML text, from 1."""
         if self.inferred:
-            return f"{self.path} (its launch, as inferred)"
+            return f"{self.path} (its inferred launch)"
         return f"{self.path}:{self.first_line + line - 1}"
 
 
@@ -116,13 +116,13 @@ def cut_block(source: str, path: Path) -> SpecBlock | None:
     )
     if end is None or (len(openings) > 1 and openings[1] < end):
         raise InputError(
-            f"the specification that begins with {OPENING!r} does not end",
+            f"the specification that begins with {OPENING!r} has no end",
             where=f"{path}:{start + 1}",
             hint=f"put {CLOSING!r} on a line of its own after it",
         )
     if len(openings) > 1:
         raise InputError(
-            f"a second specification; the first one is on line {start + 1}",
+            f"the file has a second specification; the first one is on line {start + 1}",
             where=f"{path}:{openings[1] + 1}",
             hint="keep one of them; sizes and defines can be changed on the command line",
         )
@@ -205,7 +205,7 @@ def changed_meanwhile(where: str) -> InputError:
     return InputError(
         "the source was changed while it was measured",
         where=where,
-        hint="run it again, once it is saved",
+        hint="run the command again after the source is saved",
     )
 
 

@@ -82,7 +82,7 @@ def complete_specification(
     guesses = proposal.guesses
     if not _can_run(proposal):
         return
-    progress(f"{proposal.path.name}: running small cases")
+    progress(f"{proposal.path.name}: running small test launches")
     try:
         _complete_in_time(proposal)
     except MissingToolError:
@@ -94,7 +94,7 @@ def complete_specification(
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
         first = error.what.strip().splitlines()[0]
-        guesses.remarks.append(f"nothing was tried: {first}")
+        guesses.remarks.append(f"the inferred launch was not tried: {first}")
 
 
 def _complete_in_time(proposal: SpecificationProposal) -> None:
@@ -117,7 +117,7 @@ def _complete_in_time(proposal: SpecificationProposal) -> None:
         else:
             return
     guesses.check_sizes = {name: before[name] for name in guesses.sizes}
-    guesses.remarks.append("small cases take too long, so none was run")
+    guesses.remarks.append("small test launches take too long, so none was run")
 
 
 def _can_run(proposal: SpecificationProposal) -> bool:
@@ -173,7 +173,7 @@ class _Completing:
         if self._shared_is_open:
             ends = [(case, reached[DYNAMIC_SHARED]) for case, reached in reached_cases]
             self._guesses.shared_bytes = fit_length(ends, _list_factors(self._guesses))
-            self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
+            self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small test launches"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
         fit_memory(self._guesses, self._probe.static_shared_bytes)
         prune(self._guesses)
@@ -236,10 +236,10 @@ class _Completing:
             limit = amounts.divide(target.length, amounts.constant_size(step))
             why = ""
         else:
-            limit, why = array.length, ", its length assumed equal to the number of indices"
+            limit, why = array.length, ", whose length is assumed equal to the number of indices"
         if limit is not None:
             array.limit = limit
-            array.why_fill = f"addresses in {name} follow from them{why}"
+            array.why_fill = f"used to address {name}{why}"
             self._respecify()
 
     def _respecify(self) -> None:
@@ -272,7 +272,7 @@ class _Completing:
         length = fit_length(ends, _list_factors(self._guesses))
         if length is not None:
             array.length = length
-            array.why = f"{_FITTED} {len(ends)} small cases"
+            array.why = f"{_FITTED} {len(ends)} small test launches"
 
     def _run_with_room(self, run: Callable[[], object]) -> None:
         """Run something; arrays whose length was seen in small cases may turn out to be longer."""
@@ -305,10 +305,10 @@ class _Completing:
             array.length, array.why = None, ""
             raise _ShortError(
                 f"the length of {array.name} is unknown: at larger sizes the kernel accesses more "
-                "of it than the small cases suggest"
+                "of it than the small test launches suggest"
             )
         _, name, array.length = min(longer, key=lambda each: each[:2])
-        array.why = f"{_FITTED} small cases, and as long as {name}"
+        array.why = f"{_FITTED} small test launches, and as long as {name}"
 
     # The whole
 
@@ -375,7 +375,7 @@ class _Completing:
             if is_version(reference):  # the kernel is wrong, not what is said of it
                 self._guesses.differs = error.what
                 return
-            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
+            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}, so it is not checked"
             self._drop_reference()
 
     def _drop_reference(self) -> None:
@@ -429,7 +429,8 @@ class _Completing:
             ends = _reached_ends(array, reached_cases)
             shorter = fit_length(ends, sizes) if len(ends) == len(cases) else None
             if shorter is not None and all(shorter.value(case) == end for case, end in ends):
-                array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"
+                array.length = shorter
+                array.why = f"{_FITTED} {len(ends)} small test launches"
 
 
 def _reached_ends(

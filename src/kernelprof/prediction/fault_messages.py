@@ -45,7 +45,7 @@ _EVERYONE: Final = (
 )
 _WAIT: Final = (
     "the copying thread must wait for the copy (cp.async.wait_group, "
-    "__pipeline_wait_prior), and the other threads for that thread at a later barrier"
+    "__pipeline_wait_prior), and the other threads must wait for that thread at a barrier"
 )
 _ARRIVALS: Final = (
     "an mbarrier expects more threads or bytes than arrive: check its count and its expect_tx bytes"
@@ -53,8 +53,8 @@ _ARRIVALS: Final = (
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutOfBoundsError: (
         ILLEGAL_ACCESS,
-        "often the grid covers more than the arrays and a bounds check is missing, or a shape in "
-        "the launch specification is too small",
+        "common causes: the grid covers more than the arrays and a bounds check is missing, or a "
+        "shape in the launch specification is too small",
     ),
     MisalignedError: (
         MISALIGNED,
@@ -62,19 +62,19 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     UninitializedReadError: (
         "the kernel read uninitialized memory",
-        'an output that is also read needs values: fill = "zeros" or "random" under its '
-        "[[arguments]]; shared memory has none at the start",
+        'an output that is also read needs initial values: fill = "zeros" or "random" under its '
+        "[[arguments]]; shared memory is not initialized at the start",
     ),
     RaceError: (
-        "threads of a block race for shared memory",
-        f"separate the two accesses by a __syncthreads(); {_FIRST}",
+        "threads of a block race on shared memory",
+        f"separate the two accesses with __syncthreads(); {_FIRST}",
     ),
     BarrierError: ("not all threads reach the barrier", _EVERYONE),
     DeadlockError: ("the kernel never ends: its threads wait for each other", _EVERYONE),
     WatchdogError: (
         "",
-        "a loop that never ends, threads that wait for each other, or too much work: give smaller "
-        "[check] sizes",
+        "possible causes: a loop that never ends, threads that wait for each other, or too much "
+        "work; use smaller [check] sizes",
     ),
     TrapError: ("", "check the condition that the kernel tests there"),
 }

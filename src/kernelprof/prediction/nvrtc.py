@@ -60,7 +60,7 @@ def compile_program(given: NvrtcProgram, reads: Sequence[Path] = ()) -> Compiler
     except WorkerError as error:
         raise InputError(
             f"NVRTC did not finish compiling: {error}",
-            hint="reduce the work of the compiler: templates, constexpr, large arrays",
+            hint="reduce the compiler's work: fewer templates, less constexpr, smaller arrays",
         ) from error
     return msgspec.msgpack.decode(answered, type=CompilerResult)
 

@@ -156,7 +156,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
         f"{name} {quantity(sizes_in_bytes[name], 'byte')}" for name in ordered[:_MOST_NAMED]
     )
     return NotRunnableError(
-        f"this machine has too little memory to run the kernel; its arrays take {largest}",
+        f"this machine has too little memory to run the kernel; its largest arrays: {largest}",
         where=str(compiled.source),
         hint=_smaller_sizes(at),
     )
@@ -164,7 +164,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
 
 def _smaller_sizes(at: ResolvedLaunch) -> str:
     sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
-    return f"choose a smaller --size (it has {sizes})" if sizes else "make its arrays smaller"
+    return f"choose a smaller --size (now {sizes})" if sizes else "make its arrays smaller"
 
 
 def digest_code(code: Program) -> str:

@@ -69,7 +69,7 @@ class _Reaching(Observer):
     def on_basic_block(self, c: ExecutionContext, block: BasicBlock) -> None:  # noqa: ARG002
         """See whether there is time left."""
         if time.process_time() > self._deadline:
-            raise TooLongError("a small case exceeds the time limit")
+            raise TooLongError("a small test launch exceeds the time limit")
 
     def on_access(self, access: Access) -> None:
         """Extend what is reached by what each active lane reads or writes."""

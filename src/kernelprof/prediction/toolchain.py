@@ -64,7 +64,7 @@ def find_toolchain() -> Toolchain:
     try:
         _, major, minor = nvrtc.nvrtcVersion()
     except RuntimeError as error:
-        raise _missing("NVRTC, NVIDIA's compiler without a toolkit") from error
+        raise _missing("NVRTC, NVIDIA's runtime compiler") from error
     if (major, minor) < _OLDEST:
         raise _missing(f"NVRTC {'.'.join(map(str, _OLDEST))} or newer", f"found {major}.{minor}")
     nvdisasm = _module("cuda.pathfinder").find_nvidia_binary_utility("nvdisasm")
@@ -101,7 +101,7 @@ def _module(name: str) -> Any:
 
 def _missing(what: str, why: str | None = None) -> MissingToolError:
     return MissingToolError(
-        f"prediction needs NVIDIA's wheels, and {what} is not installed here",
+        f"prediction needs NVIDIA's Python packages, but {what} is not installed here",
         where=why,
         hint=install_command("predict"),
     )

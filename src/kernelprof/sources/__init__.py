@@ -46,7 +46,7 @@ _MOST_WARNINGS: Final = 20
 _MOST_COMPLAINTS: Final = 40
 """Warnings and errors together: many of the first do not hide one of the second."""
 _FAILURE: Final = "Nsight Compute reported an error: "
-_CUT_GZIP: Final = "The gzip file is truncated; its beginning was read."
+_CUT_GZIP: Final = "The gzip file is truncated; only its beginning was read."
 
 _TABLES: Final = {"raw": "the raw page as CSV", "details": "the details page as CSV"}
 """Pages that are tables in a text; of two in one text the first here is read."""
@@ -131,7 +131,7 @@ def _read_input(data: Input, only: Container[str] | None = None) -> Capture:
         raise refuse_program(data.origin) or _refusal(error, data.origin) from error
 
 
-_EXPORT: Final = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
+_EXPORT: Final = f"Export with `{RECORD}`, or convert a report with `{CONVERT}`."
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:

@@ -131,7 +131,7 @@ def _read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
     except OSError as error:
         raise _damaged(f"{name} cannot be read ({error.strerror})", path) from error
     if hashlib.sha256(packed).hexdigest() != sha256:
-        raise _damaged(f"{name} does not have the hash that the manifest gives", path)
+        raise _damaged(f"{name} does not match its hash in the manifest", path)
     return packed
 
 
@@ -165,7 +165,7 @@ def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
-            raise ValueError("it begins with another header")
+            raise ValueError("it has an unexpected header")
         lines = tuple(
             SampledLine(file, function, _parse_count(line), _parse_count(samples))
             for file, function, line, samples in islice(rows, _MOST_LINES + 1)
@@ -180,7 +180,7 @@ def _lines_from_csv(data: bytes) -> tuple[SampledLine, ...]:
 def _parse_count(cell: str) -> int:
     count = int(cell)
     if not 0 <= count <= _MOST_SAMPLES:
-        raise ValueError(f"{cell:.20} is no count")
+        raise ValueError(f"{cell:.20} is not a count")
     return count
 
 

@@ -121,7 +121,8 @@ class LabelledMetrics:
             in_doubt = [self._last]
         elif self._ends_early():
             builder.warn(
-                "The last launch has fewer metrics than others: is the input cut off?", damage=True
+                "The last launch has fewer metrics than others: the input may be cut off.",
+                damage=True,
             )
             in_doubt = [self._last]
         for name, names_of_launches in ((SECTIONS_COLUMN, self._sections), (SPOKEN_COLUMN, spoken)):

@@ -105,7 +105,7 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
             where=origin,
-            hint=f"${NCU_VARIABLE} or the search path names the ncu to use.",
+            hint=f"Name the ncu to use with ${NCU_VARIABLE}, or put it in PATH.",
         ) from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()

@@ -90,7 +90,7 @@ class RawPage:
             columns = columns_of_rows(header, table.rows, layout.selection, layout.decimal)
         if units is None:
             self._builder.warn(
-                "A table has no row of units: metrics whose scale depends on it were left out."
+                "A table has no row of units: metrics whose scale depends on a unit were left out."
             )
         texts = {header.names[at]: column for at, column in columns.texts.items()}
         identity = {name: column for name, column in texts.items() if is_identity(name)}

@@ -227,7 +227,7 @@ class Input:
                 if size > min(_MOST_BYTES, max(_UNPACKED, _MOST_TIMES * packed)):
                     raise NoCaptureError(
                         f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
-                        f"{files.size_in_words(_UNPACKED)}, as no export does",
+                        f"{files.size_in_words(_UNPACKED)}; exports do not compress this well",
                         "If it is an export, unpack it yourself.",
                     )
                 if chunk:

@@ -87,8 +87,8 @@ _BEGINS: Final = re.compile(
     re.MULTILINE,
 )
 _NO_COUNTERS: Final = (
-    "A source page has no counters of whole kernels, which a verdict needs: add the raw page of "
-    "the same report, with --merge."
+    "A source page has no counters of whole kernels, but a verdict needs them: add the raw page "
+    "of the same report with --merge."
 )
 
 
@@ -305,7 +305,7 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
     """Read the kernels of a page, one launch each: launches of the same code are added up."""
     code = read_instructions(_without_numbers(_lines(target)))
     if not code:
-        raise NoCaptureError("the source page holds no instruction")
+        raise NoCaptureError("the source page contains no instruction")
     launches = [Launch(str(number), each.function) for number, each in enumerate(code)]
     return Capture(
         Launches.from_sequence(launches),

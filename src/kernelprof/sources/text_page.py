@@ -48,7 +48,7 @@ _WIDEST_ROW: Final = 400
 _DECIMAL_COMMA: Final = re.compile(r"\d{1,3}(?:\.?\d{3})*,\d{1,2}")
 """A value that only a locale with decimal commas writes: ``ncu`` groups digits by threes."""
 _AVERAGED: Final = (
-    "Each kernel of this page has one row of means over its launches (--print-summary): different "
+    "This page has only averages over the launches of each kernel (--print-summary): different "
     "launches of a kernel are averaged, and shares count one launch per kernel."
 )
 _CHUNK_BYTES: Final = 1 << 20

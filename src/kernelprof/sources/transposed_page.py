@@ -60,7 +60,7 @@ def transpose(text: str) -> str:
             rows.setdefault(match[1], (match[2] or "", values))
     count = len(rows["ID"][1]) if "ID" in rows else 0
     if not 0 < count <= MOST_COLUMNS:
-        raise NoCaptureError("the copied page holds no launch")
+        raise NoCaptureError("the copied page contains no launch")
     metrics = [name for name, (_, values) in rows.items() if _METRIC.fullmatch(name)]
     table: list[list[str]] = [[*_launch(rows, 0), *metrics]]
     table.append([*[""] * len(_launch(rows, 0)), *(rows[name][0] for name in metrics)])

@@ -127,7 +127,7 @@ def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
     assert looked.moments == ()
     ((name, why),) = looked.unread
     assert name == "naive/1"
-    assert "does not have the hash that the manifest gives" in why
+    assert "does not match its hash in the manifest" in why
 
 
 @pytest.mark.parametrize(

@@ -273,8 +273,8 @@ def test_every_guess_says_why(tmp_path) -> None:
     assert len(said) == 5
     assert all("  # " in line for line in said)
     (grid,) = (line for line in said if line.startswith("// grid"))
-    head, _, number = grid.removesuffix(" launches it so").rpartition(" ")
-    assert head == '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line'
+    head, _, number = grid.rpartition(" ")
+    assert head == '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # as launched on line'
     assert lines[int(number) - 1].strip() == "blur<<<grid, block>>>(d_in, d_out, w, h, 3);"
 
 
@@ -348,7 +348,7 @@ def test_lines_of_an_included_file_are_its_own(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     (tmp_path / "go.cuh").write_text(f"void go(float* d) {{\n{LAUNCH}\n}}\n")
     path.write_text(f'#include "go.cuh"\n{LAUNCHED}')
-    assert "// block = [192]  # line 2 of a file that it includes launches it so\n" in (
+    assert "// block = [192]  # as launched on line 2 of an included file\n" in (
         infer_specification(path).draft().text
     )
 

@@ -32,7 +32,7 @@ CandidateArgument = Annotated[
     ),
 ]
 PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="As for `gate`.")
+    Path | None, typer.Option("--policy", metavar="FILE", help="The policy, as for `gate`.")
 ]
 
 
@@ -50,13 +50,13 @@ def save(
     file: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.json", help="The file to write.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing baseline.")] = False,
     recorded: Annotated[
         BaselineOptions,
         options.Expand(
             options.GateFlags,
             *("kernels", "policy", "predict", "arch"),
-            policy=typer.Option("--policy", metavar="FILE", help="As for `gate`."),
+            policy=typer.Option("--policy", metavar="FILE", help="The policy, as for `gate`."),
         ),
     ],
 ) -> None:
@@ -72,7 +72,7 @@ def save(
     output.check_place(file)
     if file.suffix.lower() != ".json":
         raise UsageError(
-            "a baseline is a JSON file", where=str(file), hint="name one that ends in .json"
+            "a baseline is a JSON file", where=str(file), hint="use a name that ends in .json"
         )
     if not force:
         _refuse_existing(file)
@@ -179,11 +179,11 @@ def calibrate(
                 else ""
             )
             output.write_lines(
-                f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
+                f"{kernel.name}: medians differ by up to {100 * kernel.noise.floor:.3g} % over "
                 f"{kernel.noise.captures} captures{varying}"
             )
     for name in too_few:
-        output.write_lines(f"{name}: in too few of these captures to measure its noise")
+        output.write_lines(f"{name} is in too few of these captures to measure its noise")
 
 
 def _refuse_existing(file: Path) -> None:
@@ -191,13 +191,13 @@ def _refuse_existing(file: Path) -> None:
         raise UsageError(
             "the file exists",
             where=str(file),
-            hint="'kernelprof baseline update' stores a candidate that passes the gate, "
-            "'baseline accept' one that fails; --force replaces the file",
+            hint="to store a candidate that passes the gate: 'kernelprof baseline update'; one "
+            "that fails: 'kernelprof baseline accept'; to replace the file: --force",
         )
 
 
 def _report(made: Baseline, file: Path, *, accepted: str | None = None) -> None:
     from kernelprof.model.numbers import count
 
-    source = f"of {made.origin}" if accepted is None else f"now, accepted from {accepted}"
-    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')} {source}")
+    source = f" from {made.origin}" if accepted is None else f", accepted from {accepted}"
+    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')}{source}")

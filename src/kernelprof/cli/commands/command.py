@@ -18,13 +18,15 @@ def command(
     preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")] = "full",
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", metavar="NAME", help="Only this kernel, named as in a capture."),
+        typer.Option(
+            "--kernel", metavar="NAME", help="Only this kernel, by its name in a capture."
+        ),
     ] = None,
     launch_skip: options.LaunchSkipOption = None,
     launch_count: options.LaunchCountOption = None,
     clock_control: Annotated[
         ClockControl | None,
-        typer.Option("--clock-control", help="Clock control of ncu."),
+        typer.Option("--clock-control", help="The clock control of ncu."),
     ] = None,
 ) -> None:
     """Print the ncu command that collects a preset's metrics, and nothing else.

@@ -20,10 +20,13 @@ def compare(
         typer.Argument(
             metavar="BEFORE",
             help="A directory written by `profile`, a .csv or .ncu-rep file, a baseline, or a "
-            "diagnosis as .json. Or a .cu file, if the other side is one too.",
+            ".json diagnosis. Or a .cu file, if AFTER is also a .cu file.",
         ),
     ],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same for the changed code.")],
+    after: Annotated[
+        str,
+        typer.Argument(metavar="AFTER", help="The changed code, in any of the formats of BEFORE."),
+    ],
     *,
     to: Annotated[
         Output,

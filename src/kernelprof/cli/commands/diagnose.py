@@ -33,16 +33,16 @@ def diagnose(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Captures: a directory written by `profile`, .csv (raw or details page), a text "
-            "page of ncu, .ncu-rep (each also as .gz), a folder of these, or - for stdin. "
+            help="Captures: a directory written by `profile`, .csv (raw or details page), text "
+            "output of ncu, .ncu-rep (each also as .gz), a folder of these, or - for stdin. "
             "Or one .cu file.",
         ),
     ] = None,
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Collect this preset: printed ncu commands request all of it, and a program is "
-            "measured in one run."
+            "Metrics to collect; see `presets`. A program is measured in a single run; printed ncu "
+            "commands request the whole preset."
         ),
     ] = None,
     to: Annotated[
@@ -188,13 +188,13 @@ def _diagnose_captures(
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
     if targets and program is not None and not (len(targets) == 1 and is_source(targets[0])):
         raise UsageError(
-            "captures and a program are given together",
-            hint="name captures, or a program after --, not both",
+            "captures and a program cannot be diagnosed in one command",
+            hint="name captures, or a program after --, but not both",
         )
     sources = [target for target in targets if is_source(target)]
     if sources and len(targets) > 1:
         raise UsageError(
-            "a source is diagnosed by itself",
+            "a .cu file cannot be combined with other inputs",
             where=sources[0],
             hint="diagnose each .cu file on its own, without captures",
         )

@@ -32,8 +32,9 @@ def doctor(
         list[Requirement] | None,
         typer.Option(
             "--require",
-            help="Exit with code 4 unless this is available. `profile` is everything that "
-            "profiling a program needs, `sources` everything that a .cu file needs.",
+            help="Exit with code 4 unless this is available. `profile` stands for everything "
+            "required to profile a program, `sources` for everything required to measure a .cu "
+            "file.",
         ),
     ] = None,
     output_format: Annotated[

@@ -26,7 +26,7 @@ StoreOption = Annotated[
     ),
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Read all files again; write no cache.")
+    bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
 ]
 TargetArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="A store's folder or URL, or a plan that names one.")
@@ -43,7 +43,7 @@ def run(
         typer.Option(
             "--ray",
             metavar="ADDRESS",
-            help="A Ray cluster, such as auto or HOST:PORT; local starts a Ray on this machine.",
+            help="Address of a Ray cluster: HOST:PORT or auto; local starts Ray on this machine.",
         ),
     ] = None,
     workers: Annotated[
@@ -53,7 +53,7 @@ def run(
             metavar="N",
             min=1,
             help=(
-                "Number of builds and diagnoses that run concurrently with the GPUs; default: "
+                "Number of builds and diagnoses that run at the same time on the CPU; default: "
                 "one per core."
             ),
         ),
@@ -119,7 +119,7 @@ def status(
             html=typer.Option(
                 "--html",
                 metavar="FILE",
-                help="Also write a page with the answers to all built-in questions.",
+                help="Also write an HTML page that answers all built-in questions.",
             ),
         ),
     ],
@@ -154,15 +154,16 @@ def query(
     store: StoreOption = None,
     kernel: options.KernelOption = None,
     gpu: Annotated[
-        str | None, typer.Option("--gpu", metavar="NAME", help="Only GPUs with this in their name.")
+        str | None,
+        typer.Option("--gpu", metavar="NAME", help="Only GPUs whose name contains NAME."),
     ] = None,
     since: Annotated[
         str | None,
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only measurements from this day on, such as 2026-11-21 (UTC). For regressions: "
-            "compare them with the measurements before this day.",
+            help="Only measurements from this day (UTC) on, such as 2026-11-21. `regressions` "
+            "compares them with earlier measurements.",
         ),
     ] = None,
     limit: Annotated[

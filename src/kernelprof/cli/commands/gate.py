@@ -30,7 +30,7 @@ def gate(
         typer.Argument(
             metavar="CANDIDATE",
             help="The capture to judge. Several captures, or a folder of them, count as runs of "
-            "the same code. Or .cu files to predict.",
+            "the same code. With --predict, .cu files.",
         ),
     ],
     *,
@@ -59,7 +59,7 @@ def gate(
 
     if calibrate:
         raise UsageError(
-            "gate judges; a separate command calibrates a baseline",
+            "--calibrate was replaced by 'kernelprof baseline calibrate'",
             hint=shlex.join(["kernelprof", "baseline", "calibrate", baseline, *candidate]),
         )
     to.check()

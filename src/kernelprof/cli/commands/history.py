@@ -31,7 +31,7 @@ def history(
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="DATE", help="Only rows from this day on, such as 2026-11-21 (UTC)."
+            "--since", metavar="DATE", help="Only rows from this day (UTC) on, such as 2026-11-21."
         ),
     ] = None,
     limit: Annotated[
@@ -55,7 +55,7 @@ def history(
         ),
     ],
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read everything again; write no cache.")
+        bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
     ] = False,
 ) -> None:
     """Show how the time and verdict of each kernel changed over captures or commits."""

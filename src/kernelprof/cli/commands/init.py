@@ -43,7 +43,7 @@ def init(
         raise InputError(
             "the file is read-only",
             where=str(source),
-            hint=f"make it writable (chmod u+w), or put a {source.stem}.toml beside it",
+            hint=f"make it writable (chmod u+w), or write {source.stem}.toml beside it",
         )
     output.write_file(made.text, source)
     output.print_remarks(*made.remarks)

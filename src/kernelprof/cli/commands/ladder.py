@@ -19,12 +19,12 @@ ORDER = 120
 COMMAND = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Ladders of GEMM kernels that change one thing at a time, measured and diagnosed.",
+    help="Measure and diagnose ladders of GEMM kernels; each rung changes one thing.",
 )
 
 FileOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+    typer.Option("-o", "--output", metavar="FILE.md", help="Write the report to this file."),
 ]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE.html", help="Also write an HTML report.")
@@ -65,12 +65,14 @@ def run(
     size: Annotated[
         int | None,
         typer.Option(
-            "--size", metavar="N", min=1, help="M, N and K to use instead of the ladder's sizes."
+            "--size", metavar="N", min=1, help="Set M, N and K to N instead of the ladder's sizes."
         ),
     ] = None,
     rung: Annotated[
         list[str] | None,
-        typer.Option("--rung", metavar="RUNG", help="Only this rung; the same names as for RUNG."),
+        typer.Option(
+            "--rung", metavar="RUNG", help="Only this rung; accepts the same names as RUNG."
+        ),
     ] = None,
     file: FileOption = None,
     results: Annotated[
@@ -82,7 +84,9 @@ def run(
     captures: Annotated[
         Path | None,
         typer.Option(
-            "--captures", metavar="DIR", help="Write a capture directory per rung, or replace it."
+            "--captures",
+            metavar="DIR",
+            help="Write a capture directory for each rung; replaces existing ones.",
         ),
     ] = None,
     no_profile: Annotated[
@@ -103,11 +107,13 @@ def run(
     from kernelprof.interface import ladder
 
     if no_profile and captures is not None:
-        raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
+        raise UsageError(
+            "--captures needs ncu, which --no-profile excludes", hint="leave out one of them"
+        )
     results_file = _results_file(file, results, html)
     if resume and results_file is None:
         raise UsageError(
-            "there are no results to continue from", hint="name the results with -o or --json"
+            "--continue needs the results of an earlier run", hint="name them with -o or --json"
         )
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
@@ -144,7 +150,7 @@ def run(
 @COMMAND.command("report")
 def report(
     results: Annotated[
-        Path, typer.Argument(metavar="FILE.json", help="The results file of a run.")
+        Path, typer.Argument(metavar="FILE.json", help="The results file of `ladder run`.")
     ],
     *,
     file: FileOption = None,
@@ -159,7 +165,7 @@ def report(
 
     if captures is not None and html is None:
         raise UsageError(
-            "--captures needs --html: only the HTML report has cards of the rungs",
+            "--captures needs --html: only the HTML report shows captures",
             hint="add --html FILE.html",
         )
     if captures is not None and not captures.expanduser().is_dir():
@@ -176,7 +182,9 @@ def _results_file(file: Path | None, results: Path | None, html: Path | None = N
     output.check_places(file, results, html=html)
     if file is not None and file.suffix != ".md":
         raise UsageError(
-            "a report is Markdown", where=str(file), hint="give -o a name that ends in .md"
+            "the report must be a Markdown file",
+            where=str(file),
+            hint="give -o a name that ends in .md",
         )
     if results is not None:
         return results.expanduser()

@@ -26,7 +26,7 @@ def mcp(
             "--allow-run",
             help=(
                 "Allow clients to run code: build and measure kernels on this GPU, run Python "
-                "references, read reports with ncu."
+                "references, read .ncu-rep reports with ncu."
             ),
         ),
     ] = False,

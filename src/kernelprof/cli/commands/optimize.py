@@ -27,17 +27,19 @@ class OptimizationFlags:
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="S", min=0.1, help="Request no more proposals after this time."
+            "--budget", metavar="S", min=0.1, help="Request no more proposals after S seconds."
         ),
     ] = None
     command_limit: Annotated[
         float,
-        typer.Option("--time-limit", metavar="S", min=0.1, help="Time limit of one proposal."),
+        typer.Option(
+            "--time-limit", metavar="S", min=0.1, help="Stop each proposal after S seconds."
+        ),
     ] = 600.0
     predict: Annotated[
         bool,
         typer.Option(
-            "--predict", help="Judge by predicted counters: no GPU needed, no time measured."
+            "--predict", help="Judge by predicted counters, without a GPU and without timing."
         ),
     ] = False
     arch: Annotated[
@@ -70,7 +72,7 @@ def optimize(
         typer.Option("--apply", help="Replace KERNEL.cu with the best source at the end."),
     ] = False,
     best: Annotated[
-        Path | None, typer.Option("--best", metavar="FILE", help="Write the best source there.")
+        Path | None, typer.Option("--best", metavar="FILE", help="Write the best source to FILE.")
     ] = None,
     to: Annotated[
         Output,

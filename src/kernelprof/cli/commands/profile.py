@@ -38,7 +38,7 @@ def profile(
             options.MeasurementFlags,
             *("launch_skip", "launch_count", "nvtx_include", "clock_control", "time_limit"),
             *("force", "size", "define", "sanitize", "against", "flags", "build"),
-            force=typer.Option("--force", help="Replace a capture in DIR."),
+            force=typer.Option("--force", help="Replace an existing capture in DIR."),
         ),
     ],
     repeat: Annotated[
@@ -47,7 +47,7 @@ def profile(
             "--repeat",
             metavar="N",
             min=1,
-            help="Make N captures, each in its own process: DIR/1 to DIR/N.",
+            help="Make N captures, DIR/1 to DIR/N, each in a new process.",
         ),
     ] = 1,
 ) -> None:

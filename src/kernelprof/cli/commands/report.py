@@ -21,7 +21,7 @@ def report(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A directory written by `profile`, .csv (raw or details page), a text page of "
+            help="A directory written by `profile`, .csv (raw or details page), text output of "
             "ncu, .ncu-rep (each also as .gz), a folder of these, or - for stdin.",
         ),
     ],
@@ -64,7 +64,7 @@ def report(
         output.write_picture(diagnoses, png)
     launches = count(sum(len(each.capture) for each in diagnoses), "launch")
     what = captures[0] if len(diagnoses) == 1 else count(len(diagnoses), "capture")
-    output.write_lines(f"{file}: {launches} of {what}")
+    output.write_lines(f"{file}: {launches} from {what}")
     if show:
         import webbrowser
 

@@ -46,7 +46,10 @@ FEW_PASSES: Final = 3
 """Passes that a follow-up takes, which asks for single metrics."""
 
 
-_AGAIN: Final = "the program runs again for each pass, because saving its memory would take longer"
+_AGAIN: Final = (
+    "the program runs again for each pass, because saving and restoring its memory would take "
+    "longer"
+)
 
 
 @dataclass
@@ -117,8 +120,8 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} of the {self.budget:g} s of the budget are left for kernels "
-                f"with {share(of_time)} of the time",
+                f"{max(left, 0):.0f} s of the {self.budget:g} s budget are left for kernels that "
+                f"take {share(of_time)} of the time",
                 hint="increase the budget with --budget",
             )
 
@@ -213,7 +216,7 @@ def survey_first(
     again = "" if made.replay is Replay.KERNEL else f"; {_AGAIN}"
     progress.note(
         f"measuring {count(choice.launches, 'launch')} of {count(len(choice.kernels), 'kernel')} "
-        f"with {share(choice.share)} of the kernel time: about {made.estimate:.0f} s{again}"
+        f"({share(choice.share)} of the kernel time): about {made.estimate:.0f} s{again}"
     )
     made.begin = time.monotonic()
     return made

@@ -56,7 +56,7 @@ def _draft_of(path: Path) -> Iterator[Path]:
         raise InputError(
             f"the trace cannot be written: {error.strerror or error}",
             where=str(path),
-            hint="name a file in a folder that exists, with room for it",
+            hint="name a file in an existing folder with enough free space",
         ) from error
     finally:
         draft.unlink(missing_ok=True)

@@ -309,9 +309,9 @@ def record_program(
     """
     if _CUDA in os.environ:
         raise MissingToolError(
-            f"the environment already loads another tool into CUDA programs (${_CUDA})",
+            f"${_CUDA} already loads another tool into CUDA programs",
             where=os.environ[_CUDA],
-            hint="unset it, so that the program can be surveyed",
+            hint=f"unset ${_CUDA}, so that the program can be surveyed",
         )
     cupti = find_cupti(application)
     library = build(cupti)
@@ -326,12 +326,12 @@ def record_program(
                 environment=survey_environment(os.environ, library, cupti, target),
             )
         except processes.TimeLimitError:
-            ended = f"it was stopped after {time_limit:g} s"
+            ended = f"the program was stopped after {time_limit:g} s"
         else:
             if outcome.code < 0:
-                ended = f"it was killed by signal {-outcome.code}"
+                ended = f"the program was killed by signal {-outcome.code}"
             elif outcome.code > 0:
-                ended = f"it ended with exit code {outcome.code}"
+                ended = f"the program ended with exit code {outcome.code}"
         return SurveyRun(read_survey(target), time.monotonic() - begin, ended)
 
 

@@ -212,7 +212,7 @@ def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
 
 def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, str | None]]:
     if "<" in spec.kernel and not kernel.template:
-        what = f"{kernel.name} is not a template, and has arguments: {spec.kernel!r}"
+        what = f"{kernel.name} is not a template, but is given template arguments: {spec.kernel!r}"
         yield what, f'kernel = "{kernel.name}"'
     if kernel.template and "<" not in spec.kernel:
         listed = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
@@ -227,7 +227,7 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
     if wanted != given:
         what = f"{kernel.name} has {wanted} parameters, but the specification has {given} arguments"
         what += " that are passed" if given < len(spec.arguments) else ""
-        yield what, f"{listed}; each has one [[arguments]] table, in order"
+        yield what, f"{listed}; write one [[arguments]] table for each, in order"
     chosen = chosen_arguments(kernel, spec.kernel)
     for argument, parameter in zip(passed, kernel.parameters, strict=True):
         name, is_array = repr(argument.name), argument.shape is not None
@@ -242,8 +242,8 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
         kind = "a tensor map" if is_map else "a structure" if is_structure else kind
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
-            what = f"argument {name} is {kind}, and the kernel's parameter is '{parameter.written}'"
-            what += f", here of {type_name}" if type_name != parameter.type else ""
+            what = f"argument {name} is {kind}, but the kernel's parameter is '{parameter.written}'"
+            what += f", with type {type_name} here" if type_name != parameter.type else ""
             yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
             what = f"argument {name} is an output, but the kernel cannot write it"
@@ -361,7 +361,7 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     hint = "correct the source, or the flags and defines under [compile]"
     if kernel is None:
         hint = (
-            "if it needs other options or libraries, build it yourself, and then profile it: "
+            "if it needs other options or libraries, build it yourself and profile it: "
             "kernelprof diagnose -- ./app args..."
         )
     elif unknown:
@@ -375,16 +375,18 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         hint = f"its code needs {needs}: use --arch {needs.rstrip('af')}"
         if needs in _ONLY_ON.values():
             # Predictions refuse what these sets of features alone have.
-            hint = f"its code needs a GPU of {needs}: diagnose it on a machine with one and ncu"
+            hint = (
+                f"its code needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
+            )
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
         hint = f"it may be declared in {missing[1]}, which was not found: give its folder with "
         hint += 'flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:
-        hint = f"do the template arguments of kernel = {kernel!r} fit the template?"
+        hint = f"check that the template arguments of kernel = {kernel!r} match the template"
     elif has_main(read_source(source)):
-        hint += "; a file with its own main() can be profiled as a program, too"
+        hint += "; a file with its own main() can also be profiled as a program"
     what = "program" if kernel is None else "kernel"
     message = shorten_errors(output.strip())
     return CompileError(f"the {what} does not compile:\n{message}", where=where, hint=hint)
@@ -430,11 +432,11 @@ def pack_parameters(
     if sizes != wanted:
         raise CompileError(
             f"the compiled kernel has parameters of {_listed(wanted)} bytes, but the arguments "
-            f"have {_listed(sizes)}",
+            f"have {_listed(sizes)} bytes",
             where=where,
-            hint="each parameter has one [[arguments]] table, in order, with its type; an array "
-            "that is not a parameter has passed = false; a structure has all members of its "
-            "declaration, with align where that is more than the type's",
+            hint="write one [[arguments]] table for each parameter, in order, with its type; set "
+            "passed = false for an array that is not a parameter; list all members of a "
+            "structure, with align where the alignment exceeds the type's",
         )
     buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
     for value, slot in zip(values, slots, strict=True):

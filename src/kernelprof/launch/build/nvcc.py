@@ -65,8 +65,8 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "no folder for temporary files has a path that is safe for nvcc, which passes it to a "
-        "shell: some characters have a special meaning there",
+        "the path of each temporary folder has characters that are special to the shell, to which "
+        "nvcc passes the path",
         where=str(given),
         hint="set $TMPDIR to a path of only letters, digits and / . _ + -",
     )

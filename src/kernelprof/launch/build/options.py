@@ -121,18 +121,18 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
         return _wrong_value(flag, name, value)
     if name in _ARCHITECTURE or name.startswith(("gpu-", "arch", "gencode")):
         return (
-            f"the flag {flag!r} chooses the architecture, but kernelprof compiles for the device",
+            f"the flag {flag!r} chooses the architecture, which kernelprof sets itself",
             "leave it out",
         )
     if name.partition(" ")[0] in _VALUES:
         return (
             f"the flag {flag!r} has no value that nvcc can read",
-            f'join them: "{flag.partition(" ")[0].partition("=")[0]}=VALUE"',
+            f'join option and value: "{flag.partition(" ")[0].partition("=")[0]}=VALUE"',
         )
     return (
         f"the flag {flag!r} is not allowed in a specification",
-        "flags for optimization, defines, includes and warnings may be used "
-        "(docs/launch-specification.md); others choose what nvcc runs, reads or writes",
+        "only flags for optimization, defines, includes and warnings are allowed "
+        "(docs/launch-specification.md)",
     )
 
 
@@ -162,7 +162,7 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
     if wrong is None:
         return None
     return (
-        f"the flag {flag!r} passes {wrong!r} to ptxas, which a specification may not",
+        f"the flag {flag!r} passes {wrong!r} to ptxas, which is not allowed",
         'allowed: -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
     )
 

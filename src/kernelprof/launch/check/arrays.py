@@ -70,7 +70,7 @@ def storage_type(type_name: str) -> np.dtype[Any]:
 
 
 def _small_type(type_name: str) -> Any:
-    types = import_library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
+    types = import_library("ml_dtypes", "ml-dtypes, which provides types that NumPy lacks,")
     return np.dtype(getattr(types, _SMALL[type_name]))
 
 
@@ -371,8 +371,8 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="the values must fit the sizes of the launch; for the comparison, [check] sizes "
-            "replace these",
+            hint="the values must match the sizes of the launch; the comparison uses [check] "
+            "sizes instead",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(

@@ -121,21 +121,21 @@ _ALL: Final = (
     Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
     Builtin(
         "scale",
-        "y = a * x, with the kernel's only scalar that is not a size as a",
+        "y = a * x, where a is the kernel's only scalar that is not a size",
         1,
         lambda case, x: case.factor * x,
     ),
     Builtin("add", "z = x + y", 2, lambda _case, x, y: x + y),
     Builtin(
         "saxpy",
-        "y = a * x + y, with y in and out",
+        "y = a * x + y, where y is input and output",
         1,
         lambda case, x: case.factor * x + next(iter(case.outputs.values())),
     ),
     Builtin("sum", "the sum of x", 1, lambda _case, x: math.fsum(x.ravel())),
-    Builtin("max", "the largest of x", 1, lambda _case, x: x.max()),
+    Builtin("max", "the maximum of x", 1, lambda _case, x: x.max()),
     Builtin("dot", "the sum of x * y", 2, lambda _case, x, y: math.fsum((x * y).ravel())),
-    Builtin("softmax", "each row's exp(x) over its sum", 1, _softmax),
+    Builtin("softmax", "exp(x) / sum(exp(x)) of each row", 1, _softmax),
 )
 BUILTINS: Final = {each.name: each for each in _ALL}
 
@@ -154,7 +154,7 @@ def find_builtin(name: str, inputs: int, outputs: int) -> Builtin:
             f"the reference {name!r} ({builtin.summary}) takes {builtin.inputs} input "
             f"array{'s' * (builtin.inputs != 1)} and one output; the kernel has {inputs} and "
             f"{outputs}",
-            hint='mark outputs with output = true, or name a function of yours: "module:function"',
+            hint='mark outputs with output = true, or name your own function: "module:function"',
         )
     return builtin
 
@@ -177,10 +177,10 @@ def compute_expected(reference: str, case: Case, folder: Path) -> dict[str, Arra
             ) from error
         if result.dtype.kind not in "biuf" or result.size != given.size:
             raise BadFunctionError(
-                f"the reference's {name} has shape {result.shape} and type {result.dtype}, the "
-                f"argument {given.shape}",
+                f"the reference's {name} has shape {result.shape} and type {result.dtype}, but "
+                f"the argument has shape {given.shape}",
                 where=reference,
-                hint="return one real number for each element of the argument's",
+                hint="return one real number for each element of the argument",
             )
         checked[name] = result.reshape(given.shape)
     return checked
@@ -206,7 +206,7 @@ def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
         raise BadFunctionError(
             f"the parameters of the function cannot be determined: {error}",
             where=name,
-            hint="wrap it in a Python function whose parameters are named like the arguments",
+            hint="wrap it in a Python function whose parameters have the names of the arguments",
         ) from error
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         wanted = dict(values)
@@ -254,7 +254,7 @@ def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Arra
         missing = names[len(values) :]
     if missing:
         raise BadFunctionError(
-            f"the function gave no result for the output {missing[0]!r}",
+            f"the function returned no result for the output {missing[0]!r}",
             where=reference,
             hint="return an array for each output: a dict by name, or a tuple in their order",
         )
@@ -279,7 +279,7 @@ def _load(name: str, folder: Path) -> Callable[..., Any]:
         raise BadFunctionError(
             f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}",
             where=name,
-            hint=f"it is looked for in {folder}, then among the installed ones",
+            hint=f"kernelprof looks for it in {folder}, then among the installed modules",
         ) from error
     finally:
         sys.path[:] = before

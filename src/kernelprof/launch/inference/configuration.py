@@ -179,7 +179,7 @@ def _infer_from_host(
 
 
 def _launch_reason(host: HostLaunch) -> str:
-    return f"{host.line} launches it so"
+    return f"as launched on {host.line}"
 
 
 def _names(dimensions: Sequence[SizeExpr] | None) -> set[str]:
@@ -237,7 +237,7 @@ def infer_block(
     ]
     if template_threads and not usage.strides and usage.axes_of_threads <= {"x"}:
         guesses.block = [amounts.constant_size(template_threads[0])]
-        guesses.why["block"] = "the template's number of threads"
+        guesses.why["block"] = "the template parameter for the number of threads"
         return
     axes = usage.axes_of_threads or usage.axes
     default = iter(_BLOCKS[len(axes)])
@@ -273,10 +273,10 @@ def _threads_along(
     if stride.isidentifier() and TILE_NAME.search(stride) and stride not in constants:
         return amounts.parse_size(stride), ""
     if among := usage.shared_by_thread.get(axis):
-        why = f"threadIdx.{axis} runs through shared memory of that size"
+        why = f"threadIdx.{axis} indexes shared memory of this size"
         return amounts.constant_size(among), why
     if stride == f"blockDim.{axis}" or usage.uses_block_dim:
-        return amounts.constant_size(usual), "the kernel works with any block"
+        return amounts.constant_size(usual), "the kernel works with any block size"
     return None
 
 
@@ -306,11 +306,11 @@ def infer_grid(
             end, step = bounds[0]
             blocks = amounts.ceil_div(end, step)
             grid.append(blocks)
-            why.append(f"blockIdx.{axis} runs to {end.text}")
+            why.append(f"blockIdx.{axis} covers {end.text}")
         elif axis in along and len(guesses.block) == len(along):
             threads = guesses.block["xyz".index(axis)]
             grid.append(amounts.ceil_div(amounts.parse_size(along[axis]), threads))
-            why.append(f"a matrix product, {along[axis]} along {axis}")
+            why.append(f"a matrix product: {along[axis]} along {axis}")
         elif axis not in usage.axes_of_blocks:
             grid.append(ONE)
             if axis == "x" and not axes:
@@ -321,11 +321,11 @@ def infer_grid(
             threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else ONE
             threads = amounts.constant_size(int(stride)) if stride.isdecimal() else threads
             grid.append(amounts.ceil_div(amounts.parse_size(name), threads))
-            whose = "a block for each"
+            whose = "one block for each"
             if threads != ONE:
-                many = f"a block for each {threads.text}"
-                whose = "a thread for each" if axis in usage.axes_of_threads else many
-            why.append(f"{name} is not used for anything else: {whose}")
+                many = f"one block for each {threads.text}"
+                whose = "one thread for each" if axis in usage.axes_of_threads else many
+            why.append(f"{name} has no other use: {whose}")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))

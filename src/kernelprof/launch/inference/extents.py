@@ -50,7 +50,7 @@ _MULTIPLE: Final = 32
 _LONG: Final = 1 << 10
 _LESS: Final = (15, 12), (5, 4)
 """What is taken off long and short sizes: first an odd number, then one for threads with four."""
-WHY_UNEVEN: Final = "not multiples of the block, so that a missing bounds check shows"
+WHY_UNEVEN: Final = "not multiples of the block size, to expose a missing bounds check"
 
 
 class LengthInference:
@@ -78,7 +78,7 @@ class LengthInference:
             if is_known and host is not None and self.passed and not host.names <= self.passed:
                 host = None
             if host is not None and self.launch is not None:
-                array.length, array.why = host, f"as it is allocated for {self.launch.line}"
+                array.length, array.why = host, f"as allocated for the launch on {self.launch.line}"
             elif is_known:
                 array.length, array.why = own, AS_REACHED
         for name, array in self.guesses.arrays.items():
@@ -111,7 +111,7 @@ class LengthInference:
         why = "entries of all rows"
         if entries is None:
             entries = amounts.constant_size(_ENTRIES) * (own - amounts.constant_size(1))
-            why = f"{_ENTRIES} entries between two offsets"
+            why = f"{_ENTRIES} entries between consecutive offsets"
         array = self.guesses.arrays[name]
         array.fill, array.limit = "offsets", entries
         array.why_fill = f"a loop runs from one offset to the next; {why}"
@@ -134,7 +134,7 @@ class LengthInference:
         scattered = any(accesses.scattered and not accesses.atomic for _, accesses in targets)
         if scattered and array.length == limit:
             array.fill, array.limit = "permutation", None
-            array.why_fill = f"places in {into} that are written once each"
+            array.why_fill = f"indices into {into}, each written once"
         for other, accesses in targets:
             own = self._resolve(accesses, **{atom: limit})
             target = self.guesses.arrays[other]
@@ -147,7 +147,7 @@ class LengthInference:
         """An upper bound of indices, and the evidence for it."""
         guesses, atom = self.guesses, f"loaded__{name}"
         if self.launch is not None and (bound := self.launch.random_bound(name)) is not None:
-            return bound, ", in the range from which the host draws"
+            return bound, ", in the range of the host's random numbers"
         for other, accesses in targets:
             whole, highest = guesses.arrays[other].length, self._resolve(accesses)
             if whole is None or highest is None:
@@ -162,20 +162,23 @@ class LengthInference:
             ]
             highest = self._resolve(replace(accesses, extents=plain))
             if highest is not None and highest.names:
-                return highest, ", which the kernel also accesses directly up to there"
+                return highest, ", in the range that the kernel also accesses directly"
         in_lengths = {n for each in guesses.lengths for n in each.names}
         spare = [each for each, size in guesses.sizes.items() if size and each not in in_lengths]
         if spare:
-            return amounts.parse_size(spare[0]), f", of which {spare[0]} says how many there are"
+            return amounts.parse_size(spare[0]), f", whose length is assumed to be {spare[0]}"
         if any(accesses.atomic for _, accesses in targets):
             if guesses.arrays[name].element.bytes == 1:
                 return amounts.constant_size(_BINS), ", any byte"
             guesses.sizes.setdefault("bins", _BINS)
-            return amounts.parse_size("bins"), ", of unknown number"
+            return amounts.parse_size("bins"), ", whose length is unknown"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]
         if results:
-            return _rows(results[0], atom, targets), ", assumed to be as many as the results"
-        return guesses.arrays[name].length, ", its length assumed equal to the number of indices"
+            return _rows(
+                results[0], atom, targets
+            ), ", whose length is assumed equal to that of the results"
+        why = ", whose length is assumed equal to the number of indices"
+        return guesses.arrays[name].length, why
 
 
 def _rows(results: SizeExpr, atom: str, targets: Sequence[tuple[str, ArrayAccesses]]) -> SizeExpr:
@@ -203,7 +206,7 @@ def infer_fills(reach: Reach, guesses: Guesses) -> None:
         reached = reach.arrays[name]
         if array.element.mixed:
             array.fill = "zeros"
-            array.why_fill = "structures of different types, zero throughout"
+            array.why_fill = "structures with members of different types, all zero"
         elif array.output and reached.read:
             array.fill = "random" if is_floating(array.element.type) else "zeros"
             array.why_fill = "read and written"
@@ -233,7 +236,7 @@ def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int
             guesses.sizes[name] = long if _is_alone(name, guesses) else min(usual, long)
         else:
             guesses.sizes[name] = _REPEATED
-            guesses.why[f"sizes.{name}"] = "affects neither arrays nor the grid: any number works"
+            guesses.why[f"sizes.{name}"] = "affects neither arrays nor the grid: any value works"
     guesses.free = [n for n in extents if n in guesses.sizes]
     fit_memory(guesses)
 
@@ -265,7 +268,7 @@ def fit_memory(guesses: Guesses, static: int = 0) -> None:
         if sizes[name] <= _LEAST:
             break
         sizes[name] //= 2
-        guesses.why[f"sizes.{name}"] = "a block has shared memory for as many"
+        guesses.why[f"sizes.{name}"] = "limited by the shared memory of a block"
         if name in guesses.check_sizes:
             guesses.check_sizes[name] = min(guesses.check_sizes[name], sizes[name])
 
@@ -353,7 +356,7 @@ def infer_sizes(evidence: LaunchEvidence, guesses: Guesses) -> None:
     guesses.sizes = {name: guesses.sizes[name] for name in wanted}
     for name in wanted:
         if program.get(name):
-            guesses.why.setdefault(f"sizes.{name}", "the program's")
+            guesses.why.setdefault(f"sizes.{name}", "the program's value")
     choose_check_sizes(guesses)
     guesses.check_sizes |= checked
 
@@ -384,7 +387,7 @@ def _plain_values(evidence: LaunchEvidence, guesses: Guesses, matters: set[str])
             continue
         value = _as_type(amount.value(sizes), guesses.types[name])
         guesses.values[name] = str(value)
-        guesses.why[f"value.{name}"] = "as the program passes it"
+        guesses.why[f"value.{name}"] = "the value that the program passes"
 
 
 def _as_type(number: int, type_name: str) -> int:

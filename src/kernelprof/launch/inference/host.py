@@ -651,10 +651,10 @@ def choose_template(
         return {}, ""
     defaults = {p.name: p.default for p in kernel.template if p.default is not None}
     if name is not None and "<" in name:
-        return defaults | dict(zip(names, template_arguments(name), strict=False)), "as asked for"
+        return defaults | dict(zip(names, template_arguments(name), strict=False)), "as requested"
     candidates = [
-        *((instance, f"{line} instantiates it") for instance, line in _instances(kernel, source)),
-        *((launch.template, f"{launch.line} launches it so") for launch in launches),
+        *((instance, f"instantiated on {line}") for instance, line in _instances(kernel, source)),
+        *((launch.template, f"as launched on {launch.line}") for launch in launches),
     ]
     for instance, evidence in candidates:
         template = defaults | dict(zip(names, instance, strict=False))

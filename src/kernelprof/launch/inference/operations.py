@@ -61,7 +61,7 @@ def recognise_operation(kernel: str, scalars: Mapping[str, str], guesses: Guesse
     elif len(scalars) == 1:
         _elementwise(name, inputs, outputs[0], scalars, guesses)
     if guesses.reference is not None:
-        guesses.why["reference"] = "inferred from its name and arrays"
+        guesses.why["reference"] = "inferred from the kernel's name and arrays"
 
 
 def _width(guesses: Guesses, *arrays: str) -> int:
@@ -76,7 +76,7 @@ def _shaped(guesses: Guesses, name: str, *shape: str) -> bool:
     if array.length is not None and not _same_in_tiles(array.length, whole):
         return False
     if array.length != whole:
-        array.length, array.why = whole, "as the operation implies"
+        array.length, array.why = whole, "implied by the operation"
     if array.element.count == 1:
         array.shape = list(shape)
     return True

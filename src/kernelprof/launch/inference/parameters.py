@@ -51,7 +51,7 @@ def infer_scalars(
         elif element.type == "bool":
             text = syntax.text(strip_casts(given))
             guesses.values[name] = {"true": "1", "false": "0"}.get(text, "1")
-            guesses.why[f"value.{name}"] = "" if text in {"true", "false"} else "one of the two"
+            guesses.why[f"value.{name}"] = "" if text in {"true", "false"} else "0 or 1"
         elif name not in FUNCTIONS:
             amount = _whole(given, launch)
             if amount is None:
@@ -75,7 +75,7 @@ def default_real(name: str) -> tuple[str, str]:
     """A value of a real number that is called so, and what speaks for it."""
     if name.lower() in _FACTORS:
         return _FACTORS[name.lower()], ""
-    return "1.0", "unknown, and any number takes the same time"
+    return "1.0", "value unknown; it does not affect the run time"
 
 
 def _real(name: str, given: Node | None, launch: HostLaunch | None, guesses: Guesses) -> None:
@@ -83,7 +83,7 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, guesses: Gue
         value = _number(given, launch.frame)
         if value is not None:
             guesses.values[name] = value
-            guesses.why[f"value.{name}"] = f"as {launch.line} passes it"
+            guesses.why[f"value.{name}"] = f"as passed on {launch.line}"
             return
     guesses.values[name], why = default_real(name)
     if why:
@@ -136,7 +136,9 @@ def infer_radii(kernel: Node, guesses: Guesses) -> None:
         from_minus = re.search(rf"=\s*-\s*{re.escape(name)}\s*;", body)
         if not value and (from_minus or _RADIUS_NAME.fullmatch(name)):
             guesses.sizes[name] = _RADIUS
-            guesses.why[f"sizes.{name}"] = "how far to each side" if from_minus else "by its name"
+            guesses.why[f"sizes.{name}"] = (
+                "elements on each side" if from_minus else "inferred from its name"
+            )
 
 
 _MOST_NUMBERS: Final = 64
@@ -203,7 +205,7 @@ class _Owner:
         if is_floating(kind):
             guesses.values[key], guesses.why[f"value.{key}"] = default_real(name)
         elif kind == "bool":
-            guesses.values[key], guesses.why[f"value.{key}"] = "1", "one of the two"
+            guesses.values[key], guesses.why[f"value.{key}"] = "1", "0 or 1"
         else:
             size = self._free(name)
             guesses.sizes.setdefault(size, 0)

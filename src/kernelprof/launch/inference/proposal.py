@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.source import SpecBlock
 
 
-_IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of a file)")
+_IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of an included file)")
 """Where in this source something is that speaks for a guess."""
 _HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
 _MOST_UP = 4
@@ -122,7 +122,7 @@ class SpecificationProposal:
                 argument = f" of {json.loads(value)}"
             if line.endswith(FILL_IN):
                 if key == "defines":
-                    key = f"what {', '.join(self.guesses.macros)} stands for"
+                    key = f"the value of {', '.join(self.guesses.macros)}"
                 blank_keys.append(f"{key}{argument}" if value else line.lstrip("# "))
         return tuple(blank_keys)
 
@@ -164,14 +164,14 @@ def infer_specification(
     source = read_source(path)
     if is_plain(specification_path(path)):
         raise InputError(
-            "the kernel has a specification in a file beside it",
+            "the kernel already has a specification in a file beside it",
             where=str(specification_path(path)),
             hint="remove that file to get a new one inside the source",
         )
     old = cut_block(source, path)
     if old is not None and not force:
         raise InputError(
-            "the kernel has a specification already",
+            "the kernel already has a specification",
             where=old.where(0),
             hint="--force replaces it",
         )
@@ -185,7 +185,7 @@ def infer_specification(
         raise InputError(
             f"the signature of {chosen.name} cannot be read",
             where=f"{path}:{chosen.line}",
-            hint="macros or #if between its parameters prevent that; write the specification by "
+            hint="macros or #if between its parameters can cause this; write the specification by "
             "hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
@@ -196,7 +196,7 @@ def infer_specification(
         guesses.macros = [name for name in macros if name not in guesses.defines]
     guesses.flags = _include_flags(path)
     if guesses.flags:
-        guesses.why["flags"] = "folder of the headers that it includes"
+        guesses.why["flags"] = "folder of the included headers"
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(

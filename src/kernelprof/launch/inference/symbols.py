@@ -327,7 +327,7 @@ class SourceSymbols:
             root = root.parent
         line = node.start_point[0] + 1
         own = syntax.same(root, self._all[0])
-        return f"line {line}" if own else f"line {line} of a file that it includes"
+        return f"line {line}" if own else f"line {line} of an included file"
 
     def instances(self, name: str) -> Iterator[tuple[str, ...]]:
         """Yield the template arguments of each explicit instantiation, written or deduced."""

@@ -172,9 +172,9 @@ class LoadedKernel:
         maps = any(isinstance(each, ResolvedTensorMap) for each in launch.parameters)
         if maps and self.device.capability < _HOPPER:
             raise LaunchError(
-                f"{self.device.name} has no tensor maps",
+                f"{self.device.name} does not support tensor maps",
                 where=self.where,
-                hint="they need compute capability 9.0",
+                hint="they need compute capability 9.0 or newer",
             )
         if threads > got.most_threads:
             raise LaunchError(
@@ -199,9 +199,9 @@ class LoadedKernel:
     def _allow_cluster(self, launch: ResolvedLaunch) -> None:
         if self.device.capability < _HOPPER:
             raise LaunchError(
-                f"{self.device.name} has no clusters",
+                f"{self.device.name} does not support clusters",
                 where=self.where,
-                hint="they need compute capability 9.0: leave [launch] cluster out",
+                hint="they need compute capability 9.0 or newer: leave [launch] cluster out",
             )
         attribute = self.device.driver.function_attribute
         extents = [attribute(each) for each in _CLUSTER_EXTENTS]
@@ -253,7 +253,7 @@ class BoundKernel:
             raise LaunchError(
                 f"this machine does not have enough memory for the kernel's arrays: {error}",
                 where=kernel.where,
-                hint="give smaller [sizes]",
+                hint="use smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
             ) from error
         buffer = pack_parameters(values, kernel.slots, kernel.where)
@@ -367,8 +367,8 @@ class BoundKernel:
             raise LaunchError(
                 f"the kernel did not end within {limit_s:g} s",
                 where=self.kernel.where,
-                hint="a loop that never ends, threads that wait for each other, or too "
-                "much work: give smaller sizes, or more time under [launch] time_limit_s",
+                hint="possible causes: a loop that never ends, threads that wait for each "
+                "other, or too much work; use smaller sizes, or increase [launch] time_limit_s",
             )
         if faults:
             raise faults[0]
@@ -413,10 +413,10 @@ class BoundKernel:
         if wanted_bytes > free:
             largest = max(arrays, key=_bytes)
             raise LaunchError(
-                f"the kernel's arrays need {wanted_bytes / 1e9:.2f} GB, and {free / 1e9:.2f} of "
-                f"{total / 1e9:.2f} GB of {self.kernel.device.name} are free",
+                f"the kernel's arrays need {wanted_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} "
+                f"of {total / 1e9:.2f} GB are free on {self.kernel.device.name}",
                 where=self.kernel.where,
-                hint="give smaller [sizes], or stop other work on the GPU; the largest is "
+                hint="use smaller [sizes], or stop other work on the GPU; the largest array is "
                 f"{largest.argument.name} with {_bytes(largest) / 1e9:.2f} GB",
                 exit_code=ExitCode.ENVIRONMENT,
             )

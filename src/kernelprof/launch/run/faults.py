@@ -43,8 +43,8 @@ class _Meaning(NamedTuple):
 
 
 _SANITIZE = (
-    "find the access with --sanitize memcheck; often the grid covers more than the arrays and a "
-    "bounds check is missing, or a shape in the launch specification is too small"
+    "find the access with --sanitize memcheck; common causes: the grid covers more than the arrays "
+    "and a bounds check is missing, or a shape in the launch specification is too small"
 )
 _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
@@ -56,23 +56,23 @@ _MEANINGS: Sequence[_Meaning] = (
         "misaligned address",
         MISALIGNED,
         "a float4 needs a 16-byte aligned address: check the row length and the offset; "
-        "--sanitize memcheck names the line",
+        "--sanitize memcheck reports the line",
     ),
     _Meaning(
         "illegal instruction|invalid program counter|hardware stack error"
         "|unspecified launch failure",
         "the kernel failed at run time",
-        "--sanitize memcheck names the line",
+        "--sanitize memcheck reports the line",
     ),
     _Meaning(
         "device-side assert",
         "an assert in the kernel failed",
-        "its message, if any, is below",
+        "see its message below, if it has one",
     ),
     _Meaning(
         "launch timed out",
-        "the driver ended the kernel, because it ran too long for a GPU with a display",
-        "give it smaller [sizes]",
+        "the driver ended the kernel, which ran too long for a GPU with a display",
+        "use smaller [sizes]",
     ),
     _Meaning(
         "too many resources requested",
@@ -81,14 +81,14 @@ _MEANINGS: Sequence[_Meaning] = (
     ),
     _Meaning(
         "cluster misconfiguration",
-        "the GPU has no room for clusters of this size with this kernel",
+        "clusters of this size do not fit on the GPU with this kernel",
         "use smaller clusters (8 blocks are portable) or smaller blocks: the registers and "
         "shared memory of a cluster must fit its SMs",
     ),
     _Meaning(
         "out of memory",
         "the GPU does not have enough memory for the kernel's arrays",
-        "give smaller [sizes], or stop other work on the GPU",
+        "use smaller [sizes], or stop other work on the GPU",
         ExitCode.ENVIRONMENT,
     ),
     _Meaning(
@@ -100,7 +100,7 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "driver version is insufficient|unsupported display driver|system not yet initialized"
         "|unknown error",
-        "the GPU's driver does not work with this CUDA",
+        "the GPU's driver does not support this CUDA version",
         "install the driver that the CUDA toolkit needs; 'kernelprof doctor' shows both versions",
         ExitCode.ENVIRONMENT,
     ),
@@ -127,7 +127,7 @@ def driver_error(error: Exception, where: str) -> LaunchError:
                 meaning.what, where=where, hint=meaning.hint, exit_code=meaning.exit_code
             )
     return LaunchError(
-        f"the CUDA driver refused: {words}",
+        f"the CUDA driver reported an error: {words}",
         where=where,
         hint="check block, grid, shared memory and arguments",
     )
@@ -161,7 +161,7 @@ def run_sanitizer(
         f"compute-sanitizer ({tool}) ended with exit code {ended.code} without a report:\n"
         f"{tool_findings(text)}",
         where=where,
-        hint="check that it works by itself on this machine, or leave out --sanitize",
+        hint="check that the tool works by itself on this machine, or leave out --sanitize",
         exit_code=ExitCode.ENVIRONMENT,
     )
 

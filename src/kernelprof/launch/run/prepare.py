@@ -112,7 +112,7 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
         return False
     if overrides != LaunchOverrides():
         raise UsageError(
-            "sizes, defines and sanitizers need a launch specification, but this is a program",
+            "sizes, defines and sanitizers need a launch specification, but this file has main()",
             where=str(source),
             hint="build it yourself and profile it: kernelprof diagnose -- ./app args...",
         )
@@ -184,7 +184,7 @@ def _trial(
         raise LaunchError(
             f"compiling, checking and timing the kernel took longer than {limit:g} s",
             where=name,
-            hint="give it smaller sizes or fewer launches; [launch] time_limit_s applies to each "
+            hint="use smaller sizes or fewer launches; [launch] time_limit_s applies to each "
             "launch",
         ) from error
     trial = read_trial(file)
@@ -267,16 +267,16 @@ def make_timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Tim
                 answer = worker.request({"sizes": dict(sizes), "count": count}, LIMIT_S)
             except WorkerEndedError as error:
                 raise LaunchError(
-                    f"{error} when the kernel was timed",
+                    f"{error} while the kernel was timed",
                     where=prepared.target,
                     hint=f"run it by itself: {shlex.join(prepared.command)}"
                     f"{last_lines(error.printed)}",
                 ) from error
             except TimeLimitError as error:
                 raise LaunchError(
-                    f"{error.what} when the kernel was timed",
+                    f"{error.what} while the kernel was timed",
                     where=prepared.target,
-                    hint="give it smaller sizes, and stop other work on the GPU",
+                    hint="use smaller sizes, and stop other work on the GPU",
                 ) from error
             Trial(error=answer.get("error")).raise_error()
             return [float(each) for each in answer["times_ns"]]

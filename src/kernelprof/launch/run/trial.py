@@ -42,9 +42,9 @@ def refuse_shared_memory(static: int, dynamic: int, most: int, gpu: str, where: 
     if static + dynamic > most:
         raise LaunchError(
             f"a block needs {static + dynamic} bytes of shared memory ({static} static, {dynamic} "
-            f"dynamic), and {gpu} allows {most} per block",
+            f"dynamic), but {gpu} allows only {most} per block",
             where=where,
-            hint="make the tile smaller, or keep fewer buffers",
+            hint="use smaller tiles or fewer buffers",
         )
 
 

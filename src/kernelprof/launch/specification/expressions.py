@@ -107,9 +107,10 @@ class Expression:
     def _parsed(self) -> ast.expr:
         if len(self.text) > MAX_LENGTH:
             raise ExpressionError(
-                f"an expression is {len(self.text)} characters long; {MAX_LENGTH} are allowed",
+                f"an expression is {len(self.text)} characters long; at most "
+                f"{MAX_LENGTH} are allowed",
                 where=self.where,
-                hint="name parts of it in [sizes] or in [compile] defines",
+                hint="define parts of it in [sizes] or in [compile] defines",
             )
         try:
             tree = parse_arithmetic(self.text.strip())
@@ -267,6 +268,6 @@ def bound_value(
     if not least <= value <= most:
         possible = f"{least} or more" if most == math.inf else f"{least} to {most}"
         raise SpecError(
-            f"{expression.text!r} is {value}{what}; it has to be {possible}", where=expression.where
+            f"{expression.text!r} gives {value}{what}; allowed: {possible}", where=expression.where
         )
     return value

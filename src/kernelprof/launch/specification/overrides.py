@@ -131,7 +131,7 @@ def relative_version(against: Path, folder: Path) -> str:
             where=str(against),
             hint="--against before.cu",
         )
-    refuse_other_than_file(against, hint="--against names the .cu file of another version")
+    refuse_other_than_file(against, hint="name the .cu file of another version with --against")
     return os.path.relpath(against.resolve(), folder.resolve())
 
 
@@ -186,7 +186,7 @@ def parse_overrides(
         return LaunchOverrides()
     if not has_source:
         raise UsageError(
-            f"{useless[0]} is for a kernel that is built from source, but no .cu file is named",
+            f"{useless[0]} applies only to a .cu file, but none is named",
             hint="name one: kernelprof diagnose kernel.cu --size M=2048",
         )
     from kernelprof.launch.run.faults import SANITIZERS
@@ -204,8 +204,8 @@ def parse_overrides(
             name, value = parse(text)
             if name in values[option]:
                 raise UsageError(
-                    f"{option} {text!r} is a second value for {name}",
-                    hint="give one value, and run the command again for each other value",
+                    f"{option} {text!r} gives {name} a second value",
+                    hint="give one value, and run the command once for each value",
                 )
             values[option][name] = value
     other = None if against is None else Path(against)

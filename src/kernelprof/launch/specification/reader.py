@@ -281,7 +281,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
 def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator[_Mistake]:
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "must have one of shape (an array), value (a scalar), members and tensor_map"
+        what = "needs one of the keys shape (an array), value (a scalar), members and tensor_map"
         hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
     if argument.type is None and argument.tensor_map is None and argument.members is None:
@@ -295,14 +295,14 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
             'fill = "random" gives 0 to 15',
         )
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):
-        yield ("fill",), f"{fill} are whole numbers, and {name} is {argument.type}", None
+        yield ("fill",), f"{fill} are whole numbers, but {name} is {argument.type}", None
     if argument.limit is not None and (
         fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
     ):
         what = "limit applies only to random integers and to offsets"
         yield ("limit",), what, 'fill = "random" or "offsets", and an integer type'
     if fill == "offsets" and argument.limit is None:
-        hint = 'limit = "NNZ" gives the last offset'
+        hint = 'give the last offset, such as limit = "NNZ"'
         yield ("fill",), "no limit is given for the offsets", hint
     for key in given:
         if argument.value is not None and key in _OF_ARRAYS:
@@ -323,7 +323,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
             what = f"member {each.name!r} needs one of the keys 'value', 'values' and 'of'"
             yield at, what, 'value = "width", values = [0, 1] or of = "x", a pointer to that array'
         elif (each.of is None) != (each.type is not None):
-            what = "has no 'type'" if each.of is None else "is a pointer, and has no 'type'"
+            what = "has no 'type'" if each.of is None else "is a pointer, and must not have 'type'"
             yield at, f"member {each.name!r} {what}", "an array's type is in its own table"
         elif each.of is not None and each.of not in arrays:
             yield (*at, "of"), *_no_such_array(each.of, arrays)

@@ -133,10 +133,10 @@ def _cluster(
     where = extents[0].where
     if blocks > MAX_CLUSTER:
         raise SpecError(
-            f"a cluster of {_shown(cluster)} has {blocks} blocks; no GPU has room for more than "
+            f"a cluster of {_shown(cluster)} has {blocks} blocks; no GPU supports more than "
             f"{MAX_CLUSTER}",
             where=where,
-            hint="8 are portable",
+            hint="up to 8 are portable",
         )
     refuse_partial_clusters(grid, cluster, where)
     return cluster
@@ -147,7 +147,7 @@ def refuse_partial_clusters(grid: Dim3, cluster: Dim3, where: str | None) -> Non
     for axis, blocks, extent in zip("xyz", grid, cluster, strict=True):
         if blocks % extent:
             raise SpecError(
-                f"the grid has {count(blocks, 'block')} in {axis}, and a cluster has {extent}: "
+                f"the grid has {count(blocks, 'block')} in {axis}, but a cluster has {extent}: "
                 "the grid must consist of whole clusters",
                 where=where,
                 hint=f'round the grid up ("round_up({blocks}, {extent})"); blocks beyond the '

@@ -29,7 +29,7 @@ class Member(StrictTable, frozen=True, kw_only=True):
     value: Amount | None = None
     values: Annotated[
         Annotated[tuple[Amount, ...], Meta(min_length=1, max_length=1024)] | None,
-        Meta(description="of an array or a vector", examples=[[0, 0, 1]]),
+        Meta(description="values of an array or a vector", examples=[[0, 0, 1]]),
     ] = None
     of: Annotated[
         Annotated[str, Meta(pattern=f"^{IDENTIFIER}$")] | None,
@@ -37,7 +37,9 @@ class Member(StrictTable, frozen=True, kw_only=True):
     ] = None
     align: Annotated[
         Literal[1, 2, 4, 8, 16, 32, 64, 128] | None,
-        Meta(description="in bytes, where it is not that of the type: 16 for a float4"),
+        Meta(
+            description="alignment in bytes, if it differs from that of the type: 16 for a float4"
+        ),
     ] = None
 
     @property
@@ -79,13 +81,13 @@ class Argument(StrictTable, frozen=True, kw_only=True):
     output: bool = False
     passed: Annotated[
         bool,
-        Meta(description="false: not a parameter; only tensor maps and structures point at it"),
+        Meta(description="false: not a parameter; only tensor maps or structures point to it"),
     ] = True
     value: Amount | None = None
     tensor_map: TensorMap | None = None
     members: Annotated[
         Annotated[tuple[Member, ...], Meta(min_length=1, max_length=256)] | None,
-        Meta(description="of a structure or a vector that is passed by value"),
+        Meta(description="members of a structure or a vector that is passed by value"),
     ] = None
 
     @property
@@ -111,7 +113,9 @@ class Check(StrictTable, frozen=True, kw_only=True):
     sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = msgspec.field(default_factory=dict)
     tolerance: Annotated[
         Positive | None,
-        Meta(description="largest relative Frobenius error; by default what the types allow"),
+        Meta(
+            description="largest allowed relative Frobenius error; the default depends on the types"
+        ),
     ] = None
 
 
@@ -122,7 +126,7 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
         tuple[Annotated[str, Meta(pattern="^-")], ...],
         Meta(
             description="compiler options; those that run programs or write other files are "
-            "refused",
+            "rejected",
             examples=[["--use_fast_math", "--maxrregcount=64"]],
         ),
     ] = ()
@@ -131,7 +135,10 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
         Meta(description="macros; numeric ones can be used in expressions"),
     ] = msgspec.field(default_factory=dict)
     architecture_specific: Annotated[
-        bool, Meta(description="false: without the features that only this GPU's family has")
+        bool,
+        Meta(
+            description="false: without architecture-specific features, for sm_90 instead of sm_90a"
+        ),
     ] = True
     standard: Annotated[
         Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])
@@ -197,7 +204,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     ] = None
     min_bytes: Annotated[
         Amount | None,
-        Meta(description="the least number of bytes that must move to and from device memory"),
+        Meta(description="the minimum number of bytes that must move to and from device memory"),
     ] = None
     sizes: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],

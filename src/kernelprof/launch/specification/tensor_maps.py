@@ -68,32 +68,32 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
     ]
     box: Annotated[
         _Extents,
-        Meta(description="elements that one copy moves", examples=[[64, "BM"]]),
+        Meta(description="elements that one copy moves, in each dimension", examples=[[64, "BM"]]),
     ]
     swizzle: Literal["none", "32B", "64B", "128B"] = "none"
     interleave: Literal["none"] = "none"
     l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
     fill: Annotated[
-        Literal["zeros", "nan"], Meta(description="value of elements outside the dimensions")
+        Literal["zeros", "nan"], Meta(description="value of elements outside the tensor")
     ] = "zeros"
     dims: Annotated[
         _Extents | None,
         Meta(
-            description="elements of each dimension; without it the array's shape, reversed",
+            description="elements in each dimension; default: the array's shape, reversed",
             examples=[[64, "M", "K // 64"]],
         ),
     ] = None
     strides: Annotated[
         Annotated[tuple[Dimension, ...], Meta(max_length=4)] | None,
         Meta(
-            description="elements between neighbours of each dimension but the first; without it "
-            "the dimensions are packed",
+            description="stride in elements of each dimension but the first; default: packed "
+            "dimensions",
             examples=[["K", 64]],
         ),
     ] = None
     element_strides: Annotated[
         _Extents | None,
-        Meta(description="copy every so many elements of the box along each dimension"),
+        Meta(description="step between the copied elements of the box in each dimension"),
     ] = None
 
     def resolve(
@@ -155,8 +155,8 @@ def _element_strides(table: TensorMap, names: Mapping[str, Number]) -> tuple[int
         return ()
     if len(table.element_strides) != len(table.box):
         raise SpecError(
-            f"{count(len(table.element_strides), 'element stride')} for a box of "
-            f"{count(len(table.box), 'dimension')}",
+            f"the tensor map has {count(len(table.element_strides), 'element stride')}, but its "
+            f"box has {count(len(table.box), 'dimension')}",
             where=table.element_strides[0].where,
             hint="each dimension has one; the first is 1",
         )
@@ -168,7 +168,8 @@ def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number])
         return tuple(math.prod(dims[:index]) for index in range(1, len(dims)))
     if len(table.strides) != len(dims) - 1:
         raise SpecError(
-            f"{count(len(table.strides), 'stride')} for {count(len(dims), 'dimension')}",
+            f"the tensor map has {count(len(table.strides), 'stride')} for "
+            f"{count(len(dims), 'dimension')}",
             where=(table.strides or table.box)[0].where,
             hint="every dimension except the first, which is contiguous, needs a stride",
         )

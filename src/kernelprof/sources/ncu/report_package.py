@@ -104,7 +104,7 @@ def answer(given: bytes) -> bytes:
         report = PackagedReport(problem=f"the report cannot be opened: {error}")
     else:
         if not actions:
-            report = PackagedReport(problem="the report holds no launch, or is damaged")
+            report = PackagedReport(problem="the report contains no launch, or is damaged")
     return msgspec.msgpack.encode(report)
 
 

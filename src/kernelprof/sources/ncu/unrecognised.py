@@ -51,7 +51,7 @@ def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
             return NoCaptureError(f"this is {name}")
     if scan.header_seen:
         below = ("complete row", "The file seems to be cut off.") if scan.broken else _NONE_BELOW
-        what = f"there is a header from Nsight Compute, but no {below[0]} under it"
+        what = f"the input has a header from Nsight Compute, but no {below[0]} under it"
         return NoCaptureError(what, below[1])
     reason = _nothing_measured(scan)
     if reason is not None:
@@ -86,7 +86,7 @@ def _nothing_measured(scan: Scan) -> NoCaptureError | None:
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
         what, hint = f"no kernel was profiled{launched}", _NO_KERNEL
     elif reports:
-        what = f"Nsight Compute wrote its launches to {reports[0]}, not here"
+        what = f"Nsight Compute wrote the launches to {reports[0]}, not to this file"
         hint = "Use that report instead."
     elif connected:
         what, hint = "Nsight Compute ran but wrote no launch", _NO_KERNEL
