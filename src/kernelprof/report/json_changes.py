@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from kernelprof.model.optimization import Attempt, Optimization
     from kernelprof.model.snapshot import KernelSnapshot
 
-Passed = Annotated[
-    bool | None, about("Whether the result was checked and right; null: not checked.")
-]
+Passed = Annotated[bool | None, about("Whether the checked result was correct; null: not checked.")]
 Date = Annotated[
     str,
     Meta(

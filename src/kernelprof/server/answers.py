@@ -160,8 +160,8 @@ class Answers:
         result = self._results.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
         if result is None or output_format not in FORMATS:
             raise UsageError(
-                f"there is no result {number} as {output_format}",
-                hint=f"the last {MOST_RESULTS} are kept, as {' and '.join(FORMATS)}",
+                f"there is no result {number} in the format {output_format}",
+                hint=f"the last {MOST_RESULTS} results are kept, as {' and '.join(FORMATS)}",
             )
         return render_result(result, output_format)
 
