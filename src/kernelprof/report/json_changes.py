@@ -194,9 +194,7 @@ class HistoryRowJson(MomentJson, frozen=True):
     median_ns: Median
     low_ns: Annotated[float | None, about("The 5th percentile of the launches.")]
     high_ns: Annotated[float | None, about("The 95th percentile of the launches.")]
-    compared_with: Annotated[
-        MomentJson | None, about("The last measurement before it on the same GPU.")
-    ]
+    compared_with: Annotated[MomentJson | None, about("The previous measurement on the same GPU.")]
     time: TimeChange | None
     verdict_changed: bool
     counters: tuple[CounterChange, ...]
@@ -235,14 +233,14 @@ class AttemptJson(JsonStruct, frozen=True):
     number: Annotated[NonNegative, about("The round, from 1.")]
     decision: Decision
     reason: Annotated[str, about("Reason for the decision.")]
-    seconds: Annotated[float, about("From the request to the decision.")]
+    seconds: Annotated[float, about("Time from the request to the decision.")]
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
         float | None,
         about("Time after divided by time before, in the round; null where none was measured."),
     ]
     verdict: SideVerdictJson | None
-    diff: Annotated[str, about("Against the source that the command was given.")]
+    diff: Annotated[str, about("Diff against the source that the command was given.")]
     printed: Annotated[str, about("The last lines that the command printed.")]
 
 

@@ -130,7 +130,7 @@ class Answers:
             if len(commands.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
                 raise UsageError(
                     f"the commands for this program have more than {MOST_TOKENS} tokens",
-                    hint="put its arguments into a script, and name that",
+                    hint="put the command into a script, and name the script",
                 )
             return commands
         diagnoses = self._diagnose(target, kernel)

@@ -273,7 +273,8 @@ def accept(
         raise InputError(
             f"the candidate was measured differently from the baseline: {apart}",
             where=candidate.origin,
-            hint="accept the whole candidate (without --kernel), or measure it like the baseline",
+            hint="accept the whole candidate (without --kernel), or measure it in the same way as "
+            "the baseline",
         )
     fresh = [
         replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
