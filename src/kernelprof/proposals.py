@@ -52,7 +52,7 @@ def changed_keys(original: LaunchSpec, proposed: LaunchSpec) -> tuple[str, ...]:
     before, after = (dict(_leaves(_fixed(each.document()))) for each in (original, proposed))
     keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if not keys and _resolve_at_both_sizes(original) != _resolve_at_both_sizes(proposed):
-        keys.append("the arguments, through a changed define")
+        keys.append("the arguments (changed by a define)")
     return tuple(keys)
 
 
@@ -159,7 +159,7 @@ def read_original(source: Path) -> Original:
             raise UsageError(
                 f"a file of the kernel cannot be copied: {error.strerror}",
                 where=str(each),
-                hint=f"together they may have at most {files.size_in_words(MOST_BYTES)}",
+                hint=f"all files together may have at most {files.size_in_words(MOST_BYTES)}",
             ) from error
         room -= len(data)
         contents[each.relative_to(base).as_posix()] = data

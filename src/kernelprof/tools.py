@@ -23,7 +23,7 @@ _NCU_PLACES = (
 HOW_TO_GET_NCU: Final = (
     "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) or "
     "available separately from https://developer.nvidia.com/nsight-compute; "
-    f"if it is installed elsewhere, name it in ${NCU_VARIABLE}"
+    f"if it is installed elsewhere, set ${NCU_VARIABLE} to its path"
 )
 
 _NVCC_PLACES = ("/usr/local/cuda/bin",)

@@ -131,7 +131,7 @@ class Kernel:
         """
         if len(arguments) != len(self.parameters):
             raise ArgumentError(
-                f"{self.program.entry} has {len(self.parameters)} parameters, and "
+                f"{self.program.entry} has {len(self.parameters)} parameters, but "
                 f"{len(arguments)} arguments are given"
             )
         for number, (argument, slot) in enumerate(zip(arguments, self.parameters, strict=True)):

@@ -195,7 +195,7 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
 @pytest.mark.parametrize(
     ("make", "changed", "code", "says"),
     [
-        (table, slow_half, 1, "slower in all"),
+        (table, slow_half, 1, "slower in total"),
         (table, moved, 3, ["new kernel", "all kernels together"]),
         (table, second_duration, 3, "occurs twice in a table with different values"),
         pytest.param(
@@ -207,14 +207,14 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
         ),
         (table, zero, 3, "launches have no time"),
         (directory, no_check, 1, "was checked against gemm, but is no longer checked"),
-        (directory, any_result, 1, "its result may differ by 1e+09, before only by 1e-05"),
+        (directory, any_result, 1, "its result may differ by 1e+09 instead of 1e-05"),
         (
             directory,
             one_element,
             1,
-            "its result is checked at M=1, N=1, K=1, before at M=256, N=512, K=128",
+            "its result is checked at M=1, N=1, K=1 instead of M=256, N=512, K=128",
         ),
-        (directory, zeros, 1, "checked with 0 inputs that are not constant, before with 2"),
+        (directory, zeros, 1, "checked with 0 inputs that are not constant instead of 2"),
         (directory, other_events, 3, "times contradict each other"),
     ],
 )

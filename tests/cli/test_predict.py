@@ -113,7 +113,7 @@ def test_sarif_has_each_access_at_its_line_by_what_it_wastes(kernelprof) -> None
     messages = [each["message"]["text"] for each in run["results"] if each["level"] == "warning"]
     assert messages[0].startswith("matvec: Limited by uncoalesced-global-access.")
     assert messages[1].startswith(
-        "global load, 4 bytes a thread: 32 sectors a request, 4 with adjacent addresses "
+        "global load, 4 bytes per thread: 32 sectors per request, 4 with adjacent addresses "
         "(88 % needless). Predicted for sm_90"
     )
     uris = {
@@ -211,7 +211,7 @@ def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
     kernelprof(
         f"baseline accept b.json {name} --reason 'a test'",
         code=2,
-        err="a wrong kernel cannot be a baseline",
+        err="computes a wrong result, so it cannot be a baseline",
     )
     assert (work / "b.json").read_text("utf-8") == held
 

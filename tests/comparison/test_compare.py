@@ -110,7 +110,9 @@ def test_several_kinds_of_change_are_pointed_out() -> None:
 def test_a_kernel_that_is_launched_more_often_is_told() -> None:
     before = taken("tile", "1")
     often = changed(before, launches=3)
-    assert only(before, often).notes == ("launched 3 times, 1 before: 1.85 ms to 5.54 ms in all",)
+    assert only(before, often).notes == (
+        "launched 3 times, previously 1: 1.85 ms to 5.54 ms in total",
+    )
     assert only(before, before).notes == ()
 
 
@@ -171,10 +173,10 @@ def test_another_grid_without_a_specification_may_be_another_problem() -> None:
 @pytest.mark.parametrize(
     ("machine", "reason"),
     [
-        ({"gpu": "NVIDIA A100"}, "another GPU (NVIDIA H200 before, NVIDIA A100 after)"),
-        ({"compute_capability": "8.0"}, "another compute capability (9.0 before, 8.0 after)"),
-        ({"ncu": "2026.1.0.0"}, "another Nsight Compute (2025.3.1.0 before, 2026.1.0.0 after)"),
-        ({"clock_control": "base"}, "another clock control (none before, base after)"),
+        ({"gpu": "NVIDIA A100"}, "different GPU (NVIDIA H200 before, NVIDIA A100 after)"),
+        ({"compute_capability": "8.0"}, "different compute capability (9.0 before, 8.0 after)"),
+        ({"ncu": "2026.1.0.0"}, "different Nsight Compute (2025.3.1.0 before, 2026.1.0.0 after)"),
+        ({"clock_control": "base"}, "different clock control (none before, base after)"),
         ({"sm_hz": 1.7e9}, "SM clocks more than 1 % apart (1980 MHz before, 1700 MHz after)"),
     ],
 )
@@ -198,7 +200,7 @@ def test_what_one_side_does_not_tell_is_no_difference() -> None:
     driver = replace(after, machine=structs.replace(before.machine, driver="600.1"))
     found = compare_snapshots(before, driver)
     assert found.times_comparable
-    assert [(each.what, each.after) for each in found.machine] == [("another driver", "600.1")]
+    assert [(each.what, each.after) for each in found.machine] == [("different driver", "600.1")]
 
 
 def test_kernels_that_come_and_go_are_told() -> None:

@@ -75,7 +75,7 @@ def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
 def test_runs_of_two_machines_are_not_taken_together() -> None:
     tile = taken("tile", "1")
     other = replace(taken("tile", "2"), machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
-    with pytest.raises(InputError, match="their setups differ: another GPU"):
+    with pytest.raises(InputError, match="were measured differently: different GPU"):
         pool_runs([tile, other])
 
 

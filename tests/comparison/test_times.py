@@ -135,7 +135,7 @@ def test_half_of_the_launches_seven_times_slower_is_slower() -> None:
     found = time_change(kernel(calm), kernel([*calm[:11], *(7 * each for each in calm[11:])]), None)
     assert (found.outcome, found.statistic) == (TimeOutcome.SLOWER, "mean")
     assert found.ratio == pytest.approx(1 + 6 * 9 / 20, rel=0.01)
-    assert found.reason.startswith("all launches together; the median is ")
+    assert found.reason.startswith("total of all launches; the median changed by ")
     back = time_change(kernel([*calm[:11], *(7 * each for each in calm[11:])]), kernel(calm), None)
     assert (back.outcome, back.statistic) == (TimeOutcome.FASTER, "mean")
 
@@ -157,7 +157,7 @@ def test_slow_launches_that_got_slower_leave_it_open_where_the_total_stands() ->
     new = [*(0.5e6 for _ in old[:40]), *old[40:160], *(1.5e6 for _ in old[160:])]
     found = time_change(kernel(old), kernel(new), None)
     assert found.outcome is TimeOutcome.UNDECIDED
-    assert found.reason == "the slowest tenth of the launches takes 1.5 times as long as before"
+    assert found.reason == "the slowest 10 % of the launches take 1.5 times as long as before"
 
 
 def test_one_slow_launch_of_twenty_changes_nothing() -> None:
@@ -184,7 +184,8 @@ def test_the_profiler_has_to_see_the_change_that_events_show() -> None:
     found = time_change(before, copied, None)
     assert found.outcome is TimeOutcome.UNDECIDED
     assert found.reason == (
-        "by CUDA events the time is 1 times what it was, and by the profiler 2 times"
+        "the time changed by a factor of 1 according to CUDA events, "
+        "but 2 according to the profiler"
     )
 
 

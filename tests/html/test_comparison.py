@@ -117,7 +117,7 @@ def test_the_diff_is_read_out(slower_page: Path, look_at: OpenPage):
 def test_another_machine_is_told_and_times_are_not_compared(machines: Path, open_page: OpenPage):
     page = open_page(machines)
     top = page.locator(".hero").inner_text()
-    assert "times not comparable (another GPU" in top
+    assert "times not comparable (different GPU" in top
     assert "kinds of change at once" in top
     assert "roofline" not in charts(page)
     assert "different limits" in page.locator("main").inner_text()

@@ -281,7 +281,9 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
-    kernelprof(command, "--size", 2048, code=2, err="the results to continue are for another size")
+    kernelprof(
+        command, "--size", 2048, code=2, err="the results to continue are for a different size"
+    )
 
 
 @pytest.mark.usefixtures("workshop")
@@ -369,7 +371,7 @@ def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
     workshop.asked.clear()
     kernelprof("ladder run tiny/2 --no-profile --json tiny.json --continue")
     assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
-    error = "the results to continue are for another ladder: tiny instead of"
+    error = "the results to continue are for a different ladder: tiny instead of"
     kernelprof("ladder run 1 --json tiny.json --continue", code=2, err=error)
 
 
@@ -451,7 +453,7 @@ def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     errors = (
         f"the ladder cannot run here: this machine has {lacks}",
-        "on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size",
+        "run this on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size",
     )
     kernelprof("ladder run --size 1024", *options, code=4, out="", err=errors)
     assert _names(machine) == ["gemm_series"]

@@ -70,7 +70,7 @@ def test_a_define_may_not_change_what_the_arguments_are(tmp_path: Path) -> None:
     for place, text in zip(places, (sized, sized.replace(*smaller), TEXT), strict=True):
         place.write_text(text, encoding="utf-8")
     original, changed, _ = map(load_spec, places)
-    assert changed_keys(original, changed) == ("the arguments, through a changed define",)
+    assert changed_keys(original, changed) == ("the arguments (changed by a define)",)
 
 
 @pytest.mark.parametrize("source", WITH_SPECIFICATION, ids=lambda path: path.stem)

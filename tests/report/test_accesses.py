@@ -77,11 +77,11 @@ def test_a_short_table_has_what_wastes_and_a_long_one_all() -> None:
     assert written(known, brief=True) == (
         "\n"
         "\n"
-        "line code              access            a request ideal needless\n"
-        "   4 b[3 * i] = third; global store 4 B 20 sectors     4     80 %\n"
+        "line code              access           per request ideal needless\n"
+        "   4 b[3 * i] = third; global store 4 B  20 sectors     4     80 %\n"
     )
     full = written(known, brief=False)
-    assert "   3 third = a[i];     global load 4 B        16  4 sectors     4      0 %\n" in full
+    assert "   3 third = a[i];     global load 4 B        16   4 sectors     4      0 %\n" in full
     assert "Accesses to memory by line" in full
 
 

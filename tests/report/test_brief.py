@@ -113,14 +113,14 @@ def test_kernels_of_a_library_with_the_same_advice_have_it_once(form: str) -> No
     capture = kp.read(ROOT / "tests" / "captures" / "validation" / "frameworks.raw.csv.gz")
     told = capture.diagnose().to_text(form)
     assert told.count("CUBLAS_COMPUTE_32F_FAST_TF32") == 1
-    assert "As for kernel 2" in told
+    assert "Same as for kernel 2" in told
 
 
 @pytest.mark.slow("a prediction")
 def test_so_it_is_where_it_is_predicted() -> None:
     predicted = kp.predict(ROOT / "examples" / "matvec.cu").diagnose().to_text("brief")
     assert (
-        "\nLine: 55 `sum += A[row * N + k] * x[k];` global load 4 B: 32 sectors a request, "
+        "\nLine: 55 `sum += A[row * N + k] * x[k];` global load 4 B: 32 sectors per request, "
         "ideal 4, 88 % needless\n" in predicted
     )
 

@@ -152,10 +152,10 @@ def test_what_passed_is_short() -> None:
 
 
 def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
-    unknown = TimeChange(TimeOutcome.NOT_COMPARABLE, reason="another GPU (A before, B after)")
+    unknown = TimeChange(TimeOutcome.NOT_COMPARABLE, reason="different GPU (A before, B after)")
     kernel = slower("f", time=unknown)
     finding = GateFinding(
-        Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable (another GPU)"
+        Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable (different GPU)"
     )
     result = replace(
         answer(kernel),
@@ -163,23 +163,25 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
         kernels=(KernelResult(kernel, Outcome.INCONCLUSIVE, (finding,)),),
     )
     first = "### kernelprof gate: inconclusive\n\n**Inconclusive: 1 inconclusive.{}** "
-    why = "`f`: times not comparable (another GPU)"
+    why = "`f`: times not comparable (different GPU)"
     assert render_gate_markdown(result).startswith(f"{first.format('')}{why}.\n")
     passes = render_gate_markdown(replace(result, inconclusive_passes=True))
     says = " The policy lets that pass."
     assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
-    assert "another GPU) (inconclusive, so the policy fails it).\n" in fails
+    assert "different GPU) (inconclusive, so the policy fails it).\n" in fails
     verdicts = "`l1-throughput` → `memory-latency`"
     assert f"| not comparable | {verdicts} | inconclusive | time unknown |\n" in fails
 
 
 def test_nothing_compared() -> None:
-    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "no kernel is on both sides")
+    finding = GateFinding(
+        Code.VANISHED, Outcome.INCONCLUSIVE, "the two sides have no kernel in common"
+    )
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     assert render_gate_markdown(result) == (
-        "### kernelprof gate: inconclusive\n\n**Inconclusive: no kernel.** No kernel is on both "
-        "sides.\n\nBefore: `a.json`, after: `b`.\n"
+        "### kernelprof gate: inconclusive\n\n**Inconclusive: no kernel.** The two sides have no "
+        "kernel in common.\n\nBefore: `a.json`, after: `b`.\n"
     )
 
 
@@ -188,7 +190,7 @@ def test_kernels_on_one_side_and_ignored_ones() -> None:
         "gone", match=Match.VANISHED, after=None, time=TimeChange(TimeOutcome.NOT_MEASURED)
     )
     left_out = slower("left_out")
-    ignored = GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
+    ignored = GateFinding(Code.IGNORED, Outcome.PASS, "the policy excludes this kernel")
     result = replace(
         answer(gone, left_out),
         kernels=(
@@ -200,7 +202,7 @@ def test_kernels_on_one_side_and_ignored_ones() -> None:
     text = render_gate_markdown(result)
     assert "| `gone` | 2 µs | - | vanished | `l1-throughput` | pass |\n" in text
     assert "memory-latency` | ignored |\n" in text
-    assert "; 1 left out by the policy.\n" in text
+    assert "; 1 excluded by the policy.\n" in text
     assert "<code>left_out</code>" not in text
 
 
@@ -215,13 +217,13 @@ def test_launches_of_one_name_are_told_apart() -> None:
 
 
 def test_machines_that_differ_are_told() -> None:
-    machine = (InputChange("GPU", "another GPU", "A|B", "<b>"),)
+    machine = (InputChange("GPU", "different GPU", "A|B", "<b>"),)
     text = render_comparison_markdown(
         comparison(slower("f"), machine=machine, notes=("times are not compared",))
     )
     assert (
         "\n\n- Warning: times are not compared\n"
-        "- Warning: another GPU: <code>A&#124;B</code> before, `<b>` after\n" in text
+        "- Warning: different GPU: <code>A&#124;B</code> before, `<b>` after\n" in text
     )
 
 

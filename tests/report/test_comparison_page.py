@@ -139,7 +139,7 @@ def test_what_counts_as_noise_is_shown_where_the_sides_are_near() -> None:
 def test_counters_are_marked_in_words(barrier: Document) -> None:
     marks = {row[0]: row[-1] for row in cells(section(barrier, "Exact counters"))}
     assert marks["instructions"] == "worse"
-    assert marks["registers a thread"] == ""
+    assert marks["registers per thread"] == ""
     assert list(marks.values()).count("worse") == 2
     assert "better" not in marks.values()
 
@@ -189,7 +189,7 @@ def test_two_gpus_have_no_common_roofline() -> None:
     assert kinds(page) == {"states"}
     assert any("different limits" in each for each in notes(page))
     assert facts(page)["Time"].startswith(
-        "times not comparable (another GPU (NVIDIA H200 before, NVIDIA B200 after))"
+        "times not comparable (different GPU (NVIDIA H200 before, NVIDIA B200 after))"
     )
     rows = cells(section(page, "Where this comes from"))
     assert [row[0] for row in rows if row[-1] == "≠ differs"] == ["GPU"]
@@ -248,7 +248,7 @@ def test_kernels_of_one_side_are_listed() -> None:
     links = [each.target for row in table.rows for each in spans(row[0].text)]
     assert links == ["kernel-1", "", ""]
     assert plain(overview.summary) == (
-        "3 kernels: 1 slower, 1 vanished, 1 new; 1 with another verdict."
+        "3 kernels: 1 slower, 1 vanished, 1 new; 1 with a different verdict."
     )
 
 
@@ -342,7 +342,7 @@ def test_a_counter_by_request_tells_the_whole_too() -> None:
     (row,) = change_tables.counters_table([counter]).rows
     texts = [plain(cell.text) for cell in row]
     assert texts == ["sectors", "16 sector/request", "2 sector/request", "8x less", "better"]
-    assert row[0].tip == "160 before and 20 after in all"
+    assert row[0].tip == "160 before and 20 after in total"
     (alike,) = change_tables.counters_table([structs.replace(counter, after_each=16.0)]).rows
     assert (plain(alike[1].text), alike[0].tip) == ("160 sector", "")
 

@@ -59,7 +59,7 @@ def test_what_passed() -> None:
 
 
 def _inconclusive(**other):
-    kernel = slower("f", time=TimeChange(TimeOutcome.NOT_COMPARABLE, reason="another GPU"))
+    kernel = slower("f", time=TimeChange(TimeOutcome.NOT_COMPARABLE, reason="different GPU"))
     finding = GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable")
     results = (KernelResult(kernel, Outcome.INCONCLUSIVE, (finding,)),)
     return replace(
@@ -80,7 +80,7 @@ def test_what_is_inconclusive_fails_unless_the_policy_lets_it_pass() -> None:
 
 
 def test_a_kernel_that_the_policy_leaves_out_is_skipped() -> None:
-    finding = GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
+    finding = GateFinding(Code.IGNORED, Outcome.PASS, "the policy excludes this kernel")
     result = replace(
         answer(slower("f")),
         outcome=Outcome.PASS,
@@ -88,7 +88,7 @@ def test_a_kernel_that_the_policy_leaves_out_is_skipped() -> None:
     )
     suite = _read(render_junit(result))
     assert _counts(suite) == ["1", "0", "0", "1"]
-    assert suite[0][0].get("message") == "the policy leaves this kernel out"
+    assert suite[0][0].get("message") == "the policy excludes this kernel"
 
 
 def test_a_comparison_of_nothing_does_not_pass() -> None:

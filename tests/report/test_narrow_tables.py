@@ -110,8 +110,6 @@ def test_the_gate_s_table_says_why() -> None:
 
 def test_a_query_with_many_columns_names_each_of_them() -> None:
     names = [f"column_{at}" for at in range(30)]
-    answer = FleetTable(
-        "sql", "What the query gives", tuple(map(Heading, names)), ((7,) * 30,), store="s"
-    )
+    answer = FleetTable("sql", "Query result", tuple(map(Heading, names)), ((7,) * 30,), store="s")
     lines = write(document_of_query(answer), Screen(80)).split("\n")
     assert lines[2:-1] == [f"{name:<12} 7" for name in names]

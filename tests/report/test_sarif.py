@@ -96,7 +96,7 @@ def test_what_is_allowed_is_a_note() -> None:
 
 
 def test_the_level_of_what_is_inconclusive_follows_the_policy() -> None:
-    finding = GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "another GPU")
+    finding = GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "different GPU")
     kernel = KernelResult(slower("f"), Outcome.INCONCLUSIVE, (finding,))
     result = replace(answer(slower("f")), outcome=Outcome.INCONCLUSIVE, kernels=(kernel,))
     levels = [

@@ -90,9 +90,9 @@ def test_without_lines_the_instruction_is_named() -> None:
     ("counts", "text"),
     [
         ({}, ""),
-        ({"sectors": 32.0, "ideal": 4.0}, "32 sectors a request, 4 at best"),
-        ({"sectors": 1.0, "ideal": 1.0}, "1 sector a request, 1 at best"),
-        ({"wavefronts": 8.0, "ideal": 1.0}, "8 wavefronts a request, 1 at best"),
+        ({"sectors": 32.0, "ideal": 4.0}, "32 sectors per request, 4 at best"),
+        ({"sectors": 1.0, "ideal": 1.0}, "1 sector per request, 1 at best"),
+        ({"wavefronts": 8.0, "ideal": 1.0}, "8 wavefronts per request, 1 at best"),
     ],
 )
 def test_what_a_request_takes(counts: dict[str, float], text: str) -> None:
@@ -102,7 +102,7 @@ def test_what_a_request_takes(counts: dict[str, float], text: str) -> None:
 def test_text_and_markdown_name_the_line(diagnosis: kp.Diagnosis) -> None:
     text = " ".join(diagnosis.to_text().split())
     assert f"The load at {BEFORE}:49 causes 100 % of the excess sectors: b[static_cast" in text
-    assert "(32 sectors a request, 4 at best)" in text
+    assert "(32 sectors per request, 4 at best)" in text
     markdown = diagnosis.to_text("markdown")
     assert f"The load at {BEFORE}:49 causes" in markdown
 

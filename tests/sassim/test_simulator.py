@@ -78,7 +78,7 @@ def test_counters_are_those_of_the_whole_grid(kernel: sassim.Kernel) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 2), "has 3 parameters, and 2 arguments are given"),
+        ((1, 2), "has 3 parameters, but 2 arguments are given"),
         ((np.float64(1), 2, 3, 4), "4 arguments are given"),
         ((np.zeros(1), np.zeros(1), np.int64(4)), "parameter 2 of block_sum has 4 bytes"),
         ((np.zeros(1), np.zeros(1), "4"), "cannot be a parameter of 4 bytes"),

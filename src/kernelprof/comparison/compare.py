@@ -106,7 +106,7 @@ def _compare_kernel(
         notes.append(f'Result not checked: reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
         why = "as --rename says" if is_confirmed else "by its name"
-        notes.insert(0, f"matched {why}; named {before.name} before")
+        notes.insert(0, f"matched {why}; previously named {before.name}")
     return KernelComparison(
         match=kind,
         before=before,
@@ -134,7 +134,7 @@ def _is_unchecked(kernel: KernelSnapshot) -> bool:
 def _compare_times(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
     if before.predicted is None or after.predicted is None:
         return time_change(before, after, apart)
-    return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "predictions have no time")
+    return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "predictions do not include times")
 
 
 def _source_text(kernel: KernelSnapshot, side: Snapshot) -> str | None:

@@ -164,13 +164,13 @@ _COUNTERS: Final = (
     Counter("block_limit_registers", "blocks per SM, limited by registers"),
     Counter("block_limit_shared_mem", "blocks per SM, limited by shared memory"),
     Counter("block_limit_warps", "blocks per SM, limited by warps"),
-    Counter("registers_per_thread", "registers a thread"),
+    Counter("registers_per_thread", "registers per thread"),
     Counter("shared_memory_static", "static shared memory per block"),
     Counter("shared_memory_dynamic", "dynamic shared memory per block"),
     Counter("global_load_requests", "global load requests"),
     Counter("global_store_requests", "global store requests"),
-    Counter("global_sectors_ideal", "global sectors, with adjacent addresses"),
-    Counter("shared_wavefronts_ideal", "shared-memory wavefronts without conflicts"),
+    Counter("global_sectors_ideal", "ideal global sectors (adjacent addresses)"),
+    Counter("shared_wavefronts_ideal", "ideal shared-memory wavefronts (no conflicts)"),
 )
 
 COUNTERS: Final[Mapping[str, Counter]] = MappingProxyType({each.name: each for each in _COUNTERS})

@@ -73,8 +73,8 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     if None in threads or threads[0] == threads[1]:
         return None
     return (
-        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after), and only a "
-        "launch specification on both sides would show whether the problem is the same"
+        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after); without a "
+        "launch specification on both sides, the problem size may differ too"
     )
 
 
@@ -193,14 +193,14 @@ def machine_changes(
         old, new = getattr(before, name), getattr(after, name)
         if old is None or new is None or old == new:
             continue
-        changes.append(InputChange(label, f"another {label}", old, new))
+        changes.append(InputChange(label, f"different {label}", old, new))
         if name in _DECISIVE:
-            reasons.append(f"another {label} ({old} before, {new} after)")
+            reasons.append(f"different {label} ({old} before, {new} after)")
     for name, what, most in _CLOCKS:
         old, new = getattr(before, name), getattr(after, name)
         if old and new and abs(new / old - 1) > most:
             old, new = (f"{each / 1e6:.0f} MHz" for each in (old, new))
-            changes.append(InputChange("clocks", "another SM clock", old, new))
+            changes.append(InputChange("clocks", "different SM clock", old, new))
             reasons.append(f"{what} more than {100 * most:g} % apart ({old} before, {new} after)")
             break
     return tuple(changes), "; ".join(reasons) or None

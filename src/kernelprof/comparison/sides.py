@@ -122,7 +122,7 @@ def report_unjudged(kernels: Sequence[KernelSnapshot]) -> tuple[GateFinding, ...
     shown = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         shown += f" and {len(names) - _MOST_NAMED} more"
-    text = f"not judged, because their sources are not named: {shown}"
+    text = f"not judged, because their sources were not named: {shown}"
     return (GateFinding(Code.IGNORED, Outcome.PASS, text),)
 
 
@@ -150,7 +150,7 @@ def are_sources(before: str, after: str) -> bool:
     if any(cuda) and not all(cuda):
         source = before if cuda[0] else after
         raise UsageError(
-            "one is a source and the other is not",
+            "one side is a source, the other is not",
             where=source,
             hint="compare two sources, which are measured in alternating rounds, or profile this "
             f"one first: kernelprof profile {source} -o DIR",
@@ -164,9 +164,9 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
     for each in others:
         if apart := machine_changes(first.machine, each.machine)[1]:
             raise InputError(
-                f"these runs are pooled, but their setups differ: {apart}",
+                f"these runs are pooled, but were measured differently: {apart}",
                 where=each.origin,
-                hint=f"leave one of them out, or measure all as {first.origin} was",
+                hint=f"leave it out, or measure it in the same way as {first.origin}",
             )
         other = {kernel.key: kernel.inputs for kernel in each.kernels}
         for kernel in first.kernels:

@@ -105,7 +105,8 @@ def join_runs(runs: Sequence[Snapshot]) -> Snapshot:
         if len(kernels) < len(runs)
     ]
     lacking += [
-        f"{first.name} is launched {first.launches:,} times in one run, but not in another."
+        f"{first.name} is launched {first.launches:,} times in one run, "
+        "but a different number of times in another."
         for first, *others in groups.values()
         if any(each.launches != first.launches for each in others)
     ]

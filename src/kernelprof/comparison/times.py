@@ -132,16 +132,16 @@ def find_noise_floor(
         single_launch_floor(float(np.median(old)), float(np.median(new))),
     )
     if few < FEWEST_SAMPLES:
-        least, why = apart, "typical difference between single launches this long"
+        least, why = apart, "typical difference between single launches of this duration"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
-        least, why = smaller, f"typical difference between {few} launches this long"
+        least, why = smaller, f"typical difference between {few} launches of this duration"
     calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
     scattered = min(wild, MOST_UNLIKE * max(calm, least))
     if few < FEWEST_SAMPLES:
         # Two launches that lie far apart say little of how far others do.
         scattered = min(scattered, MOST_COARSE)
     if scattered > least:
-        least, why = scattered, f"scatter of the launches by {how}"
+        least, why = scattered, f"scatter of the launch times measured by {how}"
     return Floor(least, why)
 
 
@@ -223,7 +223,7 @@ def _find_implausible_time(side: KernelSnapshot) -> str | None:
     if apart <= WORLDS_APART or abs(events - profiled) <= LAUNCH_NS:
         return None
     return (
-        f"times contradict each other: {quantity(events, 'ns')} by CUDA events and "
+        f"the times contradict each other: {quantity(events, 'ns')} by CUDA events and "
         f"{quantity(profiled, 'ns')} by the profiler"
     )
 
@@ -240,8 +240,8 @@ def _reconcile_clocks(events: TimeChange, profiled: TimeChange) -> TimeChange:
         if max(map(abs, sides)) <= LAUNCH_NS:
             return events
     reason = (
-        f"by CUDA events the time is {events.ratio:.3g} times what it was, and by the profiler "
-        f"{profiled.ratio:.3g} times"
+        f"the time changed by a factor of {events.ratio:.3g} according to CUDA events, but "
+        f"{profiled.ratio:.3g} according to the profiler"
     )
     return structs.replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
@@ -320,8 +320,8 @@ def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
-            f"so few launches ({change.samples.before} and {change.samples.after}) show only "
-            f"differences of {100 * sure:.2g} % or more reliably"
+            f"with so few launches ({change.samples.before} and {change.samples.after}), only "
+            f"differences of {100 * sure:.2g} % or more are reliable"
         )
     return structs.replace(change, outcome=outcome, reason=reason)
 
@@ -349,7 +349,7 @@ def _judge_all_launches(
             ratio=ratio,
             ratio_low=low,
             ratio_high=high,
-            reason=f"all launches together; the median is {change.ratio:.3g} times what it was",
+            reason=f"total of all launches; the median changed by a factor of {change.ratio:.3g}",
         )
     if {together, change.outcome} == _DIFFERENT:
         reason = (
@@ -382,7 +382,7 @@ def _judge_slowest(
         return change
     if stats.ks_2samp(old, new, method="asymp").pvalue >= ALPHA:
         return change
-    reason = f"the slowest tenth of the launches takes {ratio:.3g} times as long as before"
+    reason = f"the slowest 10 % of the launches take {ratio:.3g} times as long as before"
     return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 

@@ -106,14 +106,14 @@ def _headlines(comparison: Comparison) -> str:
     ]
     unknown = sum(times for outcome, times in both.items() if outcome not in _OUTCOME_WORDS)
     if unknown:
-        groups.append(f"{unknown} whose times are not compared")
+        groups.append(f"{unknown} whose times were not compared")
     predicted = Counter(counts_did(each) for each in matched if each.arch is not None)
     groups += [f"{times} with {what}" for what, times in predicted.items()]
     matches = Counter(each.match for each in kernels)
     groups += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
     changed = sum(each.verdict_changed for each in kernels)
     text = f"{len(kernels)} kernels: {', '.join(groups)}"
-    return f"{text}; {changed} with another verdict" if changed else text
+    return f"{text}; {changed} with a different verdict" if changed else text
 
 
 def counts_did(kernel: KernelComparison) -> str:
@@ -191,9 +191,7 @@ def further_text(before: Verdict, after: Verdict) -> str:
     old, new = sides
     came = [each for each in new[1:] if each not in old]
     went = [each for each in old[1:] if each not in new]
-    is_gone = "is gone" if len(went) == 1 else "are gone"
-    gone = f"{{}}, which came next, {is_gone}"
-    texts = ((came, "now followed by {}"), (went, gone))
+    texts = ((came, "now followed by {}"), (went, "no longer followed by {}"))
     return "; ".join(text.format(join_words(names)) for names, text in texts if names)
 
 
@@ -228,11 +226,11 @@ def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
     """How much more or less often a kernel is launched; empty where it is not."""
     if before.launches == after.launches:
         return ""
-    text = f"launched {after.launches:,} times, {before.launches:,} before"
+    text = f"launched {after.launches:,} times, previously {before.launches:,}"
     totals = totals_alike(before, after)
     if totals[0] and totals[1]:
         old, new = (quantity(each, "ns") for each in totals if each)
-        text += f": {old} to {new} in all"
+        text += f": {old} to {new} in total"
     return text
 
 
@@ -321,7 +319,7 @@ def _time_words(time: TimeChange) -> str:
         return f"times {time.outcome.value} ({time.reason})"
     if time.outcome is TimeOutcome.UNDECIDED:
         return f"perhaps {ratio_text(time.ratio)}, but the samples are inconclusive"
-    return f"{ratio_text(time.ratio)}{' in all' if time.statistic == 'mean' else ''}"
+    return f"{ratio_text(time.ratio)}{' in total' if time.statistic == 'mean' else ''}"
 
 
 def _usable(ratio: float | None) -> float | None:
@@ -401,7 +399,7 @@ def passed_text(result: GateResult) -> str:
     """What a passed comparison found, and how many kernels the policy leaves out."""
     text = summary(result.comparison)
     ignored = sum(each.ignored for each in result.kernels)
-    return f"{text}; {ignored} left out by the policy" if ignored else text
+    return f"{text}; {ignored} excluded by the policy" if ignored else text
 
 
 def reason(result: GateResult) -> str:

@@ -41,7 +41,7 @@ COLUMNS: Final = (
     _C("sizes", "string", "job.sizes", "JSON, keys sorted", "json", in_series=True),
     _C("defines", "string", "job.defines", "JSON, keys sorted", "json", in_series=True),
     _C("round", "int32", "job.round", "repetition, from 1"),
-    _C("pair", "string", "job.pair", "shared by two compared kernels"),
+    _C("pair", "string", "job.pair", "ID shared by compared kernels"),
     _C("side", "string", "job.side", "`before` or `after`", in_series=True),
     _C("code", "string", "job.code", "hash of the code"),
     _C("code_of", "string", "job.code_of", "what `code` hashes, such as `machine code`"),

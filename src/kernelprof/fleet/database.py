@@ -317,7 +317,7 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
 def _storage_error(error: Exception) -> UsageError:
     lines = [line for line in str(error).splitlines() if line.strip()]
     return UsageError(
-        "\n".join(["the query cannot be answered:", *lines]),
+        "\n".join(["the query failed:", *lines]),
         hint="the views are kernels, measurements and launches; --sql 'describe kernels' lists the "
         "columns of one",
     )

@@ -87,7 +87,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
         matches = [each for each in devices if part.lower() in each.name.lower()]
         if not matches:
             raise UsageError(
-                f"the plan needs a GPU {part!r}, and there is none",
+                f"the plan needs a GPU {part!r}, but this machine has none",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
                 hint="fix `gpus` in the plan, or run it on a machine with one",
             )

@@ -146,9 +146,7 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
             slower.append(_regression(store, series, first, last, change.ratio))
     notes = []
     if within := tried - len(slower):
-        notes.append(
-            f"{within:,} more took longer, but within the noise, or were measured differently."
-        )
+        notes.append(f"{within:,} more took longer, but within the noise, or measured differently.")
     if others := len(candidates) - tried:
         notes.append(f"{others:,} more took longer and were not analyzed; --limit 0 analyzes all.")
     return slower, notes
@@ -197,9 +195,9 @@ def _regression(
 def _incomparable(first: Point, last: Point) -> str | None:
     for key, what in (("timed_by", "timed by"), ("clock_control", "clock control")):
         if first[key] != last[key]:
-            return f"{what} {first[key]} then and {last[key]} now"
+            return f"{what} {first[key]} then, {last[key]} now"
     if first["timed_by"] != EVENTS and first["ncu"] != last["ncu"]:
-        return f"Nsight Compute {first['ncu']} then and {last['ncu']} now"
+        return f"Nsight Compute {first['ncu']} then, {last['ncu']} now"
     return None
 
 
@@ -290,7 +288,7 @@ def ask_sql(store: FleetStore, sql: str, limit: int, *, cached: bool = True) -> 
         names, every_row = run_sql(connection, sql)
         rows, notes = QueryFilters(limit=limit).limited(every_row, "rows")
         columns = tuple(map(Heading, names))
-        return connection.table("sql", "What the query gives", columns, rows, notes)
+        return connection.table("sql", "Query result", columns, rows, notes)
 
     return query_store(store, answer, cached=cached)
 

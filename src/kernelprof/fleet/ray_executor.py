@@ -109,7 +109,7 @@ class RayExecutor(Executor):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__((), workers or 0, retries)
-        self._ray = require_package("ray", "a fleet by way of Ray")
+        self._ray = require_package("ray", "running a fleet on Ray")
         self._address = address
         self._wanted = wanted
         self._recorded = tuple(recorded)

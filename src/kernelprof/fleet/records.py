@@ -204,7 +204,7 @@ def _check_version(footer: Any, where: str) -> None:
         raise InputError("it is a Parquet file with other contents", where=where)
     if version != SCHEMA_VERSION:
         raise InputError(
-            f"it has schema version {version!r}, and this kernelprof reads {SCHEMA_VERSION!r}",
+            f"it has schema version {version!r}, but this kernelprof reads {SCHEMA_VERSION!r}",
             where=where,
         )
 

@@ -41,11 +41,11 @@ class Done(StrEnum):
 
 
 class FleetJob(JsonStruct, frozen=True):
-    job: Annotated[str, about("Its name, with sizes and defines that the plan gives.")]
-    gpu: Annotated[str, about("Empty where none is needed.")]
+    job: Annotated[str, about("Job name, with the sizes and defines from the plan.")]
+    gpu: Annotated[str, about("Empty if the job needs no GPU.")]
     done: Done
     why: Annotated[str, about("Why it failed or was skipped.")] = ""
-    file: Annotated[str | None, about("The file of the store, from the store's root.")] = None
+    file: Annotated[str | None, about("Path of the stored file in the store.")] = None
     deaths: Annotated[NonNegative, about("Workers that died while running it.")] = 0
 
 
@@ -59,10 +59,10 @@ class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
     seconds: Seconds
     devices: Annotated[tuple[str, ...], about("A name for each GPU.")]
     workers: NonNegative
-    planned: Annotated[NonNegative, about("Jobs, each on each kind of GPU.")]
+    planned: Annotated[NonNegative, about("Number of jobs; one for each kind of GPU it runs on.")]
     jobs: Annotated[tuple[FleetJob, ...], about("Jobs that ended, in order of completion.")]
     warnings: tuple[str, ...] = ()
-    stopped: Annotated[str | None, about("Why nothing more could be stored.")] = None
+    stopped: Annotated[str | None, about("Why storing stopped early; null: it did not.")] = None
 
 
 class FleetRun(FleetRunJson, frozen=True, kw_only=True):

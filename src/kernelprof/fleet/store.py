@@ -148,7 +148,7 @@ class ObjectBackend(StorageBackend):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        fsspec = require_package("fsspec", "a store that is not a folder")
+        fsspec = require_package("fsspec", "a store that is not a local folder")
         try:
             self.filesystem, root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
@@ -192,7 +192,7 @@ def _storage_error(error: OSError, where: str) -> KernelprofError:
         where=where,
         hint="free some space, and run it again: stored jobs are not measured again"
         if room
-        else "name a place with read and write permission",
+        else "name a store that you can read and write",
     )
 
 
@@ -230,7 +230,7 @@ class FleetStore:
     def foreign_files(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
         return tuple(
-            Damaged(self.backend.path(each), "it does not have the name of a measurement")
+            Damaged(self.backend.path(each), "its name is not that of a stored measurement")
             for each in self.backend.names(DATA, ENDING)
             if _NAME.search(each) is None
         )

@@ -87,9 +87,9 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
     if missing or here.machine is None:
         raise MissingToolError(
             f"the ladder cannot run here: {here.missing_here(*missing)}",
-            hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
-            "'kernelprof doctor' lists what a machine lacks; 'kernelprof diagnose' needs no GPU "
-            "for a rung's file that has a recorded capture",
+            hint=f"run this on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
+            "'kernelprof doctor' lists what is missing here; 'kernelprof diagnose RUNG.cu' needs "
+            "no GPU if the rung has a recorded capture",
         )
     from kernelprof.ladder.bench import Bench
 
@@ -264,6 +264,6 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
     ):
         if before != now:
             raise UsageError(
-                f"the results to continue are for another {what}: {before} instead of {now}",
+                f"the results to continue are for a different {what}: {before} instead of {now}",
                 hint="write to other files, or leave out --continue to start over",
             )

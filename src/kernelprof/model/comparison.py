@@ -79,12 +79,12 @@ class TimeChange(JsonStruct, frozen=True):
     ratio_high: float | None = None
     p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
     noise_floor: Annotated[
-        float | None, about("The relative difference below which nothing is concluded.")
+        float | None, about("Relative differences up to this count as noise.")
     ] = None
     noise_floor_from: str = ""
     samples: Samples = Samples()
     reason: Annotated[
-        str, about("Why nothing is concluded, or what decided instead of the median.")
+        str, about("Why it is undecided, or which statistic decided instead of the median.")
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],

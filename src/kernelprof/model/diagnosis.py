@@ -94,9 +94,9 @@ class Cause(JsonStruct, frozen=True):
     gain: Annotated[
         float, about("Gain from its fix alone; below 1 if the fix makes the kernel slower.")
     ]
-    gain_low: Annotated[float, about("Four of five measured gains are at least this ...")]
-    gain_high: Annotated[float, about("... and at most this.")]
-    gain_after_previous: Annotated[Factor, about("After the fixes of the causes listed before it.")]
+    gain_low: Annotated[float, about("Lower end of the range of four of five measured gains.")]
+    gain_high: Annotated[float, about("Upper end of that range.")]
+    gain_after_previous: Annotated[Factor, about("Further gain after fixing the causes before it.")]
     confidence: Confidence
     alternative_to: Annotated[
         Bottleneck | None, about("The cause whose fix removes the same time; null if none does.")
@@ -105,7 +105,7 @@ class Cause(JsonStruct, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
     place: Annotated[
-        BlamedLine | None, added("The line that causes most of it; null where none is known.")
+        BlamedLine | None, added("The source line that contributes most; null if unknown.")
     ] = None
 
 

@@ -232,7 +232,7 @@ def from_json(text: str, where: str) -> Manifest:
         version = values.get("schema_version")
         if version != SCHEMA_VERSION:
             raise InputError(
-                f"the capture has a manifest of schema version {version!r}, and this kernelprof "
+                f"the capture has a manifest of schema version {version!r}, but this kernelprof "
                 f"reads version {SCHEMA_VERSION!r}",
                 where=where,
                 hint="install a newer kernelprof, or capture again",

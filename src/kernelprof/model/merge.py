@@ -75,7 +75,7 @@ def join(first: Capture, more: Capture) -> Capture:
         if any(each is not None and each.unit != column.unit for each in sides):
             raise InputError(
                 f"{name} has a different unit in {more.origin} than in {first.origin}",
-                hint="read the captures one by one",
+                hint="diagnose the captures one by one",
             )
         values_of = [
             np.full(len(capture), np.nan) if each is None else each.values

@@ -79,7 +79,7 @@ class GpuTime(JsonStruct, frozen=True):
     device: NonNegative
     name: str
     start_up: Annotated[
-        NonNegative, about("From its first activity until a tenth of the launches were made.")
+        NonNegative, about("From the first activity until 10 % of the launches were made.")
     ] = field(name="start_up_ns")
     span: Annotated[
         NonNegative, about("From the end of start-up to the end of its last kernel.")
@@ -124,18 +124,18 @@ class Owner(JsonStruct, frozen=True):
 class SampledKernel(JsonStruct, frozen=True):
     """What samples of the whole GPU say of a kernel that ran meanwhile."""
 
-    status: Annotated[str, about("As of a verdict: bottleneck, at-limit or inconclusive.")]
+    status: Annotated[str, about("bottleneck, at-limit or inconclusive, as in a verdict.")]
     bottleneck: Annotated[str | None, about("The bottleneck; null if inconclusive.")]
     lead: Annotated[
         str | None,
-        about("The bottleneck that the fullest unit indicates; null if no unit is full."),
+        about("The bottleneck that the busiest unit indicates; null if no unit is saturated."),
     ]
     units: Annotated[tuple[Evidence, ...], about("How busy units were, the busiest first.")]
     metrics: Annotated[
         dict[str, float], about("Keys are ncu's metric names; counts are per launch.")
     ]
-    confidence: Annotated[str | None, added("low, or medium where the rules decide.")] = None
-    reason: Annotated[str | None, added("What a verdict of low confidence rests on.")] = None
+    confidence: Annotated[str | None, added("low; medium if the rules decide the verdict.")] = None
+    reason: Annotated[str | None, added("The basis of a low-confidence verdict.")] = None
     waits: Annotated[
         tuple[Evidence, ...], added("What its warps waited for most, in percent of their time.")
     ] = ()
@@ -154,7 +154,7 @@ class SurveyedKernel(JsonStruct, frozen=True):
     share: Annotated[Share, about("Share of the total kernel time.")]
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
     measured: Annotated[NonNegative, about("Its measured launches.")] = 0
-    owners: Annotated[tuple[Owner, ...], about("The owner of most of its time.")] = ()
+    owners: Annotated[tuple[Owner, ...], about("The code that owns most of its time.")] = ()
     sampled: Annotated[SampledKernel | None, added("null if this kernel has too few samples.")] = (
         None
     )

@@ -28,7 +28,7 @@ class BlamedLine(JsonStruct, frozen=True):
     of: Annotated[
         str,
         about(
-            "The total of which share is a fraction: waiting, excess sectors, idle threads and "
+            "The total that `share` is a fraction of: waiting, excess sectors, idle threads and "
             "the like."
         ),
     ]

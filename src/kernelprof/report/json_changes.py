@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from kernelprof.model.optimization import Attempt, Optimization
     from kernelprof.model.snapshot import KernelSnapshot
 
-Passed = Annotated[
-    bool | None, about("Whether the result was checked and right; null: not checked.")
-]
+Passed = Annotated[bool | None, about("Whether the checked result was correct; null: not checked.")]
 Date = Annotated[
     str,
     Meta(
@@ -196,9 +194,7 @@ class HistoryRowJson(MomentJson, frozen=True):
     median_ns: Median
     low_ns: Annotated[float | None, about("The 5th percentile of the launches.")]
     high_ns: Annotated[float | None, about("The 95th percentile of the launches.")]
-    compared_with: Annotated[
-        MomentJson | None, about("The last measurement before it on the same GPU.")
-    ]
+    compared_with: Annotated[MomentJson | None, about("The previous measurement on the same GPU.")]
     time: TimeChange | None
     verdict_changed: bool
     counters: tuple[CounterChange, ...]
@@ -237,14 +233,14 @@ class AttemptJson(JsonStruct, frozen=True):
     number: Annotated[NonNegative, about("The round, from 1.")]
     decision: Decision
     reason: Annotated[str, about("Reason for the decision.")]
-    seconds: Annotated[float, about("From the request to the decision.")]
+    seconds: Annotated[float, about("Time from the request to the decision.")]
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
         float | None,
         about("Time after divided by time before, in the round; null where none was measured."),
     ]
     verdict: SideVerdictJson | None
-    diff: Annotated[str, about("Against the source that the command was given.")]
+    diff: Annotated[str, about("Diff against the source that the command was given.")]
     printed: Annotated[str, about("The last lines that the command printed.")]
 
 

@@ -176,7 +176,7 @@ class AccessJson(JsonStruct, frozen=True):
     sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]
     ideal: Annotated[
-        AmountJson | None, about("The fewest sectors or wavefronts, with adjacent addresses.")
+        AmountJson | None, about("Sectors or wavefronts if the addresses were adjacent.")
     ]
 
 
@@ -217,7 +217,7 @@ class KernelJson(JsonStruct, frozen=True):
         SurveyedKernel | None,
         added(
             "Every launch of this kernel in the surveyed program: `launches`, `ids` and "
-            "`duration_ns` cover only the measured launches, `share` is of the whole program."
+            "`duration_ns` cover only the measured launches; `share` is of the whole program."
         ),
     ]
     over_time: Annotated[

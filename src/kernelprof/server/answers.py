@@ -130,7 +130,7 @@ class Answers:
             if len(commands.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
                 raise UsageError(
                     f"the commands for this program have more than {MOST_TOKENS} tokens",
-                    hint="put its arguments into a script, and name that",
+                    hint="put the command into a script, and name the script",
                 )
             return commands
         diagnoses = self._diagnose(target, kernel)
@@ -160,8 +160,8 @@ class Answers:
         result = self._results.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
         if result is None or output_format not in FORMATS:
             raise UsageError(
-                f"there is no result {number} as {output_format}",
-                hint=f"the last {MOST_RESULTS} are kept, as {' and '.join(FORMATS)}",
+                f"there is no result {number} in the format {output_format}",
+                hint=f"the last {MOST_RESULTS} results are kept, as {' and '.join(FORMATS)}",
             )
         return render_result(result, output_format)
 

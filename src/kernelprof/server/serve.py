@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 _INSTRUCTIONS: Final = """
-Names what limits CUDA kernels, with the evidence. A loop that works: diagnose (or predict) the
+Reports what limits CUDA kernels, with evidence. Recommended loop: diagnose (or predict) the
 kernel; follow the brief's advice; predict the changed source, which also checks its result; gate
 the old source against the new one, and keep the new one only if the gate passes; stop when the
 kernel is at its limit. next_measurement returns the command that settles an inconclusive verdict.

@@ -123,7 +123,7 @@ def _refuse_unknown(file: Path) -> None:
 def _refuse_elsewhere(name: str, file: Path) -> None:
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "~")) or ".." in parts or ":" in parts[0]:
-        raise _refused(f"it includes a file by a path that leads elsewhere: {name}", file)
+        raise _refused(f"it includes a file outside its own folder: {name}", file)
 
 
 def _refused(why: str, file: Path) -> UsageError:

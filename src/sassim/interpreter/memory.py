@@ -448,7 +448,7 @@ class ConstantBanks:
         """Numbers of 1, 2 or 4 bytes at offsets that differ by lane, as 32 bits."""
         data = self._banks.get(bank)
         if data is None:
-            raise SassimError(f"constant bank {bank} is not known")
+            raise SassimError(f"constant bank {bank} is unknown")
         at = offsets.astype(np.int64)
         wrong = (at < 0) | (at + size > len(data))
         if active is not None:

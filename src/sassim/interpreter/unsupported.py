@@ -18,7 +18,7 @@ _FEATURES: Final = {
     "tcgen05": "tcgen05 (tensor cores with tensor memory)",
     "texture": "textures",
     "surface": "surfaces",
-    "red.async": "asynchronous sums in shared memory of a cluster (red.async)",
+    "red.async": "asynchronous reductions in distributed shared memory (red.async)",
 }
 
 _ALLOCATES: Final = "UTCATOMSWS"

@@ -34,13 +34,13 @@ def version(text: str, code: str, *outputs: OutputSample) -> KernelSnapshot:
     [
         ({}, ""),
         ({"values": (3.001, -4.0, 0.0)}, ""),
-        ({"values": (3.0, -4.02, 0.0)}, "y[1] is -4.02 and was -4"),
-        ({"values": (3.1, -4.2, 0.0)}, "y[1] is -4.2 and was -4"),
+        ({"values": (3.0, -4.02, 0.0)}, "y[1] is -4.02, previously -4"),
+        ({"values": (3.1, -4.2, 0.0)}, "y[1] is -4.2, previously -4"),
         ({"values": (3.0, -4.0, 0.001)}, ""),  # beside values of 3 and 4 that is nothing
-        ({"values": (3.0, -4.0, 0.01)}, "y[4] is 0.01 and was 0"),
-        ({"values": (None, -4.0, 0.0)}, "y[7] is no finite number and was 3"),
+        ({"values": (3.0, -4.0, 0.01)}, "y[4] is 0.01, previously 0"),
+        ({"values": (None, -4.0, 0.0)}, "y[7] is no finite number, previously 3"),
         ({"places": (8, 2, 5)}, ""),
-        ({"places": (8, 1, 5), "values": (9.0, 9.0, 9.0)}, "y[1] is 9 and was -4"),
+        ({"places": (8, 1, 5), "values": (9.0, 9.0, 9.0)}, "y[1] is 9, previously -4"),
         ({"values": (9.0, 9.0, 9.0), "inputs": "b"}, ""),
         ({"values": (9.0, 9.0, 9.0), "name": "z"}, ""),
         ({"values": (3.0, -4.02, 0.0), "tolerance": 0.01}, ""),
@@ -122,10 +122,10 @@ def test_what_blocks_add_up_together_is_kept_with_a_digest_of_what_they_read(
     assert [len(each["inputs"].split()) for each in counts["outputs"]] == [digests] * 2
 
 
-SAME = "it did the same for all values of the sample, and need not for others"
+SAME = "the outcome was the same for all sampled values, but others may change it"
 
 
-LARGER = "the result differs for far larger values"
+LARGER = "the result differs for much larger input values"
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_times_of_predictions_are_shown_and_not_judged() -> None:
     old = before(metrics={**COUNTS, "duration": 120_000})
     new = after(global_load_sectors=4096, duration=250_000)
     shown = str(document(gated(old, new)).blocks)
-    assert "about 120 µs to about 250 µs, modelled and not judged" in shown
+    assert "about 120 µs to about 250 µs, modelled; not judged" in shown
     assert codes(gated(old, new)) == [("regression", "counter-worse")]
     assert codes(gated(old, after(duration=250_000))) == []
     budget = {"budget": {"duration": {"at_most": 1}}}
@@ -235,7 +235,7 @@ def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
     result = judge_comparison(compare_snapshots(side(), side(after())), Policy())
     assert gate_line(result) == "Inconclusive: 1 new."
     (first, *others) = document(result).blocks
-    told = "No kernel is on both sides: nothing was compared."
+    told = "The two sides have no kernel in common: nothing was compared."
     assert isinstance(first, Section)
     assert first.blocks == (Paragraph(Span(told)),)
     assert not [each for each in others if isinstance(each, Note)]

@@ -146,7 +146,7 @@ def test_who_accepted_it_is_told_as_the_file_says() -> None:
         f"sgemm_shared_tile: 1.85 ms to 3.7 ms; recorded as accepted by Eve: {'r' * 199}…"
     )
     (text,) = found(replace(old, accepted=(record,)), old)
-    assert text == "sgemm_shared_tile: the record of the acceptance by Eve is removed"
+    assert text == "sgemm_shared_tile: the record that Eve accepted a change is removed"
 
 
 def test_many_differences_are_counted_and_the_looser_come_first() -> None:
@@ -238,7 +238,7 @@ def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunC
     done = run_cli(*arguments, "--format=markdown")
     assert done.returncode == 3
     assert "The baseline would change: it is the first baseline, with 1 kernel." in done.stdout
-    assert "no kernel is on both sides: nothing was compared" in done.stdout
+    assert "the two sides have no kernel in common: nothing was compared" in done.stdout
     assert run_cli(*arguments, "--accept-proposed").returncode == 1
     (files / "first.json").unlink()
     assert run_cli(*arguments).returncode == 2

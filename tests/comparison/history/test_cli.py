@@ -111,7 +111,7 @@ def test_damage_and_strangers_are_told_and_left_out(run_history, tmp_path) -> No
     assert told[1].startswith("kernelprof: warning: b00.json is left out: the baseline has schema")
     assert told[-2] == "kernelprof: warning: and 3 more are left out"
     assert told[-1] == (
-        "kernelprof: 5 files left out, neither a capture nor a baseline: "
+        "kernelprof: 5 files skipped (neither capture nor baseline): "
         "raw0.csv, raw1.csv, raw2.csv and 2 more"
     )
     assert len(told) == 12
@@ -123,7 +123,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(run_history, folder, tmp_path) -
     fill(broken, ("naive/1",))
     (broken / "naive" / "1" / "manifest.json").write_text("", "utf-8")
     mistakes = (
-        ((str(empty),), "there is no capture or baseline in it, up to 4 folders deep"),
+        ((str(empty),), "there is no capture or baseline in it (searched 4 folders deep)"),
         ((str(broken),), "none of its 1 captures and baselines can be read"),
         ((str(tmp_path / "nothing"),), "there is no such folder"),
         ((str(CHANGES / "tile" / "1" / "manifest.json"),), "this is a file, not a folder"),

@@ -57,7 +57,7 @@ def test_only_the_newest_are_read(repository: Path) -> None:
     assert [each.commit and each.commit.subject for each in found.moments] == [
         "=Spill <b>less</b> | @all"
     ]
-    assert found.notes == ("only the newest commit is read; --limit reads more",)
+    assert found.notes == ("only the newest commit is read; a larger --limit reads more",)
     assert "newest 3 commits" in read_commits(repository / FILE, 3).notes[0]
 
 
@@ -65,7 +65,7 @@ def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monk
     monkeypatch.setattr("kernelprof.comparison.history.moments.MOST_BYTES", 20_000)
     with pytest.raises(InputError, match="its versions have more than 20,000 bytes") as caught:
         read_commits(repository / FILE, None)
-    assert caught.value.hint == "--limit reads fewer of them"
+    assert caught.value.hint == "a smaller --limit reads fewer of them"
     assert len(read_commits(repository / FILE, 1).moments) == 1
 
 
@@ -147,8 +147,8 @@ def test_the_command_shows_the_commits(run_history: RunHistory, repository: Path
     short = [line.split()[1] for line in lines if line.startswith("2026-")]
     assert len(short) == 4
     assert table == (
-        "4 rows on NVIDIA H200: 399.2 µs to 400.2 µs; slower once, faster once, another\n"
-        "verdict 2 times, other counters 2 times.\n"
+        "4 rows on NVIDIA H200: 399.2 µs to 400.2 µs; slower once, faster once, verdict\n"
+        "changed 2 times, other counters 2 times.\n"
         "\n"
         "date       commit      time change verdict         counters subject\n"
         f"2026-09-01 {short[0]} 399.2 µs        fp32-throughput          Add the warp tile\n"

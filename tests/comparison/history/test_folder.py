@@ -87,8 +87,8 @@ def test_exports_have_the_date_of_their_file(tmp_path: Path, captures: Path) -> 
         ("2023-11-14T22:13:20Z", "runs/0/gemm_series.eight-metrics.raw.csv", 24),
     ]
     assert [each.machine.gpu for each in looked.moments] == [None, "NVIDIA H200"]
-    assert looked.notes == ("2 exports without a date; the date of the file is used",)
-    assert looked.remark == "1 file left out, neither a capture nor a baseline: README.md"
+    assert looked.notes == ("2 exports without a date; using the file's modification date",)
+    assert looked.remark == "1 file skipped (neither capture nor baseline): README.md"
 
 
 def test_what_is_known_is_not_diagnosed_again(tmp_path, monkeypatch) -> None:

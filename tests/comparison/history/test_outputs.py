@@ -54,7 +54,7 @@ def test_the_text_has_a_table_a_kernel() -> None:
     ]
     start = next(at for at, line in enumerate(found) if line.startswith("sgemm_warp_tile ─"))
     assert [line.rstrip() for line in found[start + 1 : start + 13]] == [
-        "6 rows on 2 GPUs; slower once, faster once, another verdict 2 times, other",
+        "6 rows on 2 GPUs; slower once, faster once, verdict changed 2 times, other",
         "counters 2 times.",
         "",
         "date           time change    verdict         conf   counters GPU",
@@ -64,7 +64,7 @@ def test_the_text_has_a_table_a_kernel() -> None:
         "2026-09-04 400.2 µs other GPU fp32-throughput medium          NVIDIA A100",
         "2026-09-05 399.8 µs ▼ 28 %    fp32-throughput medium        5 NVIDIA H200",
         "2026-09-08   398 µs other ncu fp32-throughput medium          NVIDIA H200",
-        "other ncu: another Nsight Compute (2025.3.1.0 before, 2026.1.0.0 after)",
+        "other ncu: different Nsight Compute (2025.3.1.0 before, 2026.1.0.0 after)",
         "a row is compared with the previous row on the same GPU",
     ]
     assert found[-1] == "▲ slower, ▼ faster than the row before, ~ within the noise"
@@ -204,7 +204,7 @@ def test_the_json_is_what_its_schema_says() -> None:
     assert [each["metric"] for each in third["counters"]].count("registers_per_thread") == 1
     assert other["machine"]["gpu"] == "NVIDIA A100"
     assert back["compared_with"]["origin"] == "three-blocks/1"
-    assert ncu["time"]["reason"].startswith("another Nsight Compute")
+    assert ncu["time"]["reason"].startswith("different Nsight Compute")
 
 
 def test_numbers_that_are_none_are_null() -> None:

@@ -63,7 +63,7 @@ def test_times_that_were_measured_otherwise_are_not_compared() -> None:
     assert outcomes(found) == [None, "not comparable", "not comparable"]
     rows = found.kernels[0].rows
     assert rows[1].time is not None
-    assert rows[1].time.reason.startswith("another Nsight Compute (2025.3.1.0 before, 2026.1.0.0")
+    assert rows[1].time.reason.startswith("different Nsight Compute (2025.3.1.0 before, 2026.1.0.0")
     # What was executed does not depend on it.
     assert len(rows[1].counters) == 5
 

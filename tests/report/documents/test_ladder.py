@@ -131,19 +131,19 @@ def test_every_rung_that_changes_this_one_has_its_gain() -> None:
 
 def test_bytes_and_their_multiples() -> None:
     text = as_markdown(CLIMB)
-    assert "At least 12 MB have to move" in text
-    assert "For 2 GFLOP that would be 166.7 FLOP per byte." in text
+    assert "At least 12 MB must be moved" in text
+    assert "With 2 GFLOP, that is 166.7 FLOP per byte." in text
     naive, coalesced, tile = rows(text, "## Bytes")
     assert naive == {
         "rung": "1 Naive",
-        "asked by threads": "24 GB (2,000x)",
+        "requested by threads": "24 GB (2,000x)",
         "through L1": "96 GB (8,000x)",
         "through L2": "1.2 GB (100x)",
         "device memory": "10 MB (0.83x)",
         "FLOP per byte of device memory": "200",
-        "FLOP per byte asked": "0.083",
+        "FLOP per byte requested": "0.083",
     }
-    assert coalesced["asked by threads"] == "24 GB (2,000x)"
+    assert coalesced["requested by threads"] == "24 GB (2,000x)"
     assert coalesced["device memory"] == coalesced["through L1"] == "-"
     assert coalesced["FLOP per byte of device memory"] == "-"
     assert {value for name, value in tile.items() if name != "rung"} == {"-"}
@@ -251,7 +251,7 @@ def test_bytes_that_no_counter_has_for_such_kernels_are_left_out() -> None:
 
 def test_the_method_says_how_they_took_turns() -> None:
     text = as_markdown(BF16)
-    assert "Rung and cuBLAS alternate in at most 3 rounds and 20 launches" in text
+    assert "Each rung alternates with cuBLAS for at most 3 rounds and 20 launches" in text
     assert "Profiles, and figures for a single size, are at 1000." in text
 
 

@@ -66,8 +66,8 @@ class Card:
     @property
     def advice(self) -> dict[str, str]:
         """What to do about the verdict."""
-        undecided = "What would settle it" in self.titles
-        part = self.part("What would settle it" if undecided else "What to do")
+        undecided = "How to settle the verdict" in self.titles
+        part = self.part("How to settle the verdict" if undecided else "What to do")
         return facts_of(part.blocks)
 
     @property

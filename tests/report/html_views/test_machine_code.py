@@ -41,7 +41,7 @@ def beside(found: CodeBlock) -> dict[int, tuple[str, str]]:
 
 def test_lines_have_their_samples_and_what_a_request_takes(captures: Path) -> None:
     found = annotate_source(machine(captures, COUNTED), None, "tile.cu")
-    assert found.noted == ("Samples", "A request")
+    assert found.noted == ("Samples", "Per request")
     assert beside(found) == {
         81: ("3.3 %", ""),
         82: ("21 %", "4 sectors, 1 wavefront"),

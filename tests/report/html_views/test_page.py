@@ -101,7 +101,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
     lacking = [each for each in cards if each.kernel.verdict.missing]
     assert lacking
     for card in lacking:
-        blocks = every(card.part("What would settle it").blocks)
+        blocks = every(card.part("How to settle the verdict").blocks)
         (command,) = (each for each in blocks if isinstance(each, CodeBlock))
         assert command.copy
         assert "--set full" in command.text
@@ -288,7 +288,7 @@ def test_an_open_verdict_names_its_candidates() -> None:
     open_ = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW, also=also, missing=missing)
     text = summarize_verdict(open_)
     assert text == (
-        "This capture does not decide what limits the kernel: L1 throughput or memory latency."
+        "This capture does not show what limits the kernel: L1 throughput or memory latency."
     )
     assert "contradict each other" in summarize_verdict(replace(open_, missing=()))
     text = summarize_verdict(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))

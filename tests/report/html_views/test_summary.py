@@ -27,7 +27,7 @@ def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
 
 def test_it_says_where_nothing_is_decided(eight: Page) -> None:
     assert eight.headline == (
-        "The capture does not decide what limits any of the 26 kernels; run the command shown "
+        "The capture does not show what limits any of the 26 kernels. Run the command shown "
         "with each kernel."
     )
 

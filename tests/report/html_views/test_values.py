@@ -199,7 +199,7 @@ def test_the_memory_picture_of_the_naive_kernel(naive: Page) -> None:
     assert levels["threads"].bytes == pytest.approx(asked, rel=1e-4)
     minimum = 3 * 4096**2 * 4
     assert memory.note.startswith(
-        "The minimum number of bytes is 201.3 MB, by the launch specification."
+        "The minimum number of bytes is 201.3 MB, according to the launch specification."
     )
     for level in memory.levels:
         assert level.multiple == pytest.approx(level.bytes / minimum)
@@ -299,7 +299,7 @@ def test_headlines_use_the_evidence(series: Page) -> None:
     assert "it has 4 blocks" in card_of(series, "23").headline
     assert card_of(series, "14").headline.startswith("DRAM moves data about as fast")
     assert card_of(series, "14").advice["Less work"] == (
-        "up to 2.0x with half of the work, never more than 3.2x, computed from the utilization of "
+        "up to 2.0x with half the work, never more than 3.2x, computed from the utilization of "
         "the busiest unit outside the memory system"
     )
     assert (

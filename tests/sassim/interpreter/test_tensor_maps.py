@@ -223,7 +223,7 @@ def test_a_multicast_load_comes_to_the_barriers_of_both_blocks() -> None:
 
 
 def test_a_map_that_is_no_parameter_is_named() -> None:
-    with pytest.raises(SassimError, match=r"UTMALDG.*no parameter") as error:
+    with pytest.raises(SassimError, match=r"UTMALDG.*not a parameter") as error:
         run(
             "load_1d",
             tensor_map(CUBE.reshape(-1), (64,)),
@@ -241,7 +241,7 @@ def test_a_map_that_is_no_parameter_is_named() -> None:
 
 
 def test_a_map_with_other_dimensions_than_the_copy_is_named() -> None:
-    with pytest.raises(SassimError, match="copies 1 dimensions by a tensor map of 3"):
+    with pytest.raises(SassimError, match="has 1 coordinates, but its tensor map has 3"):
         run(
             "load_1d", tensor_map(CUBE, (8, 4, 3)), CUBE, np.zeros(96, np.uint32), 96, 0, 0, 0, 0, 0
         )

@@ -124,8 +124,8 @@ def from_text(text: str, where: str) -> Baseline:
             raise RecordError("it is not a baseline")
         if (version := values.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
-                f"the baseline has schema version {version!r}, but this kernelprof supports "
-                f"{SCHEMA_VERSION!r} at most",
+                f"the baseline has schema version {version!r}, but this kernelprof supports only "
+                f"versions up to {SCHEMA_VERSION!r}",
                 where=where,
                 hint="install a newer kernelprof",
             )
@@ -146,7 +146,7 @@ def _check_kernel(kernel: KernelSnapshot) -> None:
     decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
     if any(abs(each) > sys.float_info.max for each in numbers):
-        raise RecordError(f"{kernel.name!r} has a number that cannot be a measurement")
+        raise RecordError(f"{kernel.name!r} has a value too large for a measurement")
     if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
         raise RecordError(f"{kernel.name!r} cannot serve as a baseline kernel")
 
@@ -254,7 +254,7 @@ def accept(
     missing = set(kernels) - names
     if missing or not candidate.kernels:
         raise InputError(
-            f"no kernel is named {', '.join(sorted(missing)) or 'so'}",
+            f"no kernel is named {', '.join(sorted(missing))}" if missing else "it has no kernels",
             where=candidate.origin,
             hint="available: " + "; ".join(sorted(names)[:10]),
         )
@@ -273,7 +273,8 @@ def accept(
         raise InputError(
             f"the candidate was measured differently from the baseline: {apart}",
             where=candidate.origin,
-            hint="accept the whole candidate (without --kernel), or measure it like the baseline",
+            hint="accept the whole candidate (without --kernel), or measure it in the same way as "
+            "the baseline",
         )
     fresh = [
         replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
@@ -313,14 +314,14 @@ def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
     for kernel in snapshot.kernels:
         if kernel.passed is False:
             raise InputError(
-                f"the result of {kernel.name} is wrong, and a wrong kernel cannot be a baseline",
+                f"{kernel.name} computes a wrong result, so it cannot be a baseline",
                 where=snapshot.origin,
                 hint="correct it, and capture it again",
             )
         nothing = kernel.median_ns is None and not set(kernel.metrics) & set(COUNTERS)
         if kernel.verdict.status is Status.INCONCLUSIVE and nothing:
             raise InputError(
-                f"the capture has no verdict, time or exact counter of {kernel.name}",
+                f"the capture has no verdict, time or exact counter for {kernel.name}",
                 where=snapshot.origin,
                 hint="capture it with more metrics: kernelprof profile --preset full",
             )
@@ -339,7 +340,7 @@ def calibrate_noise(
     """
     if len(repeats) + 1 < FEWEST_CAPTURES:
         raise InputError(
-            f"{len(repeats)} more capture is not enough for a calibration"
+            "one more capture is not enough to calibrate the noise"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
             hint=f"name at least {FEWEST_CAPTURES - 1}, each a separate run of the same code",

@@ -68,7 +68,7 @@ def judge_comparison(
     general = [*_damage_findings(comparison, policy), *_total_time_findings(comparison, policy)]
     general += [*_few_launch_findings(comparison), *earlier]
     if kernels and all(each.ignored for each in kernels):
-        text = "the policy leaves out every kernel: nothing was judged"
+        text = "the policy excludes every kernel: nothing was judged"
         general.append(GateFinding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
     if not any(each.kernel.before and each.kernel.after for each in kernels):
         general.append(_nothing_compared(comparison))
@@ -87,7 +87,7 @@ def _sort_by_severity(results: Iterable[Judged]) -> tuple[Judged, ...]:
 
 def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
-        findings = [GateFinding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
+        findings = [GateFinding(Code.IGNORED, Outcome.PASS, "the policy excludes this kernel")]
     else:
         means = policy.inconclusive_of(kernel.name)
         findings = [
@@ -237,9 +237,9 @@ def _verdict_findings(
         return
     if old.answer == new.answer:
         text += (
-            f"; its gain increased: fixing {new.bottleneck} would bring {factor(new.gain or 1.0)}"
+            f"; the expected gain from fixing {new.bottleneck} increased from "
+            f"{factor(old.gain or 1.0)} to {factor(new.gain or 1.0)}"
         )
-        text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
         text += ", though neither time nor exact counters got worse: two limits are nearly equal"
     if unchanged or paid_off:
@@ -263,7 +263,7 @@ def _other_launch_findings(
             continue
         text = (
             f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
-            "which none had before"
+            "which no launch had before"
         )
         if allowed:
             yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
@@ -329,7 +329,7 @@ def _nothing_compared(comparison: Comparison) -> GateFinding:
     archs = [
         predicted_architectures(side.kernels) for side in (comparison.before, comparison.after)
     ]
-    text = "no kernel is on both sides: nothing was compared"
+    text = "the two sides have no kernel in common: nothing was compared"
     if all(archs) and not set(archs[0]) & set(archs[1]):
         old, new = (", ".join(each) for each in archs)
         text = f"the baseline is for {old}, and the candidate for {new}: nothing was compared"
@@ -344,10 +344,10 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
     sure = [each.time.smallest_detectable or 0.0 for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on a side: differences below {format_range(floors)} are not "
-        f"detectable, those above {format_range(sure)} are. Five runs per side detect smaller "
-        f"ones: {to_settle(few[0], comparison.after)}, and kernelprof gate "
-        "BEFORE runs"
+        f"{FEWEST_SAMPLES} launches on one side. Differences below {format_range(floors)} "
+        f"cannot be detected; differences above {format_range(sure)} can. To detect smaller "
+        "differences, capture five runs per side: "
+        f"{to_settle(few[0], comparison.after)}, then kernelprof gate BEFORE runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
@@ -416,17 +416,17 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
         return f"its result is checked against {now} instead of {was}"
     allowed, allows = _tolerance(old), _tolerance(new)
     if allows > allowed:
-        return f"its result may differ by {allows:g}, before only by {allowed:g}"
+        return f"its result may differ by {allows:g} instead of {allowed:g}"
     sizes, fewer = _check_sizes(old), _check_sizes(new)
     if _product(fewer) < _product(sizes):
         old_text, new_text = (
             ", ".join(f"{name}={value}" for name, value in each.items()) or "no sizes"
             for each in (sizes, fewer)
         )
-        return f"its result is checked at {new_text}, before at {old_text}"
+        return f"its result is checked at {new_text} instead of {old_text}"
     counts = {"outputs": _count_outputs, "inputs that are not constant": _count_varied}
     weaker = (
-        f"its result is checked with {count_of(new)} {what}, before with {count_of(old)}"
+        f"its result is checked with {count_of(new)} {what} instead of {count_of(old)}"
         for what, count_of in counts.items()
         if count_of(new) < count_of(old)
     )

@@ -198,8 +198,8 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
-_UNCHECKED: Final = "this code behaves differently at the sizes at which the result is checked"
-_NEVER_RUN: Final = "not run in the sample, but other data or blocks may run it"
+_UNCHECKED: Final = "this code behaves differently at the sizes used to check the result"
+_NEVER_RUN: Final = "no sampled block ran this code, but other blocks or other data may"
 
 _OPEN: Final = 0.05
 """By how much more the upper end of an interval may be than what the first version counts."""
@@ -260,7 +260,7 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "blocks with rare conditions were not run: too many, or they take too long"
+        text = "blocks with rare conditions were not run: they are too many or take too long"
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
@@ -269,7 +269,7 @@ def _not_covered(
             each.spread.get(name, (each.metrics.get(name, 0.0),) * 2) for each in (before, after)
         ]
         if ends[1][1] > (1 + _OPEN) * max(ends[0][1], before.metrics.get(name, 0.0)) > 0:
-            text = f"the sample does not bound {name} well: there may be up to {number(ends[1][1])}"
+            text = f"the sample gives only a loose bound on {name}: up to {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
 
@@ -318,7 +318,7 @@ def _lines_not_covered(
             else:
                 left[used] -= 1
     if added:
-        yield "it did the same for all values of the sample, and need not for others", added
+        yield "the outcome was the same for all sampled values, but others may change it", added
     yield from _lines_of_other_trips(old, new, old_of)
 
 
@@ -338,7 +338,7 @@ def _lines_of_other_trips(
         # The compiler changes the instructions of a line, but not those of two in proportion.
         if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
             often = "more" if change > 0 else "less"
-            yield f"these lines run {often} often ({change:+.2%}): see for which data", lines
+            yield f"these lines run {often} often ({change:+.2%}): check for which data", lines
 
 
 def _describe_difference(old: Predicted, new: Predicted) -> str:
@@ -362,10 +362,10 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
             error = _relative_error(before, after, usual) if before != after else 0.0
             if error > max(worst, allowed):
                 worst = error
-                where = "for far larger values" if each.extreme else "at the measured size"
+                where = "for much larger input values" if each.extreme else "at the measured size"
                 text = (
                     f"the result differs {where}: {each.name}[{place}] is "
-                    f"{_format_value(after)} and was {_format_value(before)}"
+                    f"{_format_value(after)}, previously {_format_value(before)}"
                 )
     return text
 

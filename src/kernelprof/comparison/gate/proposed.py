@@ -268,7 +268,7 @@ def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     for each in old.accepted:
         if each not in new.accepted:
             who = _shorten(each.who)
-            text = f"{_shorten(each.kernel)}: the record of the acceptance by {who} is removed"
+            text = f"{_shorten(each.kernel)}: the record that {who} accepted a change is removed"
             yield ProposedChange(text)
 
 

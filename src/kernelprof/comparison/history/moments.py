@@ -149,12 +149,12 @@ def read_folder(
     store.forget(Moment, {**paths, **exports})
     notes: tuple[str, ...] = ()
     if undated := sum(each.origin in exports for each in moments):
-        notes = (f"{count(undated, 'export')} without a date; the date of the file is used",)
+        notes = (f"{count(undated, 'export')} without a date; using the file's modification date",)
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
     if left_out:
         remark = (
-            f"{count(len(left_out), 'file')} left out, neither a capture nor a baseline: "
+            f"{count(len(left_out), 'file')} skipped (neither capture nor baseline): "
             f"{first_few(map(name, left_out), _MOST_NAMES)}"
         )
     return Moments(tuple(moments), tuple(unread), notes, remark)
@@ -244,7 +244,7 @@ def read_commits(file: Path, limit: int | None) -> Moments:
     shown = versions[:limit]
     if len(shown) < len(versions):
         read = "commit is" if len(shown) == 1 else f"{len(shown)} commits are"
-        notes.append(f"only the newest {read} read; --limit reads more")
+        notes.append(f"only the newest {read} read; a larger --limit reads more")
     elif _run_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
         notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
     moments, unread = [], []
@@ -299,7 +299,7 @@ def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]
         raise InputError(
             f"its versions have more than {files.size_in_words(MOST_BYTES)} in all",
             where=str(folder),
-            hint="--limit reads fewer of them",
+            hint="a smaller --limit reads fewer of them",
         )
     answer, at = _run_git(folder, "cat-file", "--batch", given=given), 0
     for name in names:

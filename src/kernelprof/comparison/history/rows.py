@@ -103,7 +103,7 @@ def _explain_empty(path: Path, unread: int, *, git: bool) -> InputError:
     return InputError(
         f"none of its {unread} captures and baselines can be read"
         if unread
-        else f"there is no capture or baseline in it, up to {DEPTH} folders deep",
+        else f"there is no capture or baseline in it (searched {DEPTH} folders deep)",
         where=str(path),
         hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
         "'kernelprof baseline save'",

@@ -23,11 +23,11 @@ SAME: Final = "~"
 UNDECIDED: Final = "?"
 
 _REASONS: Final = (
-    ("another Nsight Compute", "other ncu"),
-    ("another clock control", "clocks"),
+    ("different Nsight Compute", "other ncu"),
+    ("different clock control", "clocks"),
     ("SM clocks", "clocks"),
     ("other sizes", "other work"),
-    ("another number of", "other work"),
+    ("a different number of", "other work"),
 )
 MOST_REASONS: Final = 5
 OTHER_GPU: Final = "other GPU"
@@ -73,7 +73,7 @@ def summary(kernel: KernelHistory) -> str:
     counts = {
         "slower": outcomes[TimeOutcome.SLOWER],
         "faster": outcomes[TimeOutcome.FASTER],
-        "another verdict": sum(row.verdict_changed for row in kernel.rows),
+        "verdict changed": sum(row.verdict_changed for row in kernel.rows),
         "other counters": sum(bool(row.counters) for row in kernel.rows),
     }
     parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counts.items() if n]

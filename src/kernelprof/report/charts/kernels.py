@@ -21,7 +21,7 @@ KINDS_OF_VERDICTS: Final = {
     "memory": ("var(--k-memory)", "memory: L1, L2 or device memory"),
     "shared": ("var(--k-shared)", "shared memory"),
     "work": ("var(--k-work)", "arithmetic and instructions"),
-    "waiting": ("var(--k-waiting)", "waiting: too little in flight"),
+    "waiting": ("var(--k-waiting)", "waiting: latency not hidden"),
     "limit": ("var(--k-limit)", "at its limit"),
     "open": ("var(--k-open)", "inconclusive"),
     OTHERS: ("var(--k-rest)", "other kernels"),

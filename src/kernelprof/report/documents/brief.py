@@ -151,7 +151,7 @@ def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
             return ""
         (row,) = prediction.table(facts, wasting[:1], text).rows
         line, code, access, _, request, ideal, needless = (plain(cell.text) for cell in row)
-        took = f"{access}: {request} a request, ideal {ideal}, {needless} needless"
+        took = f"{access}: {request} per request, ideal {ideal}, {needless} needless"
         return (f"{line} ", Span(cut_middle(code, _NAME_WIDTH), code=True), f" {took}")
     capture = getattr(diagnosis, "capture", None)
     if capture is None:

@@ -244,7 +244,7 @@ def _correctness(facts: CorrectnessFacts) -> Labelled:
     if facts.sizes:
         sizes = ", ".join(f"{name} = {size}" for name, size in facts.sizes.items())
         parts.append(f"at {sizes}")
-    return ("result check", ", ".join(parts), "The kernel's result against a reference.")
+    return ("result check", ", ".join(parts), "Compares the kernel's result with a reference.")
 
 
 NOTABLE_EXCESS: Final = 0.01
@@ -332,10 +332,10 @@ def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
 LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
 
-_IN_A_MODEL: Final = "By a model of one SM, nearly always within a factor of 1.5; not measured."
+_IN_A_MODEL: Final = "Estimated by a model of one SM, nearly always within a factor of 1.5."
 _TIMED: Final = (
-    "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler: "
-    "time of the launch that has the counters."
+    "By CUDA events: the median of launches that took {low} to {high}. With the profiler: the time "
+    "of the launch whose counters are shown."
 )
 _ESTIMATED: Final = (
     "Estimates from the counters: each step is the time that a fix saves after the fixes above it."
@@ -432,7 +432,7 @@ def kernel_cards(
             *commands.on_card(kernel.verdict, diagnosis),
         )
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
-        parts.append(Section("What would settle it" if undecided else "What to do", advice))
+        parts.append(Section("How to settle the verdict" if undecided else "What to do", advice))
         blocks.append(Section("", tuple(parts), layout=Layout.GRID))
         blocks += after_fixes(kernel)
         if attachments.prediction is not None:
@@ -483,7 +483,7 @@ def after_fixes(kernel: KernelDiagnosis) -> Iterable[Section]:
         bars.waterfall_step("After all", 0.0, at, "first", f"about {rounded_quantity(at, 'ns')}")
     )
     chart = Chart("waterfall", tuple(steps), "Time after the fix of each cause")
-    yield Section("What the fixes bring", (chart, Note(_ESTIMATED)))
+    yield Section("Expected time after each fix", (chart, Note(_ESTIMATED)))
 
 
 def _source(
@@ -540,7 +540,7 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
         faster = gain.replace("x", "x as fast", 1)
         yield Paragraph(f"Without this limit the kernel would be {faster}.", Tone.STRONG)
     elif text := less_work(verdict) if verdict.status is Status.AT_LIMIT else "":
-        yield Paragraph(f"Only less work makes it faster: {text}.", Tone.STRONG)
+        yield Paragraph(f"Only less work would make it faster: {text}.", Tone.STRONG)
     if verdict.advice:
         yield Paragraph((Span("First: ", Tone.STRONG), without_homes(verdict.advice[0])))
     elif verdict.command is not None:

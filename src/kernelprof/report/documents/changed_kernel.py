@@ -116,8 +116,7 @@ _DOTS: Final = (
 )
 _CAUSES: Final = (
     "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. Parts that changed in the opposite direction are subtracted from the others in "
-    "proportion."
+    "change. Parts of the opposite sign are subtracted from the others proportionally."
 )
 
 
@@ -231,11 +230,11 @@ _DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
 _NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
 _UNKNOWN: Final = "One capture has no source information, so only the launch is compared."
-_NO_TEXT: Final = "The sources differ; one capture does not contain its text."
+_NO_TEXT: Final = "The sources differ, but one capture does not contain the source text to compare."
 _REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (
     "Percentages are of the unit's peak, or of the total. Other bars are relative to the larger "
-    "side."
+    "of the two values."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 
@@ -285,7 +284,7 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
     if sides[0] and sides[1]:
         old, new = (quantity(each, "ns") for each in sides if each)
-        yield Fact("Predicted time", (f"about {old} to about {new}, modelled and not judged",))
+        yield Fact("Predicted time", (f"about {old} to about {new}, modelled; not judged",))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:

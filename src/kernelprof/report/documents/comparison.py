@@ -78,8 +78,8 @@ _COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
-    "Each mark is the median time after divided by the median before, with its 95 % interval. Left "
-    "of the dashed line is faster."
+    "Each mark is the ratio of the median times, after / before, with its 95 % interval. Kernels "
+    "left of the dashed line became faster."
 )
 _CHARTED: Final = {
     TimeOutcome.SLOWER: "slower",

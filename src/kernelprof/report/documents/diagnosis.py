@@ -110,7 +110,7 @@ def advise_libraries_once(kernels: Iterable[KernelDiagnosis]) -> Iterable[Kernel
         if same == number:
             yield kernel
         else:
-            short = replace(verdict, advice=(f"As for kernel {same}.",))
+            short = replace(verdict, advice=(f"Same as for kernel {same}.",))
             yield replace(kernel, verdict=short)
 
 

@@ -62,11 +62,11 @@ def document_of_run(run: FleetRun, detail: Detail = Detail.BRIEF) -> Document:
     """The counts, what failed and, where there is room, all jobs."""
     seconds = number(round(run.seconds, 1))
     headline = f"{run.stored:,} of {count(run.planned, 'job')} stored in {seconds} s"
-    headline += f"; {run.open:,} did not end." if run.open else "."
+    headline += f"; {run.open:,} did not finish." if run.open else "."
     blocks: list[Block] = [Paragraph(Span(headline), Tone.STRONG)]
     blocks += [Note(Span(shown(each)), warning=True) for each in run.warnings]
     if run.stopped is not None:
-        text = f"Nothing more could be stored: {run.stopped}. What is stored is complete."
+        text = f"Nothing more could be stored: {run.stopped}. The stored measurements are complete."
         blocks.append(Note(Span(shown(text)), warning=True))
     blocks.append(_run_facts(run))
     blocks += failed_jobs(run.jobs)
@@ -279,8 +279,8 @@ def _missing(status: FleetStatus) -> list[Block]:
     lacking = status.missing or ()
     text = f"{count(status.planned or 0, 'job')}, {len(lacking):,} of them not stored."
     if status.recorded:
-        text += f" For {status.recorded:,}, only recorded captures are stored: a run without "
-        text += "--recorded measures them."
+        text += f" For {status.recorded:,}, only recorded captures are stored. To measure "
+        text += "them, run the plan without --recorded."
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""))
         for each in lacking[:_MOST_MISSING]

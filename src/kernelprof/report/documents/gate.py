@@ -35,7 +35,7 @@ MOST_PROPOSED = 10
 
 
 _PROPOSED: Final = (
-    "This change alters the policy or baseline. It was judged by the old ones. Someone must "
+    "This change alters the policy or baseline. It was judged by the previous ones. Someone must "
     "accept these changes:"
 )
 _ACCEPTED: Final = "This change was judged by its own policy and baseline, which were accepted:"

@@ -163,7 +163,7 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis], titles: Sequence[str]) 
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
         return (
-            f"The capture does not decide what limits any of the {len(kernels):,} kernels; run "
+            f"The capture does not show what limits any of the {len(kernels):,} kernels. Run "
             "the command shown with each kernel."
         )
     sentences = []

@@ -216,7 +216,7 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
             others = "is a variant" if variants == 1 else f"{variants} are variants"
             sentences.append(
                 f"{len(timed) - variants} of the rungs lead to the fastest, each changing one "
-                f"thing in the one before; the other {others} to compare with."
+                f"thing in the one before; the other {others} for comparison."
             )
     failed = sum(rung.error is not None for rung in climb.rungs)
     if failed:
@@ -278,17 +278,16 @@ def _rungs(climb: Climb) -> Section:
 
 
 _ALONE: Final = (
-    "The verdict is based on the preset `full`. Expected gain is the estimate from the counters "
-    "of the rung alone; 'next rung gained' is the gain of each rung that changes one thing in "
-    "this one. A rung can gain more if it changes more than the limit of the previous rung; a "
-    "variant can be slower."
+    "The verdict is based on the preset `full`. 'Expected gain' is estimated from this "
+    "rung's counters alone. 'Next rung gained' is the measured gain of each rung that changes one "
+    "thing in this one. That gain can be larger if the change also removes other limits; a variant "
+    "can be slower."
 )
 _INTERLEAVED: Final = (
     'The verdict is based on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
-    "in alternating rounds; median of the rounds, lowest and highest in brackets. Gain is over the "
-    "rung that this one changes, at {size}, as is 'next rung gained'; 'expected gain' is the "
-    "estimate "
-    "from the counters of the rung alone."
+    "in alternating rounds; median of the rounds, lowest and highest in brackets. 'Gain' and 'next "
+    "rung gained' are measured at {size}, relative to the rung that was changed. 'Expected gain' "
+    "is estimated from this rung's counters alone."
 )
 
 
@@ -333,7 +332,7 @@ def _bytes(climb: Climb) -> Section | None:
     levels = _levels(climb)
     titles = [*levels.values(), "FLOP per byte of device memory"]
     if "asked" in levels:
-        titles.append("FLOP per byte asked")
+        titles.append("FLOP per byte requested")
     columns = (
         Column("rung", yielding=True),
         *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
@@ -342,14 +341,14 @@ def _bytes(climb: Climb) -> Section | None:
     text = "In brackets: multiples of the minimum number of bytes. "
     if "asked" in levels:
         text += (
-            "'Asked by threads' is the total that the instructions of all threads request; a "
+            "'Requested by threads' is the total that the instructions of all threads request: a "
             "value that a whole warp reads counts 32 times. 'Through L1' and 'through L2' count"
         )
     else:
         text += "'Through L2' counts"
     text += (
-        " the 32-byte sectors that move there. 'Device memory' counts the bytes read and "
-        "written; it is less than the minimum if a part of C is still in L2 at the end."
+        " the 32-byte sectors at that level. 'Device memory' counts the bytes read and "
+        "written. It is below the minimum if part of C is still in L2 when the kernel ends."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")
@@ -361,10 +360,10 @@ def _least(climb: Climb) -> str:
     if timing is None or not timing.min_bytes:
         return ""
     size = quantity(timing.min_bytes, "byte")
-    text = f"At least {size} have to move: A and B read once, C written once."
+    text = f"At least {size} must be moved: A and B read once, C written once."
     if timing.flops:
         operations, intensity = round(timing.flops * 1e-9, 1), timing.flops / timing.min_bytes
-        text += f" For {number(operations)} GFLOP that would be {number(intensity)} FLOP per byte."
+        text += f" With {number(operations)} GFLOP, that is {number(intensity)} FLOP per byte."
     return text
 
 
@@ -374,7 +373,7 @@ def _levels(climb: Climb) -> dict[str, str]:
     What threads ask for is worked out for kernels of ``float``, and what passes L1 for their loads
     and stores alone: a tile that TMA brings is among neither.
     """
-    threads = {"asked": "asked by threads", "l1": "through L1"}
+    threads = {"asked": "requested by threads", "l1": "through L1"}
     below = {"l2": "through L2", "dram": "device memory"}
     return {**threads, **below} if climb.product.precision == "float32" else below
 

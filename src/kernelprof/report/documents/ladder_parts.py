@@ -367,10 +367,11 @@ def _interleaving_rule(climb: Climb) -> str:
     rounds = max(len(each.rounds) for each in timings)
     launches = max(each.timing.launches for each in timings)
     return (
-        "Times are medians of launches, timed by CUDA events outside the profiler. Rung and "
-        f"cuBLAS alternate in at most {count(rounds, 'round')} and {count(launches, 'launch')}, "
-        "fewer for a long kernel. Rounds begin alternately with the rung and with cuBLAS, after "
-        "an untimed launch. The cuBLAS figures beside a rung come from the same rounds. "
+        "Times are medians of launches, timed by CUDA events outside the profiler. Each rung "
+        f"alternates with cuBLAS for at most {count(rounds, 'round')} and "
+        f"{count(launches, 'launch')}, fewer for a long kernel. Every second round begins with "
+        "cuBLAS; each begins with an untimed launch. The cuBLAS figures of a rung come from the "
+        "same rounds. "
         f"Profiles, and figures for a single size, are at {climb.measured_sizes[-1]}."
     )
 
@@ -386,7 +387,7 @@ def _ceiling_rule(climb: Climb) -> str:
     cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
     about, unit = climb.product.about, rate_unit(climb)
     how = "TF32 off" if climb.product.precision == "float32" else "FP32 accumulation"
-    alone = f", alone and at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
+    alone = f", timed alone at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
     return (
         f"Ceiling: {about.routine} of cuBLAS{version} through CuPy{cupy}, {how} (relative error "
         f"{ceiling.relative_error:.1e} against float64){alone}: {time_cell(ceiling.timing)} "

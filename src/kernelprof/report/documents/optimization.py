@@ -107,7 +107,7 @@ def _sources(optimization: Optimization) -> str:
     if not optimization.accepted:
         return "The source is unchanged."
     if optimization.applied:
-        return "The best source replaced it."
+        return "The best source replaced the original."
     if optimization.ended is Ended.INTERRUPTED:
         return (
             "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "

@@ -117,7 +117,7 @@ _COLUMNS: Final = (
     Column("code", yielding=True),
     Column("access"),
     _REQUESTS,
-    Column("a request", number=True),
+    Column("per request", number=True),
     Column("ideal", number=True),
     Column("needless", number=True),
 )

@@ -49,7 +49,7 @@ MARKED_FROM: Final = 0.01
 """Part of the samples from which a line, or an instruction, is marked."""
 _WIDEST_INSTRUCTION: Final = 100
 _SAMPLES: Final = "Samples"
-TRAFFIC: Final = "A request"
+TRAFFIC: Final = "Per request"
 MOVED: Final = "Moved"
 LEFT_OUT: Final = MachineLine(0, "", "")
 
@@ -312,7 +312,7 @@ _CHOOSE_A_LINE: Final = (
     "code."
 )
 _REQUEST: Final = (
-    "`A request` is what one warp instruction moves, in 32-byte sectors or shared-memory "
+    "`Per request` is what one warp instruction moves, in 32-byte sectors or shared-memory "
     "wavefronts. If the ideal is lower, it follows in brackets."
 )
 _MOVED: Final = (

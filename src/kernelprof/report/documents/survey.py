@@ -107,8 +107,8 @@ def describe_survey(survey: Survey) -> str:
     if survey.gpus and survey.gpus[0].start_up > survey.gpus[0].span:
         gpu = survey.gpus[0]
         text += (
-            " Only the time after the first tenth of the launches is counted: "
-            f"{quantity(gpu.span, 'ns')}; {quantity(gpu.start_up, 'ns')} of start-up came before."
+            f" Only the {quantity(gpu.span, 'ns')} after start-up are counted; start-up (the first "
+            f"10 % of the launches) took {quantity(gpu.start_up, 'ns')}."
         )
     sampled = [each for each in survey.kernels if each.sampled is not None]
     if sampled:

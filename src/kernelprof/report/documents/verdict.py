@@ -175,7 +175,7 @@ def _open(verdict: Verdict, basis: str) -> str:
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
     if names:
-        return f"This {basis} does not decide what limits the kernel: {join_words(names, 'or')}."
+        return f"This {basis} does not show what limits the kernel: {join_words(names, 'or')}."
     if verdict.missing:
         return "The metrics that would show what limits the kernel are missing."
     return "No rule explains the run time of this kernel."
@@ -311,10 +311,10 @@ def describe_gain(verdict: Verdict) -> str:
 _UNSEEN: Final[Mapping[Subsystem, str]] = {
     Subsystem.DRAM: "bytes that are read more than once",
     Subsystem.L2: "bytes that are read more than once",
-    Subsystem.L1: "values that are loaded again instead of kept in registers",
-    Subsystem.SHARED: "values that are loaded again instead of kept in registers",
-    Subsystem.PIPES: "arithmetic that a cheaper formula saves",
-    Subsystem.INSTRUCTIONS: "instructions that a cheaper formula saves",
+    Subsystem.L1: "values that are reloaded instead of kept in registers",
+    Subsystem.SHARED: "values that are reloaded instead of kept in registers",
+    Subsystem.PIPES: "arithmetic that a cheaper formula would avoid",
+    Subsystem.INSTRUCTIONS: "instructions that a cheaper formula would avoid",
 }
 
 
@@ -332,7 +332,7 @@ def less_work(verdict: Verdict) -> str:
     half, most = verdict.gain_if_halved, verdict.headroom
     if half is None or most is None or half < NO_GAIN_BELOW:
         return ""
-    text = f"up to {factor(half)} with half of the work"
+    text = f"up to {factor(half)} with half the work"
     if factor(most) != factor(half) and most < NO_BOUND_FROM:
         text += f", never more than {factor(most)}"
     return text

@@ -41,7 +41,7 @@ _COLUMNS: Final = (
     Column("waits for"),
     Column("at"),
     Column("source", yielding=True),
-    Column("a request", optional=True),
+    Column("per request", optional=True),
 )
 _NO_LINES: Final = (
     "The report has no line information: compile with -lineinfo to see the lines of the source."
@@ -78,7 +78,7 @@ def describe_request(each: BlamedLine) -> str:
     if amount is None or each.ideal is None:
         return ""
     many = number(amount)
-    return f"{many} {unit[:-1] if many == '1' else unit} a request, {number(each.ideal)} at best"
+    return f"{many} {unit[:-1] if many == '1' else unit} per request, {number(each.ideal)} at best"
 
 
 def describe_waiting(kernel: KernelDiagnosis) -> Iterable[Block]:

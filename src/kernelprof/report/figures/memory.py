@@ -29,7 +29,7 @@ _DISTINCT: Final = (
     "a warp read at once counts once."
 )
 _L1: Final = (
-    "32-byte sectors of global loads and stores, whether L1 held them or not, and of bulk copies "
+    "32-byte sectors of global loads and stores (L1 hits and misses) and of bulk copies "
     "(TMA). Sectors beyond the bytes that the threads use are waste."
 )
 _L2: Final = "32-byte sectors that L1 requested from L2 or sent to it."
@@ -209,7 +209,7 @@ def _only_floats(manifest: Manifest | None) -> bool:
 def _notes(launch: LaunchFigures, fewest: float | None) -> Iterable[str]:
     if fewest is not None:
         least = quantity(fewest, "byte")
-        yield f"The minimum number of bytes is {least}, by the launch specification."
+        yield f"The minimum number of bytes is {least}, according to the launch specification."
     local = launch.exact_value(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."

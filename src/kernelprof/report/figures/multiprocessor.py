@@ -57,7 +57,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
     "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
     "sleeping": "A warp sleeps because its code requests it (nanosleep).",
-    "misc": "A warp waits for a reason without a name.",
+    "misc": "A warp waits for another reason, which the hardware does not specify.",
     "gmma": "A warp waits for matrix multiplications of its warp group on the tensor cores.",
 }
 

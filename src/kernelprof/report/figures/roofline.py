@@ -380,7 +380,7 @@ def roofline_figure(
         return Roofline((), (), tuple(filter(None, (none, flop_count.others))))
     about = [] if flop_count is None or not points else [*_about(flop_count, points, launch)]
     if ideal:
-        about.append("The ideal point is the fewest operations and bytes that the problem needs.")
+        about.append("The ideal point assumes the fewest operations and bytes for this problem.")
     return Roofline((*points, *ideal), ceilings, tuple(about))
 
 
@@ -450,7 +450,7 @@ def _ideal(
 
 def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> Iterable[str]:
     if flop_count.precision == SPECIFIED:
-        yield "Operations are those of the launch specification: the counters do not give them."
+        yield "The operation count comes from the launch specification: no counter provides it."
     elif flop_count.precision.startswith("tensor"):
         yield f"The roofline counts operations of the {flop_count.precision}."
     else:
@@ -478,7 +478,7 @@ def both_sides(
         return Roofline((), (), (_NO_COUNTERS.format(lacking),))
     points = tuple(_joined(before.points, after.points))
     if not points:
-        why = "There is no roofline: no level of memory is known on both sides."
+        why = "There is no roofline: the two sides have no memory level in common."
         return Roofline((), (), next((e.about for e in (before, after) if not e.points), (why,)))
     ideal = [each for side in (before, after) for each in side.points if each.level == IDEAL]
     if len({each.flop_per_byte for each in ideal}) == 1:

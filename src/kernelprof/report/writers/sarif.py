@@ -464,8 +464,8 @@ def _access_result(
 def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     """``32 sectors a request, where adjacent addresses need 4 (88 % needless)``."""
     access = moved.access
-    what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes a thread"
-    text = f"{what}: {moved.text} a request"
+    what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes per thread"
+    text = f"{what}: {moved.text} per request"
     if access.space == LOCAL:
         text += ", none of which would be needed with registers"
     elif moved.ideal is not None:

@@ -79,7 +79,7 @@ class _BoxOperands:
         """``coordinates`` is the place of their registers behind that of the address."""
         dims = [each for each in i.modifiers if each in ("1D", "2D", "3D", "4D", "5D")]
         if not dims or i.has("IM2COL"):
-            raise NotKnownError(i, "copies images as columns, which is not supported")
+            raise NotKnownError(i, "copies in im2col mode, which is not supported")
         shared, self._map = operands_of_type(i, Address, 2)
         if shared.uniform is None or shared.register is not None or shared.offset:
             raise NotKnownError(i)
@@ -106,15 +106,15 @@ class _BoxOperands:
             tensor_map = c.blocks.launch.tensor_maps.get(int(place))
             if tensor_map is None:
                 raise SassimError(
-                    f"the instruction {self._i.text!r} takes a tensor map that is no parameter",
+                    f"the instruction {self._i.text!r} uses a tensor map that is not a parameter",
                     hint="declare it as const __grid_constant__ CUtensorMap; maps in global "
                     "memory and in structures need a GPU",
                 )
             if len(tensor_map.box) != len(at):
                 raise SassimError(
-                    f"the instruction {self._i.text!r} copies {len(at)} dimensions by a tensor "
-                    f"map of {len(tensor_map.box)}",
-                    hint="give the map as many in its box and dims",
+                    f"the instruction {self._i.text!r} has {len(at)} coordinates, but its tensor "
+                    f"map has {len(tensor_map.box)} dimensions",
+                    hint="give the box and dims of the map the same number of dimensions",
                 )
             mine = places == place
             yield _Boxes(tensor_map, every[mine], coordinates[mine], shared[mine].astype(np.int64))
