@@ -243,9 +243,9 @@ class DiagnosisView(Shown, diagnosis.Diagnosis):
             "duration_min_ns": "ns",
             "duration_max_ns": "ns",
             "share": "share of the total kernel time",
-            "gain": "factor of run time",
-            "gain_low": "factor of run time",
-            "gain_high": "factor of run time",
+            "gain": "run-time ratio",
+            "gain_low": "run-time ratio",
+            "gain_high": "run-time ratio",
         }
         return table
 

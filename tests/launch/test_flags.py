@@ -186,5 +186,5 @@ def test_the_linker_is_told_of_libraries_and_absolute_folders(tmp_path: Path) ->
     assert linker == ["-lcublas", f"-L{tmp_path}/lib"]
     assert others == ["-lineinfo", "-Iinclude"]
     for option in ("-l$(id)", "-L`id`", "-lx;y"):
-        with pytest.raises(InputError, match="not allowed as a library or folder"):
+        with pytest.raises(InputError, match="library or folder name that is not allowed"):
             divide_linker_options([option], tmp_path)

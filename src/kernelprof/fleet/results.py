@@ -62,7 +62,7 @@ class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
     planned: Annotated[NonNegative, about("Number of jobs; one for each kind of GPU it runs on.")]
     jobs: Annotated[tuple[FleetJob, ...], about("Jobs that ended, in order of completion.")]
     warnings: tuple[str, ...] = ()
-    stopped: Annotated[str | None, about("Why storing stopped early; null: it did not.")] = None
+    stopped: Annotated[str | None, about("Why storing stopped early; null if it did not.")] = None
 
 
 class FleetRun(FleetRunJson, frozen=True, kw_only=True):

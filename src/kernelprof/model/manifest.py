@@ -53,7 +53,9 @@ class CompilerWarning:
     text: str
     function: Annotated[
         str | None,
-        about("mangled name: the kernel or a function that it may call; null: not specified"),
+        about(
+            "mangled name of the kernel or of a function that it may call; null if not specified"
+        ),
     ] = None
 
 

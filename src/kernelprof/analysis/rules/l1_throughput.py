@@ -29,8 +29,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             full, context.gains.by_latency(queue)
         ),
         effect=rules.less_work("lg_throttle", "long_scoreboard", unit="l1"),
-        gain_reason="the utilization of the busiest unit other than L1 if operands were in "
-        "registers or shared memory",
+        gain_reason="the utilization of the next-busiest unit, with operands in registers or "
+        "shared memory",
         evidence=lambda: (
             rules.l1_utilization(context, ">", NEAR_LIMIT),
             rules.measured(context, "l1_hit_rate", "L1 hit rate"),
@@ -45,7 +45,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_lg_throttle",
                 "warp time spent waiting for the LSU queue",
                 queue,
-                formula="stall_lg_throttle / cycles per instruction, without wasted accesses",
+                formula="stall_lg_throttle / cycles per instruction, less that of wasted sectors",
                 phrase="{x} of warp time spent waiting for the LSU queue",
             ),
         ),

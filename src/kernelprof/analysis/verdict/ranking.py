@@ -246,7 +246,7 @@ LEADS: Final = (
     Lead(
         "small-grid",
         lambda values, context: values.small & context.pipeline.by_design.sure,
-        "based on the grid size: fewer blocks than SMs; the pipeline of each block is not judged",
+        "based only on the grid: fewer blocks than SMs; overlap within blocks is not judged",
         without=ACCESSES[:4],
     ),
     Lead(

@@ -65,7 +65,7 @@ def run(
     size: Annotated[
         int | None,
         typer.Option(
-            "--size", metavar="N", min=1, help="Set M, N and K to N instead of the ladder's sizes."
+            "--size", metavar="SIZE", min=1, help="Use M = N = K = SIZE, not the ladder's sizes."
         ),
     ] = None,
     rung: Annotated[

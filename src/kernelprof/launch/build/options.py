@@ -255,7 +255,7 @@ def divide_linker_options(options: Iterable[str], folder: Path) -> tuple[list[st
         text = value if option.startswith("-l") else str((folder / value).resolve())
         if not _LINKED.fullmatch(text):
             raise InputError(
-                f"the option {option!r} is not allowed as a library or folder",
+                f"{option!r} has a library or folder name that is not allowed",
                 hint="use only letters, digits and / . _ + -, or build it yourself with --build",
             )
         linker.append(option[:2] + text)

@@ -261,9 +261,9 @@ def roofline_section(
     rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
     label = "Operations per second of each rung over its operations per byte of device memory"
     text = (
-        "Each number is a rung, placed by its useful operations per second, timed outside the "
-        "profiler, and its operations per byte of device memory. The line joins the rungs of the "
-        "main path."
+        "Each number marks a rung. Vertical: useful operations per second, timed outside the "
+        "profiler. Horizontal: operations per byte of DRAM traffic. The line joins the rungs of "
+        "the main path."
     )
     if ceilings:
         text += f" Limits: {', '.join(each.title for each in ceilings)}."
@@ -369,10 +369,10 @@ def _interleaving_rule(climb: Climb) -> str:
     return (
         "Times are medians of launches, timed by CUDA events outside the profiler. Each rung "
         f"alternates with cuBLAS for at most {count(rounds, 'round')} and "
-        f"{count(launches, 'launch')}, fewer for a long kernel. Every second round begins with "
-        "cuBLAS; each begins with an untimed launch. The cuBLAS figures of a rung come from the "
-        "same rounds. "
-        f"Profiles, and figures for a single size, are at {climb.measured_sizes[-1]}."
+        f"{count(launches, 'launch')}, fewer for a long kernel. cuBLAS goes first in every other "
+        "round. An untimed launch precedes each measurement. The cuBLAS times of a rung come from "
+        "the same rounds. "
+        f"Profiles, and numbers for a single size, are for size {climb.measured_sizes[-1]}."
     )
 
 
