@@ -76,7 +76,7 @@ def test_a_result_that_its_name_does_not_promise_is_told(kernelprof, kernel_cu) 
     source = kernel_cu(SAXPY.replace("+ y[i]", "- y[i]"))
     done = kernelprof(f"diagnose {source} --predict --format json", code={0, 3})
     (found,) = done.json["captures"]
-    said = "the result does not match saxpy; it is not checked"
+    said = "the result does not match saxpy, so it is not checked"
     assert found["inferred"]["remarks"] == [said]
     assert found["warnings"][1] == f"about the inferred launch: {said}"
     assert "Result not checked" in done.err
@@ -146,7 +146,7 @@ def test_no_template_argument_is_made_up(kernelprof, kernel_cu) -> None:
         f"diagnose {path} --predict",
         code=2,
         err=[
-            "its source does not determine which T it has",
+            "its source does not determine its template arguments (T)",
             "name the instance: --kernel 'shift<...>'",
         ],
     )
@@ -167,7 +167,10 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SAXPY.replace("+ y[i]", "- y[i]"), "the result does not match saxpy; it is not checked"),
+        (
+            SAXPY.replace("+ y[i]", "- y[i]"),
+            "the result does not match saxpy, so it is not checked",
+        ),
         (
             PLAIN.replace("if (i < n)", "if (i < n && i % 4 == 0)"),
             "most of y is not written at the check sizes: the grid or the values may be wrong",

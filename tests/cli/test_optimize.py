@@ -304,7 +304,7 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(kernelprof, loo
     for command, code, told in (
         ("/no/such/program", 4, "cannot be started"),
         ("'", 2, "cannot be split"),
-        ("", 2, "unknown command"),
+        ("", 2, "there is no command"),
     ):
         kernelprof("optimize k.cu --predict --with", command, code=code, err=told)
     limit = ROOT / "cuda" / "ladder" / "13_double_buffered.cu"

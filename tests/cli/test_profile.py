@@ -135,7 +135,7 @@ def test_drill_down_ends_with_the_verdicts_of_the_full_capture(
     lines = [line for line in err.splitlines() if line.startswith("kernelprof: run")]
     assert [line.partition(" (")[0] for line in lines] == [
         "kernelprof: run 1: preset triage: Triage",
-        "kernelprof: run 2: 3 kernels are open between memory-latency, dependency-latency, "
+        "kernelprof: run 2: 3 kernels are undecided between memory-latency, dependency-latency, "
         "sfu-throughput; 3 kernels are nearly tied",
     ]
     assert "kernelprof: 2 runs of the program, " in err

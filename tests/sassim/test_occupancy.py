@@ -84,5 +84,5 @@ def test_a_launch_without_room_is_the_user_s_error(tmp_path: Path) -> None:
     assert caught.value.where == str(source)
     assert caught.value.what == (
         "a block needs 280512 bytes of shared memory (512 static, 280000 dynamic), but sm_90 "
-        "allows 232448 per block"
+        "allows only 232448 per block"
     )

@@ -108,7 +108,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
         for each in card.kernel.verdict.missing:
             assert f"{each.ncu_name}: {each.why}" in card.advice["Missing"]
         assert card.headline.startswith(
-            ("This capture does not decide", "The metrics that would show what limits")
+            ("This capture does not show what limits", "The metrics that would show what limits")
         )
 
 
