@@ -213,9 +213,11 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out exhaustive tests, and mark as slow what is on the list of tests that take long."""
     if not os.environ.get("EXHAUSTIVE"):
-        exhaustive = [each for each in items if each.get_closest_marker("exhaustive")]
-        config.hook.pytest_deselected(items=exhaustive)
-        items[:] = [each for each in items if not each.get_closest_marker("exhaustive")]
+        kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            kept[item.get_closest_marker("exhaustive") is None].append(item)
+        config.hook.pytest_deselected(items=kept[False])
+        items[:] = kept[True]
     slow = slow_tests()
     for item in items:
         if function_of(item.nodeid) in slow:

@@ -37,7 +37,7 @@ class ContentCache:
         """The value under a key; ``None`` where there is none, or it is damaged or not ours."""
         with contextlib.suppress(OSError, ValueError):
             folder = self._folder()
-            if _is_private(folder.lstat()):
+            if files.is_private(folder.lstat()):
                 digest, _, text = _read_private(folder / key).partition(b"\n")
                 if digest.decode() == hashlib.sha256(text).hexdigest():
                     return json.loads(text)
@@ -51,7 +51,7 @@ class ContentCache:
         with contextlib.suppress(OSError):
             folder = self._folder()
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not _is_private(folder.lstat()):
+            if not files.is_private(folder.lstat()):
                 return
             descriptor, draft = tempfile.mkstemp(prefix=".", dir=folder)
             try:
@@ -68,16 +68,11 @@ class ContentCache:
         return user_cache_path("kernelprof", appauthor=False) / self.kind
 
 
-def _is_private(status: os.stat_result) -> bool:
-    owner = getattr(os, "getuid", lambda: status.st_uid)()
-    return status.st_uid == owner and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
 def _read_private(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(path, flags), "rb") as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or not _is_private(status):
+        if not stat.S_ISREG(status.st_mode) or not files.is_private(status):
             return b""
         return file.read(_LARGEST_ENTRY + 1024)
 

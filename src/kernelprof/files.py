@@ -121,6 +121,12 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_private(status: os.stat_result) -> bool:
+    """Whether this user owns a file or folder, and nobody else can write to it."""
+    owner = getattr(os, "getuid", lambda: status.st_uid)()
+    return status.st_uid == owner and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def size_in_words(size: int) -> str:
     """A limit in bytes as a message has it."""
     if size >= MEGABYTE:

@@ -17,9 +17,9 @@ from sassim.caches import NOTHING, SectorEstimate
 from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.gpu import SCHEDULERS
-from sassim.interpreter.operations.warpgroup import shared_operand_bytes
-from sassim.opcodes import find_opcode, flagged_opcodes
-from sassim.timing.instruction_costs import SM_PARTITIONS, WAVEFRONT_BYTES, WHOLE_SECTORS_SHARE
+from sassim.interpreter.operations.warpgroup import is_product, operand_wavefronts
+from sassim.opcodes import flagged_opcodes
+from sassim.timing.instruction_costs import WHOLE_SECTORS_SHARE
 from sassim.timing.pipes import PipeCosts
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sassim.counters.launch_counters import LaunchCounters
     from sassim.gpu import GpuModel
     from sassim.interpreter.lanes import Array
-    from sassim.sass.listing import Instruction
 
 _WORD: Final = 4
 _SHARED: Final = flagged_opcodes("wavefront")
@@ -166,17 +165,12 @@ def _compute_l2_cycles(
     }
 
 
-def is_product(i: Instruction) -> bool:
-    """Whether it is a part of a warpgroup's product."""
-    return find_opcode(i.opcode).category == "wgmma"
-
-
 def product_wavefronts(counters: LaunchCounters) -> Array:
     """By warp: wavefronts of shared memory that products of warpgroups read their operands in."""
     total = np.zeros(counters.block_counters.warps)
     for i, times, _ in counters.executed():
         if is_product(i):
-            total += times * (shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES)
+            total += times * operand_wavefronts(i)
     return total
 
 

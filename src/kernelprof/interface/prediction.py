@@ -243,11 +243,10 @@ def recall_answer(
 def count_launch(launched: LaunchedSource) -> tuple[capture.Capture, PredictionFacts]:
     """Predict a launch without the cache."""
     from kernelprof.collect.progress import Progress
-
-    code = launched.code
     from kernelprof.prediction.facts import summarize_prediction
     from kernelprof.prediction.predictor import predict_kernel
 
+    code = launched.code  # which has a progress of its own
     with launched.progress or Progress() as shown:
         prediction = predict_kernel(code, progress=shown.say)
     return prediction.capture, summarize_prediction(prediction)

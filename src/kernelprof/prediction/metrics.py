@@ -191,10 +191,11 @@ def _counts(counters: LaunchCounters, capability: tuple[int, int]) -> Values:
     ):
         yield name, _with_polls(total) if total and polls else total
     with_bulk = capability >= _FIRST_WITH_BULK
+    of_products = product_wavefronts(counters)
     for name, (count, *wanted) in _COUNTS.items():
         of_warps = counters.accesses(count, _accesses_to(*wanted))
         if name.startswith("shared_wavefronts"):
-            of_warps = of_warps + product_wavefronts(counters)
+            of_warps = of_warps + of_products
         yield name, counters.total(of_warps)
     for name, (count, *wanted) in _BULK_COUNTS.items():
         if with_bulk or name != "tma_loads":

@@ -9,7 +9,7 @@ from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.gpu import WARP_SIZE
 from sassim.interpreter.operations.barriers import comes_to_phases
-from sassim.interpreter.operations.warpgroup import shared_operand_bytes
+from sassim.interpreter.operations.warpgroup import is_product, operand_wavefronts
 from sassim.opcodes import BULK_COPIES, LOADS, MEMORY, WAIT_GROUP, find_opcode
 from sassim.sass.cubin import read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES
@@ -33,9 +33,6 @@ SM_PARTITIONS: Final = 4
 PARTITION_PIPES: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each sub-partition has; all sub-partitions share the others."""
 _WORD: Final = 4
-WAVEFRONT_BYTES: Final = 128
-"""Bytes of shared memory that a wavefront reads: a product reads A and B once for its warpgroup, as
-the wavefronts of the BF16 ladder say (``tests/captures/bf16``)."""
 WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
 in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
@@ -222,10 +219,9 @@ def _mean_per_request(each: AccessCounters, count: str) -> float:
 
 def _passes_of_warps(i: Instruction) -> float:
     """Wavefronts of shared memory of a shuffle, and of a warp's part of a product; else zero."""
-    category = find_opcode(i.opcode).category
-    if category == "wgmma":
-        return shared_operand_bytes(i) / SM_PARTITIONS / WAVEFRONT_BYTES
-    return float(category == "shuffle")
+    if is_product(i):
+        return operand_wavefronts(i)
+    return float(find_opcode(i.opcode).category == "shuffle")
 
 
 def _pending_groups(i: Instruction) -> int:
@@ -243,7 +239,7 @@ def _role_of(i: Instruction) -> str:
         return "copy" if category == "copy" else "arrive"
     if i.opcode in BULK_COPIES:
         return "store"
-    return "product" if category == "wgmma" else ""
+    return "product" if is_product(i) else ""
 
 
 def _warps_together(i: Instruction) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sassim.gpu import WARP_SIZE
+from sassim.interpreter.operations.warpgroup import WARP_ROWS, is_product, product_shape
 from sassim.opcodes import find_opcode
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ class PipeCosts:
 
     def _tensor_cycles(self, i: Instruction) -> float:
         """Cycles of the tensor cores of an SM for one instruction of a warp."""
-        if row_of_shape := _warpgroup_shape(i):
-            columns, depth = row_of_shape
+        if is_product(i):
+            _, columns, depth = product_shape(i)
             rate = self._gpu.tensor_fmas.get(_operand_type(i)) or FEW_LANES
             return WARP_ROWS * columns * depth / rate
         rates = self._gpu.tensor_fmas
@@ -99,19 +100,6 @@ def _operand_type(i: Instruction) -> str:
     if i.has("TF32"):
         return "tf32"
     return "bfloat16" if i.has("BF16") else "float16"
-
-
-WARP_ROWS: Final = 16
-"""Rows of a warpgroup's product that each of its warps computes."""
-
-
-def _warpgroup_shape(i: Instruction) -> tuple[int, int] | None:
-    """Columns and depth of a product of a warpgroup (``64x256x16``)."""
-    if find_opcode(i.opcode).category != "wgmma":
-        return None
-    shape = next(each for each in i.modifiers if each.startswith("64x"))
-    _, columns, depth = map(int, shape.split("x"))
-    return columns, depth
 
 
 def _multiply_adds(i: Instruction) -> float:

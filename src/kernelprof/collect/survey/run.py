@@ -11,7 +11,6 @@ import importlib.util
 import os
 import platform
 import re
-import stat
 import tempfile
 import time
 from dataclasses import dataclass
@@ -212,8 +211,7 @@ def _cache() -> Path:
 
 def _refuse_strangers(path: Path) -> None:
     # Whoever can write there has code of theirs loaded into the programs that are surveyed
-    there = path.lstat()
-    if there.st_uid == os.getuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if files.is_private(path.lstat()):
         return
     raise MissingToolError(
         "other users can write to the compiled survey library",

@@ -35,6 +35,7 @@ from sassim.interpreter.operations.tensor import (
     stack_registers,
 )
 from sassim.interpreter.tensor_maps import UNIT_BYTES, swizzle
+from sassim.opcodes import find_opcode
 from sassim.sass.operands import Other, Predicate, Register
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 64
 """Rows of A, and of the result."""
-_WARP_ROWS: Final = 16
+WARP_ROWS: Final = 16
+"""Rows of a product that each of its warps computes."""
+_WAVEFRONT_BYTES: Final = 128
+"""Bytes of shared memory that a wavefront reads: a product reads A and B once for its warpgroup, as
+the wavefronts of the BF16 ladder say (``tests/captures/bf16``)."""
 _GROUP: Final = 8
 """Rows of a core matrix, each of 16 bytes."""
 _ROW_BYTES: Final = 32
@@ -68,6 +73,11 @@ _OF_FLOATS: Final = "HQ"
 _DESCRIPTORS: Final = re.compile(r"gdesc\[UR(\d+)\]((?:\.(?:neg|tnsp)[AB])*)")
 
 
+def is_product(i: Instruction) -> bool:
+    """Whether it is a warp's part of a warpgroup's product."""
+    return find_opcode(i.opcode).category == "wgmma"
+
+
 def product_shape(i: Instruction) -> tuple[int, int, int]:
     """Rows, columns and depth of the product of a warpgroup: ``64x256x16``."""
     for each in i.modifiers:
@@ -77,10 +87,11 @@ def product_shape(i: Instruction) -> tuple[int, int, int]:
     raise NotKnownError(i)
 
 
-def shared_operand_bytes(i: Instruction) -> int:
-    """Bytes of A and B that a warpgroup's product reads from shared memory."""
+def operand_wavefronts(i: Instruction) -> float:
+    """Wavefronts of shared memory in which a warp's part of a product reads A and B."""
     m, n, _ = product_shape(i)
-    return (n if isinstance(operand_at(i, 1), Register) else m + n) * _ROW_BYTES
+    rows = n if isinstance(operand_at(i, 1), Register) else m + n
+    return rows * _ROW_BYTES * WARP_ROWS / _ROWS / _WAVEFRONT_BYTES
 
 
 def product_registers(i: Instruction) -> tuple[frozenset[str], frozenset[str]]:
@@ -212,19 +223,19 @@ def _read_operands(
 
     if isinstance(source, Register):
         per_register = 32 // a_type.bits
-        registers = read_registers(i, 1, _WARP_ROWS * _ROW_BYTES // (4 * LANES))
+        registers = read_registers(i, 1, WARP_ROWS * _ROW_BYTES // (4 * LANES))
         signs[0] = np.float32(-1 if source.negative else 1)
 
         def left(c: ExecutionContext) -> Array:
             elements = a_type.read(stack_registers(c, registers))
-            return signs[0] * arrange_a(elements, _WARP_ROWS, per_register)
+            return signs[0] * arrange_a(elements, WARP_ROWS, per_register)
     else:
         of_a = _MatrixReader(i, first, a_type, transposed="tnspA" in marks)
 
         def left(c: ExecutionContext) -> Array:
-            warp = c.select_warps(c.blocks.thread_of_block)[:, :1] // LANES % (_ROWS // _WARP_ROWS)
-            rows = warp * _WARP_ROWS + np.arange(_WARP_ROWS)
-            return signs[0] * of_a.read(c, np.broadcast_to(rows, (c.warps, _WARP_ROWS)), _ROWS)
+            warp = c.select_warps(c.blocks.thread_of_block)[:, :1] // LANES % (_ROWS // WARP_ROWS)
+            rows = warp * WARP_ROWS + np.arange(WARP_ROWS)
+            return signs[0] * of_a.read(c, np.broadcast_to(rows, (c.warps, WARP_ROWS)), _ROWS)
 
     of_b = _MatrixReader(i, first + 2, b_type, transposed="tnspB" in marks)
     every = np.arange(columns)[None, :]
