@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kernelprof.model.json_types import JsonStruct, NonNegative, Positive, Share, about
+from kernelprof.model.json_types import JsonStruct, NonNegative, Positive, Share, about, added
 
 
 class SourceLocation(JsonStruct, order=True, frozen=True):
@@ -47,6 +47,40 @@ class BlamedLine(JsonStruct, frozen=True):
     ] = None
 
 
+class RoleWait(JsonStruct, frozen=True):
+    """One thing that the warps of a role wait for."""
+
+    waits_for: Annotated[
+        str,
+        about(
+            "`free buffers`, `tiles`, `products` and `other mbarriers`: at mbarriers, for warps "
+            "with other roles. Else what they wait for themselves."
+        ),
+    ]
+    share: Annotated[Share, about("Of the role's samples.")]
+
+
+class WarpRole(JsonStruct, frozen=True):
+    """Warps of a warp-specialized kernel that run the same code."""
+
+    role: Annotated[str, about("producer, mma or epilogue.")]
+    samples: NonNegative
+    waits: Annotated[tuple[RoleWait, ...], about("The longest first, at most three.")]
+
+
+class WarpRoles(JsonStruct, frozen=True):
+    """The roles of a warp-specialized kernel, and which of them the others wait for."""
+
+    roles: tuple[WarpRole, ...]
+    limit: Annotated[
+        str | None,
+        about(
+            "The role that the others wait for, or `copies` where producers wait for free "
+            "buffers and MMA warps for tiles; null where it is not clear."
+        ),
+    ]
+
+
 class StallSummary(JsonStruct, frozen=True):
     """What the warps of a kernel wait for."""
 
@@ -56,3 +90,4 @@ class StallSummary(JsonStruct, frozen=True):
     lines: Annotated[
         tuple[BlamedLine, ...], about("The lines with the most waiting, at most five.")
     ]
+    roles: Annotated[WarpRoles | None, added("null where all warps run the same code.")] = None

@@ -18,6 +18,7 @@ from kernelprof.analysis.stalls.blame import (
     StallAnalysis,
     kind,
 )
+from kernelprof.analysis.stalls.roles import find_roles
 from kernelprof.analysis.stalls.source_functions import find_calls, find_function
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import named_alike
@@ -58,7 +59,8 @@ class LineBlame:
         lines = self._rank_lines(self._analysis.weigh_stalls(None), WAITING, total)
         shown = tuple(each for each in lines[:MOST_LINES] if each.share >= LEAST_SHARE)
         share = unknown / total if total else 0.0
-        return StallSummary(self.code.samples, total, share, shown)
+        roles = find_roles(self._analysis)
+        return StallSummary(self.code.samples, total, share, shown, roles)
 
     def blamed_lines(self, bottleneck: str) -> list[BlamedLine]:
         """Return the lines that a bottleneck is blamed on, the one with most of it first.

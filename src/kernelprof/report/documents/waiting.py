@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.diagnosis import KernelDiagnosis
-    from kernelprof.model.waiting import BlamedLine
+    from kernelprof.model.waiting import BlamedLine, WarpRole
 
 _WIDEST: Final = 80
 _WAITING: Final = "waiting"
@@ -43,6 +43,13 @@ _COLUMNS: Final = (
     Column("source", yielding=True),
     Column("per request", optional=True),
 )
+_ROLES: Final = {"producer": "producer warps", "mma": "MMA warps", "epilogue": "epilogue warps"}
+_LIMITS: Final = {
+    "producer": "The producer limits the kernel.",
+    "mma": "The MMA warps limit the kernel.",
+    "epilogue": "The epilogue limits the kernel.",
+    "copies": "Copies that are under way limit the kernel: memory is slow, or stages are few.",
+}
 _NO_LINES: Final = (
     "The report has no line information: compile with -lineinfo to see the lines of the source."
 )
@@ -51,7 +58,7 @@ _NO_LINES: Final = (
 def format_location(each: BlamedLine) -> str:
     """A line by its file's name, ``gemm.cu:88``, or an instruction of a kernel without lines."""
     if each.file is None or each.line is None:
-        kernel = shown(printable(short_name(each.function)))
+        kernel = cut_end(shown(printable(short_name(each.function))), _WIDEST)
         return f"{printable(each.instruction)} ({each.offset:#x} of {kernel})"
     place = f"{shown(file_name(each.file))}:{each.line}"
     *calls, last = map(str, each.called_at or ("",))
@@ -89,6 +96,27 @@ def describe_waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
         yield _paragraph(place)
     if first is not None and first.share >= _LEAST and not _same(first, place):
         yield _paragraph(first)
+    yield from _roles(kernel)
+
+
+def _roles(kernel: KernelDiagnosis) -> Iterable[Block]:
+    """What the warps of each role wait for, and the role that the others wait for."""
+    roles = None if kernel.waiting is None else kernel.waiting.roles
+    if roles is not None:
+        text = "; ".join(map(_role, roles.roles))
+        sentences = [f"{text[0].upper()}{text[1:]}."]
+        if roles.limit is not None:
+            sentences.append(_LIMITS[roles.limit])
+        yield Paragraph(" ".join(sentences))
+
+
+def _role(each: WarpRole) -> str:
+    if not each.waits:
+        return f"{_ROLES[each.role]} hardly wait"
+    first, *others = each.waits
+    listed = [f"{first.waits_for} ({percent(first.share)} of their time)"]
+    listed += [f"{other.waits_for} ({percent(other.share)})" for other in others]
+    return f"{_ROLES[each.role]} wait for {', '.join(listed)}"
 
 
 def blamed(kernel: KernelDiagnosis, target: str = "") -> Iterable[Block]:
@@ -116,7 +144,7 @@ def stalls_section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | 
         notes.append(Note(unknown))
     first = (_paragraph(kernel.place),) if blame and kernel.place is not None else ()
     table = Table(_COLUMNS, rows, label="What warps wait for")
-    return Section("What warps wait for", (*first, table, *notes))
+    return Section("What warps wait for", (*first, *_roles(kernel), table, *notes))
 
 
 def _same(first: BlamedLine, place: BlamedLine | None) -> bool:
