@@ -120,6 +120,13 @@ def test_each_value_has_its_sentence(values: dict[str, float], text: str) -> Non
     assert text in [each.text for each in verdict.findings]
 
 
+def test_a_kernel_without_branches_does_not_diverge() -> None:
+    """Of one ``ncu`` writes that 0 % of its branches are uniform."""
+    without = {"smsp__sass_average_branch_targets_threads_uniform.pct": 0.0}
+    findings = diagnose(captured(**without)).kernels[0].verdict.findings
+    assert [each.bottleneck for each in findings] == [None]
+
+
 def test_that_all_is_needed_is_said_only_where_nothing_else_is() -> None:
     needed = {
         "memory_l2_theoretical_sectors_local": 0.0,

@@ -256,7 +256,8 @@ def _divergence(value_of: ValueOf) -> Iterator[MetricFinding]:
     if uniform is not None and uniform >= UNIFORM:
         text = "Branches are uniform within warps: no divergence."
         yield MetricFinding(text, "branch_uniformity", None, 0.1)
-    if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
+    # ncu writes 0 where a kernel has no branches.
+    if uniform is not None and 0 < uniform < 100 * (1 - NOTABLE_SHARE):
         part = rounded_quantity(100 - uniform, "%")
         text = f"Threads of a warp diverge at {part} of the branches."
         yield MetricFinding(text, "branch_uniformity", "warp-divergence", 100 / max(uniform, 3.0))

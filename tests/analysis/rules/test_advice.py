@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.captures import PAIRS, RECORDED
-from tests.support.few import one_in
+from tests.support.few import one_in, part_of
 
 import kernelprof
 from kernelprof.analysis.advice import Advice, Condition, LaunchValues, group_by_situation
@@ -151,8 +151,9 @@ def test_the_list_has_every_line_once() -> None:
     assert set(listed.values()) == {1}
 
 
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: "/".join(path.parts[-3:]))
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", part_of(4, EXPORTS, why="captures alike"), ids=lambda path: "/".join(path.parts[-3:])
+)
 def test_every_verdict_has_advice(path: Path) -> None:
     for kernel in diagnose(read_capture(path)).kernels:
         verdict = kernel.verdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.analysis.verdict.support import CAPTURES
 from tests.support.captures import PAIRS, RECORDED
-from tests.support.few import few, one_in
+from tests.support.few import few, part_of
 
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.facts import upper_bound
@@ -33,10 +33,11 @@ DIRECTORIES = [
 
 ALIKE = "hundreds of captures alike"
 LONG = [path for path in EXPORTS if path.name.startswith(("basic.", "gemm_series.same-code-13x."))]
+SHORT = [path for path in EXPORTS if path not in LONG]
 SOME = [
-    *one_in(12, [path for path in EXPORTS if path not in LONG], why=ALIKE),
+    *part_of(4, SHORT, *SHORT[::12], why=ALIKE),
     *few(LONG, why="dozens of launches for which what to measure next has to be searched"),
-    *one_in(72, DIRECTORIES, why=ALIKE),
+    *part_of(12, DIRECTORIES, *DIRECTORIES[::72], why=ALIKE),
 ]
 
 
