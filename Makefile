@@ -87,7 +87,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m pytest -n 2 tests/test_docs.py
+	EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 tests/test_docs.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 rules: $(VENV)/.runtime

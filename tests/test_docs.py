@@ -15,7 +15,7 @@ PRINTED = ["a", "b", "c", "d"]
 CONSOLE = [block for page in PAGES for block in docs.blocks(page, "console")]
 
 
-@pytest.mark.slow("`make docs` runs the commands of all pages")
+@pytest.mark.exhaustive("`make docs` runs the commands of all pages")
 @pytest.mark.parametrize(
     "block", CONSOLE, ids=[f"{block.page.name}:{block.line}" for block in CONSOLE]
 )

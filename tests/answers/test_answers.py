@@ -61,7 +61,14 @@ def _parts() -> list[Any]:
             pytest.param(short[at::PARTS], id=f"{at}", marks=() if at == 1 else slow)
             for at in range(PARTS)
         ),
-        *(pytest.param(long[at::6], id=f"long-{at}", marks=slow) for at in range(6)),
+        *(
+            pytest.param(
+                long[at::6],
+                id=f"long-{at}",
+                marks=pytest.mark.exhaustive("dozens of launches to search for") if at else slow,
+            )
+            for at in range(6)
+        ),
     ]
 
 

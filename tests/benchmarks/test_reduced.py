@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.reduced import CAPTURES, SETS, agreement, captures
+from tests.support.few import part_of
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Confidence, Status
@@ -13,8 +14,7 @@ MOST_OTHERS = {"basic": 12, "report": 2, "samples": 20}
 LEAST_SAME = {"basic": 120, "report": 450, "samples": 174}
 
 
-@pytest.mark.slow("judges 460 captures twice")
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", part_of(3, SETS, why="judges 460 captures twice"))
 def test_a_small_set_seldom_names_another_bottleneck(name: str) -> None:
     counted = agreement(captures(), name)
     assert counted["other"] <= MOST_OTHERS[name], counted

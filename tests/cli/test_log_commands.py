@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.few import few
+from tests.support.few import part_of
 
 from kernelprof.errors import InputError
 from kernelprof.model.log_commands import escape_log_commands
@@ -44,7 +44,7 @@ ATTACKS = (
     "x " * 38 + "::error::taken",
     "{::error::##[error]}",
 )
-SOME = few(ATTACKS, ATTACKS[8], why="a dozen commands with another name")
+SOME = part_of(5, ATTACKS, ATTACKS[8], why="a dozen commands with another name")
 names = st.lists(
     st.sampled_from(["::", "error", "::error::", "##[", "##vso[", "]", " ", "\n", "\r", "#", "x"])
     | st.text(max_size=90),

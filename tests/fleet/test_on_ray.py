@@ -30,6 +30,7 @@ def ray_finds_us(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
 
 
+@pytest.mark.exhaustive("starts a cluster")
 @pytest.mark.slow("starts a Ray, and kills its workers")
 @pytest.mark.usefixtures("ray_finds_us")
 def test_workers_that_are_killed_lose_nothing(

@@ -14,9 +14,9 @@ from kernelprof.sources import read_capture
 @pytest.mark.parametrize("part", range(4))
 def test_no_value_flips_a_verdict_silently(part: int) -> None:
     capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
-    columns = columns_read(capture)[part :: 4 if os.environ.get("ATTACK") else 16]
+    columns = columns_read(capture)[part :: 4 if os.environ.get("ATTACK") else 64]
     tried, flips = find_flips(capture, columns)
-    assert tried > 500
+    assert tried > 100
     assert not flips
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.captures import PAIRS
-from tests.support.few import few
+from tests.support.few import part_of
 
 import kernelprof
 from kernelprof.analysis.metrics.catalogue import load_metrics
@@ -49,7 +49,7 @@ def value(capture: kernelprof.Capture, name: str) -> float:
 
 @pytest.fixture(
     scope="module",
-    params=few(KERNELS, next(iter(KERNELS)), why="a second to predict, as the first"),
+    params=part_of(3, KERNELS, next(iter(KERNELS)), why="a second to predict, as the first"),
 )
 def pair(request: pytest.FixtureRequest) -> tuple[str, kernelprof.Capture, kernelprof.Capture]:
     """A name, the prediction of its ``before``, and the capture of it."""

@@ -78,7 +78,11 @@ def test_what_nvcc_brings_is_there_without_an_include(compile_cu) -> None:
         pytest.param(
             *item,
             id=item[0],
-            marks=() if at % 10 == 0 and item[0] not in SLOW else pytest.mark.slow("compiles"),
+            marks=()
+            if at % 10 == 0 and item[0] not in SLOW
+            else pytest.mark.slow("compiles")
+            if at % 5 == 0
+            else pytest.mark.exhaustive("compiles a header alike"),
         )
         for at, item in enumerate(INCLUDED.items())
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.captures import PAIRS, RECORDED
+from tests.support.few import part_of
 
 from kernelprof.launch.build.compilation import Built, build_kernel
 from kernelprof.launch.specification.reader import load_spec
@@ -101,8 +102,7 @@ def test_what_nvcc_places_otherwise_compiles_as_well(toolchain, name) -> None:
     assert registers(built, said) > 16
 
 
-@pytest.mark.slow("compiles every kernel of the ladders and the corpus")
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", part_of(4, range(PARTS), why="compiles every kernel"))
 def test_every_kernel_compiles_and_nearly_all_take_what_was_measured(toolchain, part) -> None:
     beside = []
     for source in FILES[part::PARTS]:

@@ -310,7 +310,9 @@ def test_a_comment_is_never_too_long_and_stays_whole(found, text, times) -> None
 
 
 @pytest.mark.parametrize("character", ["x", "|", "\x1b", "𝄞"])
-@pytest.mark.parametrize("amount", [1, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "amount", [1, pytest.param(30, marks=pytest.mark.exhaustive("the same for 30 kernels"))]
+)
 def test_nothing_of_strangers_fills_the_comment(character: str, amount: int) -> None:
     endless = character * 3_000
     said = Verdict(Status.BOTTLENECK, endless, Confidence.HIGH)

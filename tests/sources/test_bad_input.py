@@ -173,6 +173,7 @@ def test_what_ncu_said_instead(name: str, found: str) -> None:
     assert found in _refused((CAPTURES / "ncu_behaviour" / name).read_bytes()).what
 
 
+@pytest.mark.exhaustive("writes hundreds of megabytes")
 @pytest.mark.parametrize(
     "line", [b"\n", pytest.param(b'"1",\n', marks=pytest.mark.slow("looks at each line"))]
 )

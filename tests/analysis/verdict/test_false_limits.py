@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.few import few
+from tests.support.few import part_of
 
 import kernelprof
 from kernelprof.model.diagnosis import Status
@@ -47,7 +47,7 @@ def test_measured_waste_is_no_limit(entry: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "entry",
-    few(PREDICTED, *PREDICTED[:2], why="seconds to compile and run"),
+    part_of(4, PREDICTED, *PREDICTED[:2], why="seconds to compile and run"),
     ids=named,
 )
 def test_predicted_waste_is_no_limit(entry: dict[str, Any], tmp_path: Path) -> None:

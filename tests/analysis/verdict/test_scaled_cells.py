@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
 from tests.support.captures import PAIRS, RECORDED, captured
+from tests.support.few import part_of
 
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.verdict import diagnose
@@ -133,13 +134,7 @@ def _answer(judged: Judgement, row: int) -> tuple[str, Confidence]:
     return rule.slug, grade_verdict(judged.context, judged.ranking, rule, row).confidence
 
 
-@pytest.mark.parametrize(
-    "group",
-    [
-        pytest.param(name, marks=[] if name == "gemm_series" else pytest.mark.slow("all captures"))
-        for name in GROUPS
-    ],
-)
+@pytest.mark.parametrize("group", part_of(len(GROUPS), GROUPS, "gemm_series", why="all captures"))
 def test_one_scaled_cell_never_flips_a_verdict_silently(group: str) -> None:
     found = [silent_flips(path) for path in GROUPS[group]]
     tried, flips = sum(each for each, _ in found), [each for _, some in found for each in some]

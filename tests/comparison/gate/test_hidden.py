@@ -20,7 +20,7 @@ MISSED = {
 """Of the 72 hidden and 45 harmless ones of the files by somebody who had not seen the gate, and of
 their neighbours."""
 ALL = bool(os.environ.get("ATTACK"))
-"""Else every third: ``make attack`` tries them all."""
+"""Else one in forty: ``make attack`` tries them all."""
 
 
 def cases(name: str) -> list[object]:
@@ -47,7 +47,7 @@ def cases(name: str) -> list[object]:
         case
         for name in ("hidden", "held_out", "held_out_2", "neighbours")
         for case in cases(f"{name}.toml")
-    ][:: 1 if ALL else 3],
+    ][:: 1 if ALL else 40],
 )
 @pytest.mark.slow("predicts two kernels for each")
 def test_gate(kernelprof, tmp_path: Path, file: str, kind: str, case: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.few import part_of
 
 from kernelprof.launch.specification.overrides import LaunchOverrides
 from kernelprof.prediction.binding import NotRunnableError, bind_arguments
@@ -21,8 +22,11 @@ EACH = 12
 SOURCES = [*sorted(KERNELS.glob("ladder/**/*.cu")), *sorted(KERNELS.glob("pairs/*/*.cu"))[::EACH]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "source",
+    part_of(4, SOURCES, why="runs a kernel twice"),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
 def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
     found = compile_source(source, LaunchOverrides(), progress=lambda _: None)
     at, folder = found.spec.resolve(found.spec.check_sizes), source.parent
