@@ -18,6 +18,7 @@ from kernelprof.model.sampled import from_bytes
 from kernelprof.model.waiting import BlamedLine
 from kernelprof.report.documents.waiting import (
     describe_request,
+    describe_waiting,
     format_location,
     stall_sentence,
     stalls_section,
@@ -52,6 +53,24 @@ def recorded(pair: str) -> kp.Diagnosis:
     capture = kp.read(PAIRS / pair / "before")
     text = (ROOT / "cuda" / "pairs" / pair / "before.cu").read_text(encoding="utf-8")
     return replace(capture, code=(replace(code, whole=text),)).diagnose()
+
+
+def test_an_instruction_without_a_line_is_of_a_function_that_fits_a_line() -> None:
+    bare = structs.replace(PLACE, file=None, line=None)
+    assert format_location(bare) == "LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm)"
+    arguments = ", ".join(f"cute::C<{n}>" for n in range(30))
+    long = structs.replace(bare, function=f"void cutlass::device_kernel<{arguments}>(T1::Params)")
+    assert format_location(long) == "LDG.E R4, desc[UR6][R2.64] (0x1a0 of device_kernel)"
+
+
+def test_roles_of_warps_are_said() -> None:
+    (kernel,) = recorded("passage-search-product-by-product").kernels
+    *_, roles = (str(each) for each in describe_waiting(kernel))
+    assert (
+        "Producer warps wait for free buffers (90 % of their time), arithmetic (6.8 %); MMA warps "
+        "wait for products (72 % of their time), arithmetic (6.3 %). The MMA warps limit the "
+        "kernel."
+    ) in roles
 
 
 def test_the_sentence() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import cut_end, printable, short_name
 from kernelprof.model.numbers import number
 from kernelprof.model.numbers import share as percent
@@ -58,7 +59,9 @@ _NO_LINES: Final = (
 def format_location(each: BlamedLine) -> str:
     """A line by its file's name, ``gemm.cu:88``, or an instruction of a kernel without lines."""
     if each.file is None or each.line is None:
-        kernel = cut_end(shown(printable(short_name(each.function))), _WIDEST)
+        name = short_name(each.function)
+        name = name if len(name) <= _WIDEST else function_name(name)
+        kernel = cut_end(shown(printable(name)), _WIDEST)
         return f"{printable(each.instruction)} ({each.offset:#x} of {kernel})"
     place = f"{shown(file_name(each.file))}:{each.line}"
     *calls, last = map(str, each.called_at or ("",))
