@@ -141,6 +141,6 @@ class OverTime(JsonStruct, frozen=True):
     ]
     phases: Annotated[
         tuple[LaunchPhase, ...],
-        about("Parts of the steady time; several only where they have different limits."),
+        about("Phases of the steady-state time; more than one only if their limits differ."),
     ]
     units: tuple[UnitSeries, ...]

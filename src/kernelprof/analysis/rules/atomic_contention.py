@@ -119,8 +119,8 @@ IDLE_SLICE = rules.Threshold(
     "atomic unit of each L2 slice, idle",
     0.01,
     "share of cycles",
-    "at 1 %, 99 of 100 atomics reach an idle slice; with few addresses, the busiest slice is 7 % "
-    "busy or more in the captures of the first threshold",
+    "at 1 % utilization, 99 of 100 atomics reach an idle slice; with few addresses, the busiest "
+    "slice is at least 7 % busy (the captures of the busy slice)",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:
