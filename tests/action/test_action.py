@@ -269,7 +269,7 @@ def test_every_action_is_pinned_by_its_commit() -> None:
         )
     ]
     used = re.findall(r"uses: (\S+)(.*)", "\n".join(texts))
-    assert len(used) == 31
+    assert len(used) == 33
     for name, comment in used:
         if name in {"OWNER/kernelprof@COMMIT", "OWNER/kernelprof/action/predict@COMMIT"}:
             continue
