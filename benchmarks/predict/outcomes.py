@@ -78,6 +78,8 @@ def predicted(
     With several ``workers`` as many run at a time, which makes each of them slower.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
+    # msgspec crashes where two threads are the first to use a type.
+    kept(kernels[:1])
     with ThreadPoolExecutor(workers) as pool:
         found = pool.map(lambda each: _outcome(each, say, anew=anew), kernels)
         return {each.name: outcome for each, outcome in zip(kernels, found, strict=True)}
