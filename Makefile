@@ -57,7 +57,7 @@ test-exhaustive: $(VENV)/.dev
 	EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 attack: $(VENV)/.dev
-	ATTACK=1 $(BIN)/python -m pytest -n 2 -q tests/comparison/gate/test_hidden.py tests/fuzz \
+	EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 -q tests/comparison/gate/test_hidden.py tests/fuzz \
 	  tests/test_worker.py tests/test_limits.py tests/test_tools.py tests/server tests/prediction/test_confined.py
 	$(BIN)/python -m tests.fuzz.attack
 

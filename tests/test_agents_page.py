@@ -25,7 +25,6 @@ SAYS = {
 
 
 @pytest.mark.exhaustive("a minute of predictions, as the session of tests/server")
-@pytest.mark.slow("predicts a GEMM four times")
 def test_the_loop_of_the_page_runs(
     run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,6 @@ def test_the_action_in_a_hostile_checkout(runner: Make, hostile: Hostile, policy
 
 
 @pytest.mark.exhaustive("installs what is pinned, which takes a minute")
-@pytest.mark.slow("installs what is pinned, which takes half a minute")
 def test_the_real_installation(runner: Make, hostile: Hostile) -> None:
     hostile.attack()
     hostile.propose()

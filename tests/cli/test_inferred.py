@@ -107,7 +107,6 @@ def test_the_kernel_of_several(kernelprof, kernel_cu) -> None:
 
 
 @pytest.mark.exhaustive("half a minute of predictions")
-@pytest.mark.slow("several predictions")
 def test_the_gate_launches_both_alike(kernelprof, kernel_cu) -> None:
     old = kernel_cu(PLAIN, "old.cu")
     strided = PLAIN.replace("x[i]", "x[2 * i % n]")

@@ -197,7 +197,6 @@ def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
 
 
 @pytest.mark.exhaustive("half a minute of predictions")
-@pytest.mark.slow("a dozen predictions")
 def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
     kernelprof, work: Path
 ) -> None:
@@ -238,8 +237,7 @@ def test_two_versions_are_gated_with_the_line_in_every_output(kernelprof, work: 
     assert LINE + 1 in places
 
 
-@pytest.mark.exhaustive("predicts for each architecture; the next one has two")
-@pytest.mark.slow("a dozen predictions")
+@pytest.mark.exhaustive("half a minute of predictions")
 def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
     kernelprof, work: Path
 ) -> None:

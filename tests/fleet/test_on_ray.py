@@ -31,7 +31,6 @@ def ray_finds_us(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.exhaustive("starts a cluster")
-@pytest.mark.slow("starts a Ray, and kills its workers")
 @pytest.mark.usefixtures("ray_finds_us")
 def test_workers_that_are_killed_lose_nothing(
     write_plan, some_captures, store, monkeypatch

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.fuzz.cells import columns_read, find_flips
 from tests.support.captures import CAPTURES
+from tests.support.few import part_of
 
 from kernelprof.sources import read_capture
 
+PARTS = 16
+"""Of the columns that a rule reads."""
 
-@pytest.mark.parametrize("part", range(4))
+
+@pytest.mark.parametrize("part", part_of(PARTS, range(PARTS), why="judges thousands of cells"))
 def test_no_value_flips_a_verdict_silently(part: int) -> None:
     capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
-    columns = columns_read(capture)[part :: 4 if os.environ.get("ATTACK") else 64]
+    columns = columns_read(capture)[part::PARTS]
     tried, flips = find_flips(capture, columns)
-    assert tried > 100
+    assert tried > 500
     assert not flips
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.few import part_of
 
 from sassim.disassembler import disassemble
 
@@ -66,6 +67,7 @@ SLOW = {
     "cub/cub.cuh",
     "cooperative_groups/reduce.h",
 }
+HEADERS = [pytest.param(*item, id=item[0]) for item in INCLUDED.items()]
 
 
 def test_what_nvcc_brings_is_there_without_an_include(compile_cu) -> None:
@@ -74,18 +76,12 @@ def test_what_nvcc_brings_is_there_without_an_include(compile_cu) -> None:
 
 @pytest.mark.parametrize(
     ("header", "line"),
-    [
-        pytest.param(
-            *item,
-            id=item[0],
-            marks=()
-            if at % 10 == 0 and item[0] not in SLOW
-            else pytest.mark.slow("compiles")
-            if at % 5 == 0
-            else pytest.mark.exhaustive("compiles a header alike"),
-        )
-        for at, item in enumerate(INCLUDED.items())
-    ],
+    part_of(
+        5,
+        HEADERS,
+        *(each for each in HEADERS[::10] if each.id not in SLOW),
+        why="compiles a header",
+    ),
 )
 def test_a_header_has_what_device_code_takes_from_it(compile_cu, header, line) -> None:
     done = compile_cu(f"#include <{header}>\n{line}\n")

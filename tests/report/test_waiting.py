@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 from msgspec import structs
-from tests.support.captures import PAIRS
+from tests.support.captures import PAIRS, sampled_code
 
 import kernelprof as kp
-from kernelprof.model.sampled import from_bytes
 from kernelprof.model.waiting import BlamedLine
 from kernelprof.report.documents.waiting import (
     describe_request,
@@ -49,7 +47,7 @@ def diagnosis() -> kp.Diagnosis:
 
 def recorded(pair: str) -> kp.Diagnosis:
     """A kernel as it was recorded, with its instructions."""
-    (code,) = from_bytes(gzip.decompress((LINES / f"{pair}.json.gz").read_bytes()))
+    code = sampled_code(LINES / f"{pair}.json.gz")
     capture = kp.read(PAIRS / pair / "before")
     text = (ROOT / "cuda" / "pairs" / pair / "before.cu").read_text(encoding="utf-8")
     return replace(capture, code=(replace(code, whole=text),)).diagnose()

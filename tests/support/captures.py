@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import shutil
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.sampled import from_bytes
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import SOURCE_FILE, read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
+    from kernelprof.model.sampled import SampledCode
 
 ROOT: Final = Path(__file__).parents[2]
 CAPTURES: Final = ROOT / "tests" / "captures"
@@ -26,6 +29,13 @@ PAIRS: Final = ROOT / "benchmarks" / "corpus" / "recorded" / "h200-pairs"
 def captured(name: str) -> Capture:
     """A capture by its path below that folder."""
     return read_capture(CAPTURES / name)
+
+
+@cache
+def sampled_code(path: Path) -> SampledCode:
+    """The instructions of the one kernel of a file, with their samples."""
+    (code,) = from_bytes(gzip.decompress(path.read_bytes()))
+    return code
 
 
 def source_of(directory: Path) -> bytes:

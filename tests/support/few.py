@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+_PARAM: Final = type(pytest.param())
 
 
 def few(values: Iterable[Any], *tried: Any, why: str) -> list[Any]:
@@ -29,6 +32,8 @@ def part_of(every: int, values: Iterable[Any], *tried: Any, why: str) -> list[An
 
 
 def _param(value: Any, *, slow: bool, why: str, exhaustive: bool = False) -> Any:
-    values = value if isinstance(value, tuple) else (value,)
+    """``value`` is a ``pytest.param`` already, or the arguments of one."""
+    if not isinstance(value, _PARAM):
+        value = pytest.param(*(value if isinstance(value, tuple) else (value,)))
     mark = pytest.mark.exhaustive(why) if exhaustive else pytest.mark.slow(why)
-    return pytest.param(*values, marks=mark if slow else ())
+    return pytest.param(*value.values, id=value.id, marks=[*value.marks, *([mark] if slow else [])])

@@ -19,6 +19,7 @@ from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
 from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.library_kernel import takes_tensor_maps
+from kernelprof.model.names import sentence
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _busy_units(value_of: ValueOf) -> Iterator[MetricFinding]:
         part_named = any(abs(there.get(part, -1.0) - value) < SAME for part in _PARTS)
         if value >= BUSY and not (name == "memory_throughput" and part_named):
             part = rounded_quantity(value, "%")
-            text = f"{_UNITS[name][0].upper()}{_UNITS[name][1:]} is at {part} of peak."
+            text = sentence(f"{_UNITS[name]} is at {part} of peak")
             yield MetricFinding(text, name, _LIMITS.get(name), value / BUSY)
     whole = ("sm_throughput", "memory_throughput")
     if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):

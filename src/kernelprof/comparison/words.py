@@ -298,11 +298,6 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else '−'}{number(abs(value))}"
 
 
-def sentence(text: str) -> str:
-    """With a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
 def ratio_text(ratio: float) -> str:
     """A ratio of times, after over before: ``12.1x faster``, ``3.2 % slower``."""
     return f"{format_change(ratio)} slower" if ratio > 1 else f"{format_change(1 / ratio)} faster"

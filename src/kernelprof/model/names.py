@@ -129,6 +129,11 @@ def join_words(names: Iterable[str], last_by: str = "and") -> str:
     return f"{', '.join(most)} {last_by} {last}" if most else last
 
 
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
     """A short name a kernel and, where several share it, what tells them apart.
 

@@ -195,6 +195,15 @@ class ControlFlow:
                 edges[number + 1].append(number)
         return tuple(map(tuple, edges))
 
+    @cached_property
+    def successors(self) -> tuple[tuple[int, ...], ...]:
+        """By instruction: those that may be executed just after it."""
+        edges: list[list[int]] = [[] for _ in self.effects]
+        for number, before in enumerate(self.predecessors):
+            for each in before:
+                edges[each].append(number)
+        return tuple(map(tuple, edges))
+
     def writers(
         self, number: int, registers: Collection[str], most: int = _MOST_STEPS
     ) -> Iterator[int]:

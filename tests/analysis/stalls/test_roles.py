@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.captures import CAPTURES, sampled_code
 
 from kernelprof.analysis.stalls import LineBlame
-from kernelprof.model.sampled import Counts, SampledCode, SampledInstruction, from_bytes
+from kernelprof.model.sampled import Counts, SampledCode, SampledInstruction
 
 if TYPE_CHECKING:
     from kernelprof.model.waiting import WarpRoles
 
-CAPTURES = Path(__file__).parents[2] / "captures"
 H200 = CAPTURES / "h200_lines"
 B200 = CAPTURES / "blackwell" / "NaregAmirianMegan__NVFP4_Kernels"
 
@@ -48,11 +46,6 @@ SPECIALIZED = {
 """Warp-specialized kernels of the corpus: the limiting role, and the longest wait of each."""
 
 
-def _code(path: Path) -> SampledCode:
-    (code,) = from_bytes(gzip.decompress(path.read_bytes()))
-    return code
-
-
 def _roles(code: SampledCode) -> WarpRoles | None:
     return LineBlame(code).summarize_stalls().roles
 
@@ -60,7 +53,7 @@ def _roles(code: SampledCode) -> WarpRoles | None:
 @pytest.mark.parametrize("pair", SPECIALIZED)
 def test_each_role_and_what_it_waits_for(pair: str) -> None:
     limit, longest = SPECIALIZED[pair]
-    roles = _roles(_code(H200 / f"{pair}.json.gz"))
+    roles = _roles(sampled_code(H200 / f"{pair}.json.gz"))
     assert roles is not None
     assert roles.limit == limit
     first = {each.role: (each.waits[0].waits_for, each.waits[0].share) for each in roles.roles}
@@ -73,7 +66,7 @@ def test_kernels_whose_warps_all_run_the_same_code_have_no_roles() -> None:
     specialized = {
         path.name.removesuffix(".json.gz")
         for path in H200.glob("*.json.gz")
-        if _roles(_code(path)) is not None
+        if _roles(sampled_code(path)) is not None
     }
     assert specialized == set(SPECIALIZED)
 
@@ -81,7 +74,7 @@ def test_kernels_whose_warps_all_run_the_same_code_have_no_roles() -> None:
 class TestTcgen05:
     """A product of CUTLASS for sm_100: producer, MMA and epilogue warps."""
 
-    code = _code(B200 / "phase0_v1_k16384.lines.json.gz")
+    code = sampled_code(B200 / "phase0_v1_k16384.lines.json.gz")
 
     def test_the_epilogue_is_a_role(self) -> None:
         roles = _roles(self.code)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.captures import sampled_code
 
 from kernelprof.analysis.rules import load_rules
 from kernelprof.analysis.stalls import MOST_CALLS, LineBlame
@@ -18,7 +18,6 @@ from kernelprof.model.sampled import (
     SampledCode,
     SampledInstruction,
     SourceLocation,
-    from_bytes,
 )
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "h200_lines"
@@ -52,7 +51,7 @@ def blame_of(*rows: tuple[int, str, Counts] | tuple[int, str]) -> LineBlame:
 
 
 def _real(pair: str) -> LineBlame:
-    (found,) = from_bytes(gzip.decompress((CAPTURES / f"{pair}.json.gz").read_bytes()))
+    found = sampled_code(CAPTURES / f"{pair}.json.gz")
     return LineBlame(
         replace(found, whole=(SOURCES / pair / "before.cu").read_text(encoding="utf-8"))
     )
@@ -223,7 +222,7 @@ def test_a_division_is_at_the_line_that_divides() -> None:
 
 @pytest.mark.parametrize("pair", ["transpose-column-reads", "symbol-counts-thread-by-thread"])
 def test_waits_add_up_to_the_samples(pair: str) -> None:
-    (found,) = from_bytes(gzip.decompress((CAPTURES / f"{pair}.json.gz").read_bytes()))
+    found = sampled_code(CAPTURES / f"{pair}.json.gz")
     sums = Counter[tuple[str, int]]()
     for each in StallAnalysis(found).stalls:
         sums[each.state, each.at] += each.samples  # type: ignore[assignment]
@@ -237,7 +236,7 @@ def test_waits_add_up_to_the_samples(pair: str) -> None:
 def test_nearly_all_waits_of_the_corpus_lead_somewhere() -> None:
     unknown = waiting = 0.0
     for path in sorted(CAPTURES.glob("*.json.gz"))[::4]:
-        (found,) = from_bytes(gzip.decompress(path.read_bytes()))
+        found = sampled_code(path)
         said = LineBlame(found).summarize_stalls()
         unknown, waiting = unknown + said.unknown * said.waiting, waiting + said.waiting
     assert waiting > 1_000_000

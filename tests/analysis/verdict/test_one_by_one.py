@@ -35,7 +35,7 @@ AGAIN = re.compile(
 
 def _export(path: Path, at: int = 0) -> Any:
     name = str(path.relative_to(CAPTURES))
-    why = "judges launches again that another export has"
+    why = "judges launches again that another export has, or exports alike"
     if AGAIN.search(name) or at % 3:
         return pytest.param(path, id=name, marks=pytest.mark.exhaustive(why))
     return pytest.param(path, id=name, marks=pytest.mark.slow(why) if at % 9 else ())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.few import part_of
 
 pytest.importorskip("cuda.bindings")
 
@@ -19,8 +19,6 @@ MISSED = {
 }
 """Of the 72 hidden and 45 harmless ones of the files by somebody who had not seen the gate, and of
 their neighbours."""
-ALL = bool(os.environ.get("ATTACK"))
-"""Else one in forty: ``make attack`` tries them all."""
 
 
 def cases(name: str) -> list[object]:
@@ -43,13 +41,16 @@ def cases(name: str) -> list[object]:
 
 @pytest.mark.parametrize(
     ("file", "kind", "case"),
-    [
-        case
-        for name in ("hidden", "held_out", "held_out_2", "neighbours")
-        for case in cases(f"{name}.toml")
-    ][:: 1 if ALL else 40],
+    part_of(
+        40,
+        [
+            case
+            for name in ("hidden", "held_out", "held_out_2", "neighbours")
+            for case in cases(f"{name}.toml")
+        ],
+        why="predicts two kernels for each",
+    ),
 )
-@pytest.mark.slow("predicts two kernels for each")
 def test_gate(kernelprof, tmp_path: Path, file: str, kind: str, case: dict[str, Any]) -> None:
     text = (ROOT / file).read_text("utf-8")
     assert case["old"] in text

@@ -186,15 +186,17 @@ def blame_lines(
     for code in codes:
         if code.function not in most or code.samples > most[code.function].samples:
             most[code.function] = code
-    blames: dict[str, LineBlame] = {}
+    blames: dict[str, tuple[LineBlame, StallSummary | None]] = {}
     with_lines = []
     for kernel in kernels:
         name = named_alike(kernel.name, most)
         if name is None:
             with_lines.append(kernel)
             continue
-        blame = blames[name] = blames.get(name) or LineBlame(most[name])
-        waiting = blame.summarize_stalls() if most[name].samples else None
+        if name not in blames:
+            blame = LineBlame(most[name])
+            blames[name] = blame, blame.summarize_stalls() if most[name].samples else None
+        blame, waiting = blames[name]
         causes = tuple(
             structs.replace(each, place=blame.blamed_line(each.bottleneck))
             for each in kernel.verdict.causes

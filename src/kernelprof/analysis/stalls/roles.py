@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MARKS: Final[Mapping[str, frozenset[str]]] = {
     "producer": COPIES & (flagged_opcodes("arrives") | {ASYNC_COPY}),
     "mma": select_opcodes(lambda row: row.kind == "tensor"),
-    "epilogue": select_opcodes(lambda row: row.name == "LDTM"),
+    "epilogue": frozenset(("LDTM",)),
 }
 """Instructions that tell the role of the warps that execute them."""
 _AWAITED: Final = {"producer": "free buffers", "mma": "tiles", "epilogue": "products"}
@@ -67,25 +67,22 @@ def find_roles(analysis: StallAnalysis) -> WarpRoles | None:
     }
     if not samples or min(samples.values()) < LEAST_SAMPLES:
         return None
-    shares = {
-        role: {what: n / samples[role] for what, n in waits.most_common()}
-        for role, waits in _waits(analysis, code).items()
-    }
+    waits = _waits(analysis, code)
     effects = analysis.flow.effects
     runs_ahead = any(effects[n].opcode in _RUN_AHEAD for n in code.members["mma"])
     roles = tuple(
         WarpRole(
             role,
-            samples[role],
+            every,
             tuple(
-                RoleWait(what, share)
-                for what, share in list(shares[role].items())[:MOST_WAITS]
-                if share >= LEAST_SHARE
+                RoleWait(what, n / every)
+                for what, n in waits[role].most_common(MOST_WAITS)
+                if n / every >= LEAST_SHARE
             ),
         )
-        for role in samples
+        for role, every in samples.items()
     )
-    return WarpRoles(roles, _limit(shares, runs_ahead=runs_ahead))
+    return WarpRoles(roles, _limit(waits, samples, runs_ahead=runs_ahead))
 
 
 def _waits(analysis: StallAnalysis, code: _RoleCode) -> dict[str, Counter[str]]:
@@ -105,19 +102,21 @@ def _waits(analysis: StallAnalysis, code: _RoleCode) -> dict[str, Counter[str]]:
     return waits
 
 
-def _limit(shares: Mapping[str, Mapping[str, float]], *, runs_ahead: bool) -> str | None:
+def _limit(
+    waits: Mapping[str, Counter[str]], samples: Mapping[str, int], *, runs_ahead: bool
+) -> str | None:
     """Return the role that the others wait for; ``None`` where that is not clear."""
-    waits = {role: shares[role].get(what, 0.0) for role, what in _AWAITED.items() if role in shares}
-    elsewhere = shares["mma"].get(_OTHER_MBARRIERS, 0.0)
-    if waits.get("epilogue", 1.0) <= LITTLE and elsewhere >= MOST:
+    at_mbarriers = {role: waits[role][_AWAITED[role]] / every for role, every in samples.items()}
+    elsewhere = waits["mma"][_OTHER_MBARRIERS] / samples["mma"]
+    if at_mbarriers.get("epilogue", 1.0) <= LITTLE and elsewhere >= MOST:
         return "epilogue"
-    if waits["mma"] >= MOST and waits["producer"] <= LITTLE:
+    if at_mbarriers["mma"] >= MOST and at_mbarriers["producer"] <= LITTLE:
         return "producer"
-    if waits["producer"] < MOST or runs_ahead:
+    if at_mbarriers["producer"] < MOST or runs_ahead:
         return None
-    if waits["mma"] >= MOST:
+    if at_mbarriers["mma"] >= MOST:
         return "copies"
-    return "mma" if waits["mma"] + elsewhere <= LITTLE else None
+    return "mma" if at_mbarriers["mma"] + elsewhere <= LITTLE else None
 
 
 class _RoleCode:
@@ -128,11 +127,7 @@ class _RoleCode:
 
     def __init__(self, analysis: StallAnalysis) -> None:
         effects = analysis.flow.effects
-        self._before = analysis.flow.predecessors
-        self._after: list[list[int]] = [[] for _ in effects]
-        for n, before in enumerate(self._before):
-            for each in before:
-                self._after[each].append(n)
+        self._flow = analysis.flow
         marked = {
             role: [n for n, each in enumerate(effects) if each.opcode in opcodes]
             for role, opcodes in _MARKS.items()
@@ -154,7 +149,7 @@ class _RoleCode:
 
     def _related(self, marks: Sequence[int]) -> set[int]:
         """Instructions that lead to some or that these lead to: the same warps execute them."""
-        return _reach(marks, self._before) | _reach(marks, self._after)
+        return _reach(marks, self._flow.predecessors) | _reach(marks, self._flow.successors)
 
     def _busiest(self, marks: Iterable[int], executed: Sequence[int]) -> list[int]:
         """Of several groups of warps the one that executes most of these instructions."""
@@ -183,7 +178,7 @@ class _RoleCode:
 
     def _entries(self, loop: set[int]) -> set[int]:
         """Instructions that are reached from outside; without them only inner loops are left."""
-        return {n for n in loop if not loop.issuperset(self._before[n])}
+        return {n for n in loop if not loop.issuperset(self._flow.predecessors[n])}
 
     def _loops(self, members: set[int]) -> Iterator[set[int]]:
         """Yield strongly connected components of some instructions, but for single ones."""
@@ -192,7 +187,9 @@ class _RoleCode:
 
         numbers = sorted(members)
         index = {n: at for at, n in enumerate(numbers)}
-        edges = [(index[a], index[b]) for b in numbers for a in self._before[b] if a in index]
+        edges = [
+            (index[a], index[b]) for b in numbers for a in self._flow.predecessors[b] if a in index
+        ]
         rows, columns = zip(*edges, strict=True) if edges else ((), ())
         graph = csr_matrix(([1] * len(edges), (rows, columns)), shape=(len(numbers),) * 2)
         count, labels = connected_components(graph, directed=True, connection="strong")

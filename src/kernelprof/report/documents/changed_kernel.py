@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.launch.run.trial import timing_facts
-from kernelprof.model.names import cut_middle, printable, short_name
+from kernelprof.model.names import cut_middle, printable, sentence, short_name
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.charts.bars import waterfall_step
@@ -346,7 +346,7 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
         tone=each.tone,
         folded=not alone,
         layout=Layout.HERO if alone else Layout.STACK,
-        summary=Span(words.sentence(clip_text(words.headline(kernel)))),
+        summary=Span(sentence(clip_text(words.headline(kernel)))),
     )
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from kernelprof.comparison import words
 from kernelprof.model.comparison import Comparison, InputChange, TimeOutcome
 from kernelprof.model.gate import GateResult, Outcome
-from kernelprof.model.names import cut_middle, printable
+from kernelprof.model.names import cut_middle, printable, sentence
 from kernelprof.model.numbers import count, quantity
 from kernelprof.report.charts.drawing import tidy
 from kernelprof.report.charts.times import TimeMark
@@ -251,9 +251,7 @@ def page(
     both = [each for each in kernels if each.kernel.before and each.kernel.after]
     alone = len(kernels) == len(both) == 1
     blocks: list[Block] = [*top]
-    blocks += [
-        Note(Span(clip_text(words.sentence(each))), warning=True) for each in comparison.notes
-    ]
+    blocks += [Note(Span(clip_text(sentence(each))), warning=True) for each in comparison.notes]
     if not alone:
         blocks.append(_overview(comparison, kernels))
     for position, each in enumerate(both, 1):
@@ -275,7 +273,7 @@ def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
     label = "Change in kernel time; the same data is in the table below"
     blocks: list[Block] = [Chart("changes", rows, label), Note(_MARKS)] if rows else []
     blocks.append(_table(kernels, on_page=True))
-    summary = Span(words.sentence(clip_text(words.summary(comparison))))
+    summary = Span(sentence(clip_text(words.summary(comparison))))
     return Section("What changed", tuple(blocks), anchor="kernels", summary=summary)
 
 

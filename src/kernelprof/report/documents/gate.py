@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.model.gate import GateFinding, GateResult, Outcome
+from kernelprof.model.names import sentence
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Block,
@@ -75,7 +76,7 @@ def _proposed(findings: Sequence[GateFinding], most: int) -> Iterator[Block]:
         yield Paragraph(_ACCEPTED, Tone.STRONG)
     else:
         yield Paragraph(_PROPOSED, Tone.OPEN)
-    items: list[Text] = [Span(words.sentence(clip_text(each.text))) for each in findings[:most]]
+    items: list[Text] = [Span(sentence(clip_text(each.text))) for each in findings[:most]]
     if len(findings) > most:
         items.append(
             f"And {count(len(findings) - most, 'more difference')}: `--format json` has all."
@@ -93,6 +94,6 @@ def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:
         note = f" ({note})" if note else ""
         return (worst.code, ": ", Span(clip_text(worst.gist)), f"{also}{note}.")
     if result.outcome is not Outcome.PASS and result.general:
-        return Span(words.sentence(clip_text(result.general[0].text)))
+        return Span(sentence(clip_text(result.general[0].text)))
     text = Span(clip_text(words.passed_text(result)))
     return (kernels[0].code, ": ", text, ".") if len(kernels) == 1 else (text, ".")

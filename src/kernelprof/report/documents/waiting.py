@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.names import cut_end, printable, short_name
+from kernelprof.model.names import cut_end, printable, sentence, short_name
 from kernelprof.model.numbers import number
 from kernelprof.model.numbers import share as percent
 from kernelprof.report.document import (
@@ -106,8 +106,7 @@ def _roles(kernel: KernelDiagnosis) -> Iterable[Block]:
     """What the warps of each role wait for, and the role that the others wait for."""
     roles = None if kernel.waiting is None else kernel.waiting.roles
     if roles is not None:
-        text = "; ".join(map(_role, roles.roles))
-        sentences = [f"{text[0].upper()}{text[1:]}."]
+        sentences = [sentence("; ".join(map(_role, roles.roles)))]
         if roles.limit is not None:
             sentences.append(_LIMITS[roles.limit])
         yield Paragraph(" ".join(sentences))
