@@ -87,6 +87,29 @@ def test_samples_without_a_value_are_left_out() -> None:
     assert sampled_kernels(replace(trace("mixed"), series=(nothing,))) == {}
 
 
+def test_idle_samples_need_the_counter_of_active_sms_alone() -> None:
+    (own,) = trace("mixed").series
+    known = sampled_kernels(trace("mixed"))
+    values = own.values.copy()
+    idle = values[:, own.metrics.index("sm__cycles_active.avg")] == 0
+    assert idle.any()
+    values[np.ix_(idle, np.arange(1, values.shape[1]))] = np.nan
+    fewer = sampled_kernels(replace(trace("mixed"), series=(replace(own, values=values),)))
+    for key, each in fewer.items():
+        assert each.units[0].value == pytest.approx(known[key].units[0].value, abs=0.5)
+    assert fewer.keys() == known.keys()
+
+
+def test_warps_are_sampled_where_no_counter_was() -> None:
+    sampled = trace("jacobi_sampled")
+    whole = {key[0]: each for key, each in sampled_kernels(sampled).items()}
+    alone = {key[0]: each for key, each in sampled_kernels(replace(sampled, series=())).items()}
+    name = next(each for each in whole if "sweep" in each)
+    assert alone[name].units == ()
+    assert alone[name].waits == whole[name].waits
+    assert sampled_kernels(replace(sampled, series=(), stalls={})) == {}
+
+
 def test_a_trace_without_samples_gives_nothing() -> None:
     assert sampled_capture(trace("jacobi")) is None
     assert sampled_kernels(trace("jacobi")) == {}

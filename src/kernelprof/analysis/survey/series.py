@@ -187,7 +187,7 @@ def sampled_capture(trace: Trace) -> Capture | None:
 
     A row is a kernel in one launch configuration; counts are those of a launch of median length.
     """
-    if not trace.series or not len(trace.kernels):
+    if not (trace.series or trace.stalls) or not len(trace.kernels):
         return None
     numbers, kinds = kernel_numbers(trace)
     durations = (trace.kernels["end"] - trace.kernels["start"]).astype(np.float64)
@@ -202,8 +202,14 @@ def sampled_capture(trace: Trace) -> Capture | None:
         for name, fit in _fit_series(series, parts):
             before = fits.get(name)
             fits[name] = fit if before is None else _better(before, fit)
-    finite = [np.isfinite(fit.values) for name, fit in fits.items() if name != CYCLES]
-    sampled = np.flatnonzero(np.any(finite, axis=0)) if finite else np.zeros(0, np.int64)
+    has_samples = np.zeros(len(kinds), bool)
+    for name, fit in fits.items():
+        if name != CYCLES:
+            has_samples |= np.isfinite(fit.values)
+    has_samples[kernels] |= [
+        any(_waits(_states(trace, each))) for each in trace.kernels[starts]["configuration"]
+    ]
+    sampled = np.flatnonzero(has_samples)
     if len(sampled) == 0:
         return None
     firsts = starts[np.searchsorted(kernels, sampled)]
@@ -221,13 +227,19 @@ def _in_time(trace: Trace) -> Iterator[SampledSeries]:
         telling = next((each for each in mine if ACTIVE in each.metrics), None)
         shift = 0 if telling is None else find_shift(telling, kernels)
         for each in mine:
-            yield replace(each, start=each.start + shift, end=each.end + shift)
+            # An idle sample can have the first counter alone.
+            whole = _rows_of(each, np.asarray(np.isfinite(each.values).all(axis=1)))
+            yield replace(whole, start=whole.start + shift, end=whole.end + shift)
 
 
 def _usable(series: SampledSeries) -> SampledSeries:
-    # Without the first of each burst, which begins before it, and samples that lack a value
+    # Without the first of each burst, which begins before it, and samples without any value
     length = series.end - series.start
-    rows = (length <= 10 * np.median(length)) & np.isfinite(series.values).all(axis=1)
+    has_value = np.isfinite(series.values).any(axis=1)
+    return _rows_of(series, (length <= 10 * np.median(length)) & has_value)
+
+
+def _rows_of(series: SampledSeries, rows: Array) -> SampledSeries:
     return replace(
         series, start=series.start[rows], end=series.end[rows], values=series.values[rows]
     )
@@ -371,7 +383,7 @@ def _capture(
                 compute_capability=capability,
             )
         )
-        waits = _waits(trace.stalls.get(launched.mangled, {}))
+        waits = _waits(_states(trace, kernel["configuration"]))
         for origin, pairs in ((Origin.LAUNCH, _configured(launched, gpu)), (Origin.DERIVED, waits)):
             for metric, value in pairs:
                 facts.setdefault((metric, origin), np.full(len(firsts), np.nan))[row] = value
@@ -387,6 +399,10 @@ def _capture(
         unit = read[name].unit
         columns[name] = MetricColumn(name, fits[name] * timed, unit, unit, Origin.DERIVED)
     return Capture(tuple(launches), columns, text={DEVICE_NAME: tuple(names)}, origin="samples")
+
+
+def _states(trace: Trace, configuration: np.intp) -> Mapping[str, int]:
+    return trace.stalls.get(trace.configurations[int(configuration)].mangled, {})
 
 
 def _waits(states: Mapping[str, int]) -> Iterator[tuple[str, float]]:

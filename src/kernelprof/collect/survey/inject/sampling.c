@@ -20,6 +20,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +28,23 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Part of a burst in which SMs work, from which its whole time counts for a visit. */
+#define LEAST_BUSY 0.05
+
 enum {
     INTERVAL = 20000,      /* ns, or cycles of the system clock where the GPU has no timer for it */
     BURST_MS = 10,
     SAMPLES = 700,         /* that a burst has at most */
     BUFFER_BYTES = 72 << 20,
     MOST_METRICS = 64,
+    EACH_IDLE = 8,         /* of idle samples, two of as many are evaluated */
     MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
-    VISIT_MS = 40,         /* that the SMs work in the first visit of a set; each is twice the last */
-    VISITS = 3,            /* of each set */
+    VISITS = 2,            /* of each set; changing the set takes 200 ms */
+    ACTIVE_MS = 30,        /* that the SMs work in the first visit of a set */
+    FIRST_SET_MS = 150,    /* limit of its own time: the first set has most counters to decode */
+    OTHER_SET_MS = 60,     /* all three are doubled in the second visit */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
     STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
     STALL_PCS = 8192,      /* instructions that are read at once */
@@ -284,6 +291,19 @@ static void name_series(struct metric_set *set) {
     put(SERIES, sizeof rows[0], rows, set->count * sizeof rows[0]);
 }
 
+/* What the first `count` counters of a set are in a sample; whether they could be evaluated. */
+static int evaluate(struct metric_set *set, size_t sample, size_t count, double *values) {
+    PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, to);
+    to.pHostObject = set->host;
+    to.pCounterDataImage = set->image;
+    to.counterDataImageSize = set->image_bytes;
+    to.rangeIndex = sample;
+    to.ppMetricNames = set->names;
+    to.numMetrics = count;
+    to.pMetricValues = values;
+    return call.cuptiProfilerHostEvaluateToGpuValues(&to) == CUPTI_SUCCESS;
+}
+
 /* Decodes and writes a burst, and adds to `active` the nanoseconds in which the first counter, that
  * of active SMs, counted. `ahead` is how far the wall clock is before that of all times: some
  * versions of CUPTI give samples in the clock of the activity records, others in the wall clock. */
@@ -300,6 +320,7 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
     if (call.cuptiPmSamplingGetCounterDataInfo(&info) != CUPTI_SUCCESS)
         return 0;
     size_t row_bytes = sizeof(struct sample_row) + set->count * sizeof(double), samples = 0;
+    int idle = 0;
     char *rows = malloc(info.numCompletedSamples * row_bytes + 1);
     if (rows == NULL)
         return 0;
@@ -311,21 +332,20 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
         when.sampleIndex = at;
         char *row = rows + samples * row_bytes;
         double values[MOST_METRICS];
-        PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, evaluate);
-        evaluate.pHostObject = set->host;
-        evaluate.pCounterDataImage = set->image;
-        evaluate.counterDataImageSize = set->image_bytes;
-        evaluate.rangeIndex = at;
-        evaluate.ppMetricNames = set->names;
-        evaluate.numMetrics = set->count;
-        evaluate.pMetricValues = values;
-        if (call.cuptiPmSamplingCounterDataGetSampleInfo(&when) != CUPTI_SUCCESS ||
-            call.cuptiProfilerHostEvaluateToGpuValues(&evaluate) != CUPTI_SUCCESS)
+        if (call.cuptiPmSamplingCounterDataGetSampleInfo(&when) != CUPTI_SUCCESS)
             continue;
+        /* Most samples of many programs are idle, and what all counters are takes 0.2 ms. */
+        idle = evaluate(set, at, 1, values) && values[0] == 0 ? idle + 1 : 0;
+        int is_left_out = idle % EACH_IDLE > 1;
+        if (!is_left_out && !evaluate(set, at, set->count, values))
+            continue;
+        for (size_t left = 1; is_left_out && left < set->count; left++)
+            values[left] = NAN;
         uint64_t late = when.startTimestamp > ahead ? ahead : 0;
         struct sample_row head = {when.startTimestamp - late, when.endTimestamp - late,
                                   (uint32_t)device, 0};
-        if (values[0] > 0)
+        /* The first of a burst begins when the one before ended. */
+        if (values[0] > 0 && head.end - head.start < 10 * INTERVAL)
             *active += (double)(head.end - head.start);
         memcpy(row, &head, sizeof head);
         memcpy(row + sizeof head, values, set->count * sizeof(double));
@@ -377,8 +397,11 @@ static int prepare(size_t number) {
     return set_count > 0;
 }
 
-/* Samples for a set until the SMs have worked so long; whether that can go on. */
-static int visit(struct metric_set *set, double milliseconds) {
+/* Samples for a set until the SMs have worked long enough, or it took long enough, the longer the
+ * later; whether that can go on. */
+static int visit(struct metric_set *set, int turn) {
+    double goal = 1e6 * (ACTIVE_MS << turn);
+    double limit = 1e6 * ((set == sets ? FIRST_SET_MS : OTHER_SET_MS) << turn);
     PARAMETERS(CUpti_PmSampling_Enable, enable);
     enable.deviceIndex = device;
     if (call.cuptiPmSamplingEnable(&enable) != CUPTI_SUCCESS)
@@ -388,8 +411,15 @@ static int visit(struct metric_set *set, double milliseconds) {
     int works = configure(set);
     if (works)
         name_series(set);
-    for (double active = 0; works && !is_ended() && active < milliseconds * 1e6;)
+    double active = 0, spent = 0;
+    while (works && !is_ended() && active < goal && spent < limit) {
+        double before = active;
+        uint64_t begin = now_ns();
         works = burst(set, &active);
+        /* Time counts less the less the SMs work: the program may only load what it runs later. */
+        double busy = (active - before) / (1e6 * BURST_MS * LEAST_BUSY);
+        spent += (double)(now_ns() - begin) * (busy < 1 ? busy : 1);
+    }
     PARAMETERS(CUpti_PmSampling_Disable, disable);
     disable.pPmSamplingObject = sampler;
     call.cuptiPmSamplingDisable(&disable);
@@ -505,10 +535,9 @@ static void sample(void) {
     if (first != 0)
         prepared = prepare((size_t)first);
     int works = prepared;
-    double milliseconds = VISIT_MS;
-    for (int turn = 0; works && turn < VISITS; turn++, milliseconds *= 2)
+    for (int turn = 0; works && turn < VISITS; turn++)
         for (size_t at = 0; works && at < set_count && !is_ended(); at++)
-            works = visit(&sets[at], milliseconds);
+            works = visit(&sets[at], turn);
     if (works && !is_ended())
         sample_stalls();
 }

@@ -1,0 +1,106 @@
+"""One run of programs that nobody tuned for: how long the answer takes, and how much has one.
+
+Programs of HeCBench are run where ``KERNELPROF_HECBENCH`` names its folder ``src``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gpu.conftest import RESULTS
+from tests.gpu.test_survey import PROGRAMS, built, diagnosed
+
+__all__ = ["built"]
+pytestmark = pytest.mark.usefixtures("results")
+
+MOST_OVERHEAD, ANSWER_S = 1.3, 5.0
+RUNS = 3
+SAMPLED = 0.95
+HECBENCH = "KERNELPROF_HECBENCH"
+
+PYTHON = {
+    "ResNet-50, training": ("torchvision", "resnet.py"),
+    "GPT-2, generate": ("transformers", "generate.py"),
+    "torch.compile, training": ("torch", "compiled.py"),
+    "encoder, training": ("torch", "encoder.py", "150"),
+    "JAX, training": ("jax", "jax_step.py", "1000"),
+}
+CUDA = {"Jacobi": ("jacobi", "4096", "30000"), "100,000 launches": ("many", "100000")}
+BENCHMARKS = {
+    "adam": "10000 200 20",
+    "gelu": "8 4096 2048 300",
+    "popcount": "16777216 3000",
+    "iso2dfd": "2048 2048 10000",
+    "mandelbrot": "1000",
+    "heat2d": "4096 4096 1000",
+    "softmax": "100000 784 0 1000",
+    "floydwarshall": "1024 60 16",
+    "scan": "268435456 60",
+    "stencil1d": "134217728 300",
+    "convolution1D": "134217728 300",
+    "dct8x8": "8192 8192 300",
+}
+
+
+def seconds_of(command: list[str]) -> float:
+    begin = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - begin
+
+
+def answered(name: str, command: list[str]) -> dict[str, Any]:
+    """Run a program alone and with a survey; what is true of any is asserted here."""
+    alone = statistics.median(seconds_of(command) for _ in range(RUNS))
+    runs = [diagnosed(f"{name}-{each}", "--budget", "0", "--", *command) for each in range(RUNS)]
+    seconds = statistics.median(each.seconds for each in runs)
+    kernels: list[dict[str, Any]] = runs[-1].survey["kernels"]
+    sampled = [each for each in kernels if each["sampled"]]
+    row = {
+        "program": name,
+        "alone_s": round(alone, 2),
+        "answer_s": round(seconds, 2),
+        "launches": sum(each["launches"] for each in kernels),
+        "sampled": round(sum(each["share"] for each in sampled), 4),
+        "named": round(sum(each["share"] for each in sampled if each["sampled"]["bottleneck"]), 4),
+        "limit": runs[-1].survey["answer"]["limit"],
+    }
+    if kept := os.environ.get(RESULTS):
+        with (Path(kept) / "programs.jsonl").open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(row)}\n")
+    assert row["launches"] > 0
+    assert seconds <= MOST_OVERHEAD * alone + ANSWER_S
+    assert row["sampled"] >= SAMPLED
+    return row
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_a_python_program_is_answered_in_one_run(name: str) -> None:
+    needs, script, *words = PYTHON[name]
+    if importlib.util.find_spec(needs) is None:
+        pytest.skip(f"this Python has no {needs}")
+    answered(name, [sys.executable, str(PROGRAMS / script), *words])
+
+
+@pytest.mark.parametrize("name", CUDA)
+def test_a_cuda_program_is_answered_in_one_run(name: str, built: Path) -> None:
+    program, *words = CUDA[name]
+    answered(name, [str(built / program), *words])
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_is_answered_in_one_run(name: str) -> None:
+    if not (sources := os.environ.get(HECBENCH)):
+        pytest.skip(f"{HECBENCH} does not name the sources of HeCBench")
+    folder = Path(sources) / f"{name}-cuda"
+    make = ["make", "-C", str(folder), "ARCH=sm_90"]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+    answered(name, [str(folder / "main"), *BENCHMARKS[name].split()])
