@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernelprof.model.waiting import WarpRoles
 
 H200 = CAPTURES / "h200_lines"
+RUNGS = CAPTURES / "bf16" / "lines"
 B200 = CAPTURES / "blackwell" / "NaregAmirianMegan__NVFP4_Kernels"
 
 SPECIALIZED = {
@@ -69,6 +70,37 @@ def test_kernels_whose_warps_all_run_the_same_code_have_no_roles() -> None:
         if _roles(sampled_code(path)) is not None
     }
     assert specialized == set(SPECIALIZED)
+
+
+FREE_BUFFERS = {
+    # The next rung adds a second warpgroup that multiplies: 1.25x.
+    "06_producer_ring": ("mma", 0.64),
+    # The next one lets producers go on while tiles are stored.
+    "07_two_consumers": ("mma", 0.69),
+    "08_persistent": ("mma", 0.78),
+    "09_lean_mbarriers": ("mma", 0.82),
+    # Producers also wait for those of the other block of the cluster.
+    "10_cluster_multicast": (None, 0.32),
+    "11_async_stores": ("mma", 0.83),
+    "13_even_waves": ("mma", 0.83),
+}
+"""Rungs of the BF16 ladder that have a producer: the limiting role, and how much of its time the
+producer waits for free buffers."""
+
+
+@pytest.mark.parametrize("rung", FREE_BUFFERS)
+def test_the_producer_of_a_rung_waits_for_the_products(rung: str) -> None:
+    limit, share = FREE_BUFFERS[rung]
+    roles = _roles(sampled_code(RUNGS / f"{rung}.json.gz"))
+    assert roles is not None
+    assert roles.limit == limit
+    (producer,) = (each for each in roles.roles if each.role == "producer")
+    waits = {each.waits_for: each.share for each in producer.waits}
+    assert waits["free buffers"] == pytest.approx(share, abs=0.005)
+
+
+def test_a_rung_without_a_producer_has_no_roles() -> None:
+    assert _roles(sampled_code(RUNGS / "04_wgmma.json.gz")) is None
 
 
 class TestTcgen05:
