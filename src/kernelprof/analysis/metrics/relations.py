@@ -143,7 +143,7 @@ _PARTS_OF_SM: Final = (
     "instruction_throughput",
 )  # fmt: skip
 _BUSY_SM: Final = "the utilization of a pipe exceeds that of the busiest part of the SM"
-_TOO_MUCH_ARITHMETIC: Final = "there is more arithmetic than issued instructions"
+_TOO_MUCH_ARITHMETIC: Final = "there is more arithmetic than the issued instructions allow"
 _TOO_MANY_SECTORS: Final = "more than 32 sectors per request"
 
 _PIPES: Final = (
@@ -207,12 +207,12 @@ def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
     yield Relation(
         (metric, "sm_count", "sm_cycles_elapsed"),
         lambda values, sms, cycles: np.greater(values, most * sms * cycles + _FEW),
-        "more than the SMs can do in the elapsed cycles",
+        "the count exceeds what the SMs can do in the elapsed cycles",
     )
     yield Relation(
         (metric, "sm_count", "duration"),
         lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * CLOCK_HZ[1] + _FEW),
-        "more than the SMs can do in the duration",
+        "the count exceeds what the SMs can do in the duration",
     )
 
 
@@ -350,6 +350,11 @@ RELATIONS: Final = (
         ),
         _TOO_MUCH_ARITHMETIC,
     ),
+    # The pipe is the mean of its halves: 2.006 times it at most.
+    _exceeds(
+        "fma_heavy_pipe", 2.2, "fma_pipe", 1.0,
+        "half of the FMA pipe is busier than both halves together",
+    ),
     # The pipe is 0.999 times as busy at least.
     Relation(
         ("fma_pipe", *_RATES, "sm_count"),
@@ -404,7 +409,7 @@ RELATIONS: Final = (
     ),
     _exceeds(
         "shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0,
-        "the share of shared memory exceeds the utilization of the whole L1 data stage",
+        "shared memory uses more of the L1 data stage than its total utilization",
     ),
     _zero_although(
         "l1_throughput", "l1_throughput_active", 20.0,
