@@ -129,7 +129,7 @@ class RaceError(FaultError):
         size: int,
         copies: bool = False,
     ) -> None:
-        super().__init__(f"races for {size} bytes of shared memory with {other.place}")
+        super().__init__(f"races on {size} bytes of shared memory with {other.place}")
         self.one = one
         self.other = other
         self.address = address

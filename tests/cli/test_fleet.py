@@ -49,7 +49,7 @@ def test_run_status_and_query(kernelprof, plan: Path) -> None:
 
 
 def test_mistakes(kernelprof, plan: Path) -> None:
-    kernelprof(f"fleet query {plan}", code=2, err="no question is named")
+    kernelprof(f"fleet query {plan}", code=2, err="no question is given")
     kernelprof(f"fleet query {plan} potential", code=2, err="there is no measurement")
 
 

@@ -207,7 +207,7 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
         ),
         (table, zero, 3, "launches have no time"),
         (directory, no_check, 1, "was checked against gemm, but is no longer checked"),
-        (directory, any_result, 1, "its result may differ by 1e+09 instead of 1e-05"),
+        (directory, any_result, 1, "its check has a tolerance of 1e+09 instead of 1e-05"),
         (
             directory,
             one_element,

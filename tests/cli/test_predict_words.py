@@ -76,7 +76,7 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(kernelprof) -> Non
     lines = err.splitlines()
     assert len(lines) <= 12
     assert lines[1].startswith("  | ptxas application ptx input, line ")
-    assert any(each.startswith("  | and ") and each.endswith("errors of ptxas") for each in lines)
+    assert any(each.startswith("  | and ") and each.endswith("errors from ptxas") for each in lines)
     needs = "its code needs an sm_90a GPU: diagnose it on a machine with such a GPU and ncu"
     assert lines[-1] == f"  next: {needs}"
 
@@ -115,7 +115,7 @@ def test_the_page_of_a_wrong_candidate_says_that_nothing_was_counted(
     name = changed(work, ("row >= M", "row > M"))
     kernelprof(f"gate {SOURCE.name} {name} --predict --html g.html", code=1)
     page = (work / "g.html").read_text("utf-8")
-    assert "It was not run to completion, so nothing was counted." in page
+    assert "Kernel not run to completion, so nothing was counted." in page
     assert "No exact counter changed" not in page
     assert "not run to completion</" in page
     assert "inconclusive</" not in page

@@ -75,7 +75,7 @@ def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
 def test_runs_of_two_machines_are_not_taken_together() -> None:
     tile = taken("tile", "1")
     other = replace(taken("tile", "2"), machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
-    with pytest.raises(InputError, match="were measured differently: different GPU"):
+    with pytest.raises(InputError, match="cannot be pooled: different GPU"):
         pool_runs([tile, other])
 
 
@@ -125,7 +125,7 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
     (gone,) = [each for each in result.kernels if each.kernel.match is Match.VANISHED]
     assert gone.findings[0].text == (
         "the baseline has this kernel but the candidate does not; matmul has the same launch "
-        "and counters: if it is the same kernel, --rename gemm_padded=matmul"
+        "and counters: if it is the same kernel, use --rename gemm_padded=matmul"
     )
     names = pairs.parse_renames(["gemm_padded=matmul"], before, after)
     (found,) = [

@@ -293,7 +293,7 @@ def test_a_side_that_cannot_be_identified_fails_its_comparison(
         monkeypatch.setattr(gpu, "_identity", lambda job: broken if "02_" in job else identify(job))
         found = run_plan(plan, store, gpu)
     assert [each.done for each in found.jobs] == [Done.FAILED] * 2
-    assert found.jobs[1].why == "the kernel to compare it with failed"
+    assert found.jobs[1].why == "the other kernel of the comparison failed"
     assert (found.exit_code, store.names()) == (2, [])
 
 

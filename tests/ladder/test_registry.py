@@ -87,7 +87,7 @@ def test_two_rungs(folder: Path) -> None:
         (HEAD + FIRST.replace('"A"', '" "'), "rung[0].title", "matching regex"),
         (HEAD + FIRST.replace('"A"', "1"), "rung[0].title", "Expected `str`, got `int`"),
         (HEAD + SECOND, "rung[0].after", "no rung above is named '01_a.cu'"),
-        (HEAD + FIRST + FIRST, "rung[1].file", "does not come after '01_a.cu'"),
+        (HEAD + FIRST + FIRST, "rung[1].file", "does not sort after '01_a.cu'"),
         (HEAD + FIRST + 'before = "?"\n', "rung[0].after", "must be given together"),
         (
             HEAD + FIRST + SECOND.replace('before = "It was slow."\n', ""),

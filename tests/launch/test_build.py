@@ -461,7 +461,7 @@ def test_of_many_errors_the_first_are_shown_each_once() -> None:
     assert lines[0].endswith(f"line 64; error   : {CLUSTERS}")
     assert lines[4].endswith("'i3' is unknown")
     assert lines[5].startswith("ptxas fatal")
-    assert lines[6] == "and 17 more errors of ptxas"
+    assert lines[6] == "and 17 more errors from ptxas"
 
 
 def test_a_few_errors_and_what_else_compilers_say_stay_as_they_are() -> None:

@@ -34,8 +34,8 @@ SOURCES = Path(sassim.__file__).parents[1]
     ("name", "expected"),
     [
         ("LDG", ("load", "global", "long", "load", "global load")),
-        ("LDS", ("load", "shared", "short", "load of shared memory", "shared load")),
-        ("STL", ("store", "local", "long", "store of local memory", "local store")),
+        ("LDS", ("load", "shared", "short", "shared-memory load", "shared load")),
+        ("STL", ("store", "local", "long", "local-memory store", "local store")),
         ("ST", ("store", "generic", "long", "store", "global store")),
         ("RED", ("atomic", "generic", "long", "atomic", "global reduction")),
         ("ATOMS", ("atomic", "shared", "short", "atomic", "shared atomic")),

@@ -191,7 +191,7 @@ def damaged(by_the_package: None, captures: Path, tmp_path: Path) -> Path:
 def test_a_report_that_aborts_its_parser_is_an_error_of_that_file(
     damaged: Path, captures: Path
 ) -> None:
-    reason = "NVIDIA's reader did not finish the report: it was killed by SIGABRT"
+    reason = "NVIDIA's reader did not finish reading the report: it was killed by SIGABRT"
     with pytest.raises(InputError, match=reason) as caught:
         read_capture(damaged)
     assert caught.value.where == str(damaged)

@@ -234,8 +234,8 @@ def describe_notable(over_time: OverTime) -> tuple[str, ...]:
     if len(over_time.phases) > 1:
         parts = "; ".join(map(describe_phase, over_time.phases))
         notes.append(
-            f"the launch has {len(over_time.phases)} phases with different limits, of which the "
-            f"verdict judges the average: {parts}"
+            f"the launch has {len(over_time.phases)} phases with different limits; the "
+            f"verdict applies to their average: {parts}"
         )
     tail, active = over_time.tail, over_time.tail_active
     if tail is not None and tail >= NOTABLE and active is not None and active <= IDLE:
@@ -251,7 +251,7 @@ def describe_phase(phase: LaunchPhase) -> str:
     busiest = phase.busiest
     length = share(phase.end - phase.start)
     if phase.limit is not None:
-        return f"{length} of the time at {busiest.label} {share(busiest.percent / 100)}"
+        return f"{length} of the time with {busiest.label} at {share(busiest.percent / 100)}"
     return f"{length} with no unit above {share(busiest.percent / 100)} ({busiest.label})"
 
 

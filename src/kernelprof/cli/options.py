@@ -97,7 +97,7 @@ class MeasurementFlags:
         ClockControl,
         typer.Option(
             "--clock-control",
-            help="The clock control of ncu: base locks the GPU's clocks, none does not.",
+            help="ncu clock control: `base` locks the GPU clocks; `none` leaves them unlocked.",
         ),
     ] = "none"
     time_limit: Annotated[

@@ -67,7 +67,7 @@ def check_place(path: Path) -> None:
     reason = None
     if str(path) == "-":
         raise InputError(
-            "cannot write the result: - is not a file name",
+            "cannot write the result: '-' is not a file name",
             hint="leave the option out to write to standard output",
         )
     if target.is_dir():

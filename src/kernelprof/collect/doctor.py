@@ -97,8 +97,7 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "sandbox",
             "Sandbox",
             *_sandbox(),
-            stops="compilers and report readers have time and memory limits, but can read any "
-            "files",
+            stops="compilers and report readers have time and memory limits, but can read any file",
             remedy="use Linux 5.13 or newer with Landlock (docs/security.md)",
         ),
     )

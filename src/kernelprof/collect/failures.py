@@ -16,7 +16,7 @@ from kernelprof.errors import ExitCode, InputError, KernelprofError, MissingTool
 from kernelprof.model.names import first_few
 
 PERMISSION: Final = (
-    "ways that NVIDIA documents (https://developer.nvidia.com/ERR_NVGPUCTRPERM):\n"
+    "use one of the ways that NVIDIA documents (https://developer.nvidia.com/ERR_NVGPUCTRPERM):\n"
     "  run kernelprof as root, or with the capability CAP_SYS_ADMIN\n"
     "  in a container: start it with --cap-add=SYS_ADMIN\n"
     "  for all users: put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in "
@@ -111,8 +111,8 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         MissingToolError,
         "the GPU's driver and this version of Nsight Compute are incompatible",
         "stop other profilers and DCGM first: ncu prints the same error while they use the "
-        "counters; otherwise install the driver that the release notes of Nsight Compute name, or "
-        "the Nsight Compute of the CUDA version that nvidia-smi shows",
+        "counters; if that does not help, install the driver named in the Nsight Compute release "
+        "notes, or the Nsight Compute of the CUDA version that nvidia-smi shows",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",

@@ -166,7 +166,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
             raise UsageError(
                 "--build applies only to a program after --",
                 where=str(request.source),
-                hint="leave out --build: nvcc builds a .cu file, with the options of --flags",
+                hint="leave out --build: nvcc builds .cu files, with the options in --flags",
             )
         return spec
     if not request.application:

@@ -74,7 +74,7 @@ def _suggest_renames(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
     notes: dict[int, tuple[str, ...]] = {}
     for old, new in fits:
         if sum(old is a or new is b for a, b in fits) == 1:
-            say = f"--rename {shlex.quote(f'{old.name}={new.name}')}"
+            say = f"use --rename {shlex.quote(f'{old.name}={new.name}')}"
             text = f"{new.name} has the same launch and counters: if it is the same kernel, {say}"
             notes[id(old)] = (text,)
             notes[id(new)] = (text.replace(new.name, old.name, 1),)
@@ -105,7 +105,7 @@ def _compare_kernel(
     if _is_unchecked(after):
         notes.append(f'Result not checked: reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
-        why = "as --rename says" if is_confirmed else "by its name"
+        why = "as --rename says" if is_confirmed else "by similar name"
         notes.insert(0, f"matched {why}; previously named {before.name}")
     return KernelComparison(
         match=kind,

@@ -69,7 +69,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         for side in (before, after)
     ]
     if threads[1] is None and threads[0] is not None:
-        return "the candidate does not contain its number of threads, but the baseline does"
+        return "the candidate has no thread count, but the baseline does"
     if None in threads or threads[0] == threads[1]:
         return None
     return (
@@ -79,7 +79,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
 
 def _explain_declared_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
-    for name, label in (("flops", "FLOPs"), ("min_bytes", "fewest bytes")):
+    for name, label in (("flops", "FLOPs"), ("min_bytes", "minimum bytes")):
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
             return f"a different number of declared {label} ({old:,.0f} before, {new:,.0f} after)"

@@ -164,7 +164,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
     for each in others:
         if apart := machine_changes(first.machine, each.machine)[1]:
             raise InputError(
-                f"these runs are pooled, but were measured differently: {apart}",
+                f"runs that were measured differently cannot be pooled: {apart}",
                 where=each.origin,
                 hint=f"leave it out, or measure it in the same way as {first.origin}",
             )
@@ -173,7 +173,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
             inputs = other.get(kernel.key)
             if kernel.inputs and inputs and kernel.inputs != inputs:
                 raise InputError(
-                    f"these runs are pooled, but {kernel.name} was built or launched differently",
+                    f"runs cannot be pooled: {kernel.name} was built or launched differently",
                     where=each.origin,
                     hint=f"name runs of the same code as {first.origin}",
                 )
@@ -220,7 +220,7 @@ def read_json_snapshot(path: Path) -> Snapshot:
         raise InputError(
             f"this cannot be compared: {error}",
             where=str(path),
-            hint="expected a baseline, or JSON of 'kernelprof diagnose --format json'",
+            hint="expected a baseline, or JSON from 'kernelprof diagnose --format json'",
         ) from error
     if values.get("kind") == KIND:
         return from_text(text, str(path)).snapshot(str(path))

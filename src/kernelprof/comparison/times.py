@@ -126,7 +126,7 @@ def find_noise_floor(
         factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
         source = f"calibration over {noise.captures} captures"
         return Floor(max(factor * noise.floor, LEAST_CALIBRATED), source)
-    least, why = LEAST_FLOOR, "the minimum for two captures"
+    least, why = LEAST_FLOOR, "the minimum without calibration"
     few, apart = (
         min(len(old), len(new)),
         single_launch_floor(float(np.median(old)), float(np.median(new))),
@@ -213,7 +213,7 @@ def _find_implausible_time(side: KernelSnapshot) -> str | None:
     # Why the times of a side cannot be those of its launches; `None` where they can
     for each in (*side.events_ns, *side.profiled_ns):
         if not SHORTEST_NS <= each <= LONGEST_NS:
-            return f"{each:.3g} ns is too short for a launch"
+            return f"{each:.3g} ns is not a plausible launch time"
     if side.contradiction is not None:
         return side.contradiction
     if not (side.events_ns and side.profiled_ns):

@@ -207,7 +207,7 @@ def _first_text(before: Verdict, after: Verdict) -> str:
     if old == new:
         return now if after.status is Status.AT_LIMIT else f"{new} is no longer at its limit"
     if before.status is Status.AT_LIMIT:
-        return f"no longer {old} at its limit; {now}"
+        return f"{old} is no longer at its limit; {now}"
     return f"{old} is gone; {now}"
 
 

@@ -44,7 +44,7 @@ COLUMNS: Final = (
     _C("pair", "string", "job.pair", "ID shared by compared kernels"),
     _C("side", "string", "job.side", "`before` or `after`", in_series=True),
     _C("code", "string", "job.code", "hash of the code"),
-    _C("code_of", "string", "job.code_of", "what `code` hashes, such as `machine code`"),
+    _C("code_of", "string", "job.code_of", "what was hashed, such as `machine code`"),
     _C("host", "string", "job.host", ""),
     _C("device", "string", "job.device", "GPU UUID"),
     _C("commit", "string", "job.commit", "commit of the plan's folder, `+` if modified", "commit"),

@@ -37,7 +37,7 @@ _INDEX: Final = "index.parquet"
 
 def require_duckdb() -> Any:
     """Return the module ``duckdb``; :class:`MissingToolError` where it is not installed."""
-    return require_package("duckdb", "asking a store")
+    return require_package("duckdb", "querying a store")
 
 
 @contextmanager

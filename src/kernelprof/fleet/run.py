@@ -132,7 +132,7 @@ class _Running:
         together = group[0].against is not None
         if together and len(wanted) < len(group):
             for job, _ in wanted:
-                what = "the kernel to compare it with failed"
+                what = "the other kernel of the comparison failed"
                 self.failure = self.failure or int(ExitCode.BAD_INPUT)
                 self.report_job(job, device, Done.FAILED, why=what)
             return

@@ -56,7 +56,7 @@ def read(
 def refuse_stdin_twice(targets: Sequence[PathLike]) -> None:
     """Refuse captures of which more than one is standard input."""
     if [os.fspath(each) for each in targets].count(STDIN) > 1:
-        raise UsageError("standard input can be read only once", hint="name - only once")
+        raise UsageError("standard input can be read only once", hint="give '-' only once")
 
 
 def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:

@@ -126,7 +126,7 @@ def query(
 
     if (question is None) == (sql is None):
         raise UsageError(
-            "no question is named" if sql is None else "a question and --sql cannot be combined",
+            "no question is given" if sql is None else "a question and --sql cannot be combined",
             hint=f"ask one of {', '.join(questions())}, or use --sql",
         )
     given = {"--kernel": kernel, "--gpu": gpu, "--since": since}

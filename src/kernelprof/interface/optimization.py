@@ -186,7 +186,7 @@ class MeasuredJudge:
             faster = change.outcome is TimeOutcome.FASTER
             decision = Decision.ACCEPTED if faster else Decision.NOT_BETTER
             if not faster:
-                reason = f"its time is {change.outcome.value}"
+                reason = f"time comparison: {change.outcome.value}"
         return _judged(decision, reason, result, captures[after], change.ratio)
 
     def _may_be_checked(self, source: Path) -> bool:
@@ -255,9 +255,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     written = None if coverage is None else coverage.written_bytes
     if written is None or written.high >= wanted:
         return ""
-    most = (
-        f"at most {quantity(written.high, 'byte')} of the {quantity(wanted, 'byte')} of its outputs"
-    )
+    most = f"at most {quantity(written.high, 'byte')} of its {quantity(wanted, 'byte')} of outputs"
     return f"at the measured sizes, it writes {most}"
 
 

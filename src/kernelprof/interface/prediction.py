@@ -286,7 +286,7 @@ def _refuse_for_main(request: ProfileRequest) -> None:
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
-            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
+            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel from "
             "its launch specification, and does not run main()",
             where=str(request.source),
             hint="write arguments and compiler flags into the launch specification "

@@ -137,7 +137,7 @@ def read_ladder(path: Path) -> Ladder:
     if document.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
         _refuse(f"{document.name!r} is not the name of its folder", path, "name")
     if document.sizes != sorted(set(document.sizes)):
-        _refuse("they are not in ascending order", path, "sizes")
+        _refuse("the sizes are not in ascending order", path, "sizes")
     home = PLACE if document.name == DEFAULT else f"{PLACE}/{document.name}"
     rungs: list[Rung] = []
     for position, entry in enumerate(document.rung):
@@ -159,7 +159,7 @@ def read_ladder(path: Path) -> Ladder:
 
 def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, str]:
     if above and entry.file <= above[-1].file:
-        return "file", f"{entry.file!r} does not come after {above[-1].file!r}"
+        return "file", f"{entry.file!r} does not sort after {above[-1].file!r}"
     if not (folder / entry.file).is_file():
         return "file", f"there is no file {entry.file!r} beside it"
     if entry.after is not None and entry.after not in {rung.file for rung in above}:

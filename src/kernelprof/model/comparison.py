@@ -92,7 +92,7 @@ class TimeChange(JsonStruct, frozen=True):
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
-        added("Smallest relative slowdown of all launches that would be reported as slower."),
+        added("Smallest relative slowdown, common to all launches, that counts as slower."),
     ] = None
 
 
@@ -113,7 +113,7 @@ class ComparedCounter(CounterChange, frozen=True):
     is_partial: ClassVar[bool] = False
     """Whether some launches are as before; the values are those that differ most."""
 
-    each: Annotated[str | None, about("Unit of the next two counts.")] = None
+    each: Annotated[str | None, about("before_each and after_each are per this unit.")] = None
     before_each: float | None = None
     after_each: float | None = None
 
@@ -134,7 +134,7 @@ class MetricChange(JsonStruct, frozen=True):
     explains: Annotated[
         Share | None,
         about(
-            "Change in the unit's own busy time as a share of the time's change; "
+            "Change in the unit's own busy time as a share of the change in run time; "
             "null for other metrics."
         ),
     ]
@@ -146,7 +146,7 @@ class InputChange(JsonStruct, frozen=True):
     kind: Annotated[
         str,
         about(
-            "source, sizes, defines, flags, compiler, launch, and for machines GPU, "
+            "source, sizes, defines, flags, compiler or launch; for machines, GPU, "
             "driver and the like. Several entries can have the same kind."
         ),
     ]

@@ -94,7 +94,7 @@ class Cause(JsonStruct, frozen=True):
     gain: Annotated[
         float, about("Gain from its fix alone; below 1 if the fix makes the kernel slower.")
     ]
-    gain_low: Annotated[float, about("Lower end of the range of four of five measured gains.")]
+    gain_low: Annotated[float, about("Lower end; the range covers four of five measured gains.")]
     gain_high: Annotated[float, about("Upper end of that range.")]
     gain_after_previous: Annotated[Factor, about("Further gain after fixing the causes before it.")]
     confidence: Confidence

@@ -69,7 +69,7 @@ PROPOSED: Final = frozenset({Code.POLICY_CHANGED, Code.BASELINE_CHANGED})
 class GateFinding(JsonStruct, frozen=True):
     """One thing that was found, and what it means for the outcome."""
 
-    code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each code means.")]
+    code: Annotated[Code, about("For filters in scripts; docs/gate.md lists what each code means.")]
     outcome: Outcome
     text: str
     places: Annotated[

@@ -100,7 +100,7 @@ class UnitSeries(JsonStruct, frozen=True):
 
     metric: CanonicalName
     label: str
-    values: Annotated[tuple[float, ...], about("Percent of peak in each of equal steps.")]
+    values: Annotated[tuple[float, ...], about("Percent of peak in each of the equal time steps.")]
 
 
 class UnitShare(JsonStruct, frozen=True):
@@ -131,10 +131,10 @@ class OverTime(JsonStruct, frozen=True):
     duration_ns: Nanoseconds
     interval_ns: Annotated[Nanoseconds, about("Time between two samples.")]
     steps: Positive
-    ramp: Annotated[Share | None, about("Time until any unit first reaches half of its level.")]
+    ramp: Annotated[Share | None, about("Time until any unit reaches half its 90th percentile.")]
     steady: Share | None
     tail: Annotated[
-        Share | None, about("Time after every unit falls below half of its level for good.")
+        Share | None, about("Time after every unit falls below half its 90th percentile for good.")
     ]
     tail_active: Annotated[
         Share | None, about("SMs active in the tail, relative to the steady part.")

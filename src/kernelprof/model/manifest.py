@@ -146,7 +146,7 @@ class RunFacts:
     why: Annotated[str, about("purpose of the run")]
     metrics: Annotated[tuple[str, ...], about("requested metrics, by ncu's names")]
     launches: int
-    passes: Annotated[int | None, about("replays over all launches; null: not known")]
+    passes: Annotated[int | None, about("total replays of all launches; null: not known")]
     seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,

@@ -112,7 +112,7 @@ class Owner(JsonStruct, frozen=True):
     """What launches belong to, with its share of all kernel time."""
 
     kind: Annotated[
-        str, about("range (NVTX), module, line, operator (all of PyTorch) or function (Triton).")
+        str, about("range (NVTX), module, line or operator (PyTorch), or function (Triton).")
     ]
     name: str
     place: Annotated[str, about("file:line, empty where it is not known.")]
@@ -154,7 +154,7 @@ class SurveyedKernel(JsonStruct, frozen=True):
     share: Annotated[Share, about("Share of the total kernel time.")]
     in_graphs: Annotated[NonNegative, about("Launches that were part of a CUDA graph.")]
     measured: Annotated[NonNegative, about("Its measured launches.")] = 0
-    owners: Annotated[tuple[Owner, ...], about("The code that owns most of its time.")] = ()
+    owners: Annotated[tuple[Owner, ...], about("The code that accounts for most of its time.")] = ()
     sampled: Annotated[SampledKernel | None, added("null if this kernel has too few samples.")] = (
         None
     )

@@ -53,11 +53,11 @@ class RoleWait(JsonStruct, frozen=True):
     waits_for: Annotated[
         str,
         about(
-            "`free buffers`, `tiles`, `products` and `other mbarriers`: at mbarriers, for warps "
-            "with other roles. Else what they wait for themselves."
+            "`free buffers`, `tiles`, `products` and `other mbarriers`: waits at mbarriers for "
+            "warps with other roles. Other values name waits elsewhere."
         ),
     ]
-    share: Annotated[Share, about("Of the role's samples.")]
+    share: Annotated[Share, about("Share of the role's samples.")]
 
 
 class WarpRole(JsonStruct, frozen=True):
@@ -86,7 +86,7 @@ class StallSummary(JsonStruct, frozen=True):
 
     samples: Annotated[NonNegative, about("Warp samples over all launches.")]
     waiting: Annotated[NonNegative, about("Samples of warps that waited.")]
-    unknown: Annotated[Share, about("Share of the waiting without a known reason.")]
+    unknown: Annotated[Share, about("Share of waiting samples whose reason is unknown.")]
     lines: Annotated[
         tuple[BlamedLine, ...], about("The lines with the most waiting, at most five.")
     ]

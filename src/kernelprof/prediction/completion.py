@@ -195,9 +195,9 @@ class _Completing:
     def _array_left(self, error: OutOfBoundsError) -> str | None:
         """The array of known length that an access left, if it went behind its end."""
         words = error.diagnosis.split()
-        if error.space != "global" or "behind" not in words:
+        if error.space != "global" or "past" not in words:
             return None
-        name = words[words.index("behind") + 1].rstrip(",")
+        name = words[words.index("past") + 1].rstrip(",")
         return name if name in self._guesses.arrays and name not in self._unknown else None
 
     def _reached(self, case: Sizes) -> ReachedBytes:
@@ -308,7 +308,7 @@ class _Completing:
                 "of it than the small test launches suggest"
             )
         _, name, array.length = min(longer, key=lambda each: each[:2])
-        array.why = f"{_FITTED} small test launches, and as long as {name}"
+        array.why = f"{_FITTED} small test launches, extended to the length of {name}"
 
     # The whole
 

@@ -297,10 +297,10 @@ def _describe_access(
 ) -> str:
     """How an access at byte ``at`` lies to ``whole``, which has ``size`` bytes."""
     if isinstance(fault, MisalignedError):
-        return f"{what} is not aligned: byte {at} of {whole} is not a multiple of {fault.size}"
+        return f"{what}: byte offset {at} in {whole}, is not a multiple of {fault.size}"
     if isinstance(fault, UninitializedReadError):
         where = what if element > 1 else f"byte {at} of {whole}"
-        return f"nothing was written to {where} before"
+        return f"nothing had been written to {where}"
     if at < 0:
         return f"{what} is {_format_distance(-at, element)} before the first of {whole}"
     past = _format_distance(at + fault.size - size, element)

@@ -64,7 +64,7 @@ class SideVerdictJson(JsonStruct, frozen=True):
     """A verdict of one side."""
 
     status: Status
-    bottleneck: Annotated[str | None, about("A baseline of another version may contain others.")]
+    bottleneck: Annotated[str | None, about("Baselines of other versions may contain other names.")]
     confidence: Confidence
     also: list[str]
     estimated_gain: float | None
@@ -262,7 +262,7 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     applied: Annotated[bool, about("Whether the best source replaced the original.")]
     changed: Annotated[
-        tuple[str, ...], about("Files of the kernel that something else changed meanwhile.")
+        tuple[str, ...], about("Files of the kernel that another program changed during the run.")
     ]
     saved: Annotated[str, about("Folder with their original contents; empty if there are none.")]
     diff: Annotated[str, about("The best source against the original.")]

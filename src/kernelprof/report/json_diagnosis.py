@@ -91,7 +91,7 @@ class VerdictJson(JsonStruct, frozen=True):
     also: Annotated[
         list[Bottleneck],
         about(
-            "Runners-up that the evidence does not separate from the first; the "
+            "Runners-up that the evidence does not separate from the first, or the "
             "candidates of an inconclusive verdict."
         ),
     ]
@@ -124,7 +124,7 @@ class VerdictJson(JsonStruct, frozen=True):
         Factor | Bottleneck | None,
         about(
             "At a unit's limit: the gain at which the next unit reaches its limit. For a "
-            "bottleneck: the unit that is full after the fixes of all causes, if there is one."
+            "bottleneck: the unit at its limit after all causes are fixed, if there is one."
         ),
     ]
     gain_if_halved: Annotated[
@@ -150,7 +150,7 @@ class VerdictJson(JsonStruct, frozen=True):
         tuple[Cause, ...],
         added("The bottleneck and the limits after it, in the order in which to fix them."),
     ]
-    combined_gain: Annotated[Factor | None, added("Expected gain from the fixes of all causes.")]
+    combined_gain: Annotated[Factor | None, added("Expected gain from fixing all causes.")]
 
 
 class AmountJson(JsonStruct, frozen=True):
@@ -216,13 +216,13 @@ class KernelJson(JsonStruct, frozen=True):
     surveyed: Annotated[
         SurveyedKernel | None,
         added(
-            "Every launch of this kernel in the surveyed program: `launches`, `ids` and "
+            "Every launch of this kernel that was surveyed. The kernel's `launches`, `ids` and "
             "`duration_ns` cover only the measured launches; `share` is of the whole program."
         ),
     ]
     over_time: Annotated[
         OverTime | None,
-        added("One launch over its time; null where the capture has no series of counters."),
+        added("One launch over time; null if the capture has no time series of counters."),
     ]
 
 

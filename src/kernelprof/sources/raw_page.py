@@ -112,7 +112,7 @@ class RawPage:
             if other is not None:
                 self._builder.warn(
                     f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
-                    "the second was left out."
+                    "the values of the second table were left out."
                 )
 
     def check(self, size: int) -> None:

@@ -168,7 +168,7 @@ class GlobalMemory:
         what = "leaves global memory"
         if near is not None:
             by = near.base - first if first < near.base else first + size - near.end
-            side = "before" if first < near.base else "behind"
+            side = "before" if first < near.base else "past"
             far = "" if by < _GAP // 2 else ", far away"
             what = f"is {by} bytes {side} {near.name}{far}"
         outside = addresses[lanes]
@@ -413,7 +413,7 @@ def _check_aligned(addresses: Array, active: Array | None, size: int, space: str
         wrong = wrong & active
     if wrong.any():
         wrong_addresses = np.broadcast_to(addresses, wrong.shape)[wrong]
-        what = f"is not aligned to its {size} bytes"
+        what = f"is not aligned to {size} bytes"
         raise MisalignedError(what, np.argwhere(wrong), wrong_addresses, space=space, size=size)
 
 

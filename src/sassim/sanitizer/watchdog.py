@@ -87,7 +87,7 @@ class Watchdog(Observer):
             all(_same_registers(before, now) for before, now in registers)
             and noted.memory == self._memory()
         ):
-            what = "the kernel never ends: a loop repeats and no state changes"
+            what = "the kernel never ends: a loop repeats without changing any state"
             raise WatchdogError(what, self._first_thread(c, block))
 
     def _save_state(self, c: ExecutionContext, block: BasicBlock) -> _State:

@@ -146,7 +146,7 @@ def test_who_accepted_it_is_told_as_the_file_says() -> None:
         f"sgemm_shared_tile: 1.85 ms to 3.7 ms; recorded as accepted by Eve: {'r' * 199}…"
     )
     (text,) = found(replace(old, accepted=(record,)), old)
-    assert text == "sgemm_shared_tile: the record that Eve accepted a change is removed"
+    assert text == "sgemm_shared_tile: Eve's acceptance of a change is removed"
 
 
 def test_many_differences_are_counted_and_the_looser_come_first() -> None:

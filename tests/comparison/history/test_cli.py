@@ -123,8 +123,8 @@ def test_mistakes_end_with_2_and_say_what_to_do(run_history, folder, tmp_path) -
     fill(broken, ("naive/1",))
     (broken / "naive" / "1" / "manifest.json").write_text("", "utf-8")
     mistakes = (
-        ((str(empty),), "there is no capture or baseline in it (searched 4 folders deep)"),
-        ((str(broken),), "none of its 1 captures and baselines can be read"),
+        ((str(empty),), "there is no capture or baseline in this folder (searched 4 levels deep)"),
+        ((str(broken),), "none of the 1 captures and baselines in this folder can be read"),
         ((str(tmp_path / "nothing"),), "there is no such folder"),
         ((str(CHANGES / "tile" / "1" / "manifest.json"),), "this is a file, not a folder"),
         ((str(folder), "--kernel", "("), "not a regular expression"),

@@ -79,9 +79,7 @@ def test_of_many_instructions_those_of_the_costliest_lines_are_there(captures: P
     assert {each.line for each in kept} == {82, 83, 88}
     told = source.section(None, None, None, "k", machine=machine(captures, COUNTED, most=80))
     assert told is not None
-    assert "Of 136 instructions only those of the costliest lines are shown: 80." in str(
-        told.blocks
-    )
+    assert "Of 136 instructions, 80 are shown: those of the costliest lines." in str(told.blocks)
 
 
 def test_the_line_to_blame_is_chosen_where_it_has_instructions(captures: Path) -> None:

@@ -275,14 +275,14 @@ def test_dynamic_shared_memory_lies_behind_the_static(kernels: Code) -> None:
 @pytest.mark.parametrize(
     ("where", "by", "kind", "what", "thread"),
     [
-        (0, 1, "a load", "4 bytes behind argument 1", 31),
+        (0, 1, "a load", "4 bytes past argument 1", 31),
         (0, -2, "a load", "8 bytes before argument 1", 0),
-        (1, 3, "a store", "4 bytes behind argument 0", 29),
+        (1, 3, "a store", "4 bytes past argument 0", 29),
         (2, 2, "a load", "4 bytes past the 128 bytes of shared memory", 30),
         (2, -1, "a load", "4 bytes before shared memory", 0),
         (3, 1, "a store", "4 bytes past the 128 bytes of shared memory", 31),
-        (4, 2, "a load", "not aligned to its 4 bytes", 0),
-        (5, 1, "an atomic", "4 bytes behind argument 0", 31),
+        (4, 2, "a load", "not aligned to 4 bytes", 0),
+        (5, 1, "an atomic", "4 bytes past argument 0", 31),
     ],
 )  # fmt: skip
 def test_an_access_that_must_not_be_is_told(

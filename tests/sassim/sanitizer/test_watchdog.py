@@ -36,7 +36,7 @@ def test_what_ends_is_not_stopped_by_a_limit_that_it_stays_below() -> None:
 def test_a_loop_that_comes_back_is_known_long_before_the_limit() -> None:
     _, launch = bound("faults", "waits_for_nobody")
     counted = Watchdog()
-    with pytest.raises(WatchdogError, match="repeats and no state changes"):
+    with pytest.raises(WatchdogError, match="repeats without changing any state"):
         run_blocks(launch.launch, counted)
     assert counted._instructions < 100_000
 

@@ -56,7 +56,7 @@ NO_SHARED_MEMORY: Final = Condition(
     "the kernel uses no shared memory", lambda launch: launch.shared_memory == 0
 )
 BUSY_XU: Final = Condition(
-    "the XU pipe is busy without floating-point work, or with integer division",
+    "the kernel divides integers, or the XU pipe is busy without floating-point work",
     lambda launch: (
         launch.divides_integers or (launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05)
     ),
@@ -93,7 +93,7 @@ RELOADS: Final = Condition(
 )
 SPILLS: Final = Condition("registers spill", lambda launch: launch.raw(SPILLING_REQUESTS) > 0)
 NO_SPILLS: Final = Condition(
-    "no register spills", lambda launch: launch.raw(SPILLING_REQUESTS) == 0
+    "the spill count is 0", lambda launch: launch.raw(SPILLING_REQUESTS) == 0
 )
 
 
@@ -108,7 +108,7 @@ NO_CLUSTERS: Final = Condition(
 )
 WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["wgmma_pipe"] > 0)
 MATRIX_TILES: Final = Condition(
-    "the tensor cores read tiles",
+    "the kernel uses tensor cores",
     lambda launch: launch.exact(launch.pipeline.tensor) >= SOME_TENSOR_WORK,
 )
 

@@ -296,7 +296,7 @@ class Facts:
             less = column.values < _ROUNDED * largest.values
         if not less.any():
             return column
-        self._impossible_values.append(Doubt(metric.name, "the sum is below the maximum", less))
+        self._impossible_values.append(Doubt(metric.name, "a sum is below its largest term", less))
         return column.holding(np.where(less, np.nan, column.values))
 
     @cached_property

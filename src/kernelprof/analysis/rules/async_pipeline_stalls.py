@@ -15,7 +15,7 @@ FULL = rules.Threshold(
     PRACTICAL_CEILING["pipe"],
     "share of peak",
     "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. Versions at "
-    "58 to 72 % became at least 1.2x faster with better copies and barriers; those at 88 % 1.06x",
+    "58 to 72 % became at least 1.2x faster with better copies and barriers; those at 88 %, 1.06x",
 )
 
 

@@ -21,8 +21,8 @@ HOT_SLICE = rules.Threshold(
     0.50,
     "share of cycles",
     "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % with all atomics "
-    "on two words (start-codon-each-match, 10x faster without), 1 to 14 % in kernels with another "
-    "bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
+    "on two words (start-codon-each-match, 10x faster with one per read), 1 to 14 % in kernels "
+    "with another bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
 FULL_SLICE = rules.Threshold(
@@ -120,7 +120,7 @@ IDLE_SLICE = rules.Threshold(
     0.01,
     "share of cycles",
     "at 1 % utilization, 99 of 100 atomics reach an idle slice; with few addresses, the busiest "
-    "slice is at least 7 % busy (the captures of the busy slice)",
+    "slice is at least 7 % busy (same captures as for a busy slice)",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:
@@ -134,7 +134,7 @@ def _is_scattered(launch: LaunchValues) -> bool:
     return hottest < 100 * IDLE_SLICE.value or launch["l2_atomic_unit"] >= ALIKE * hottest
 
 
-_SCATTERED = Condition("the atomics go to many addresses (a hash table)", _is_scattered)
+_SCATTERED = Condition("the atomics go to many addresses, as in a hash table", _is_scattered)
 
 
 def _explain_scattered(context: rules.RuleContext, row: int) -> str | None:

@@ -67,7 +67,7 @@ RULE = rules.Rule(
     "for the previous one.",
     matters="Debug code is several times slower than release code. Its bottleneck differs from "
     "that of the optimized kernel.",
-    example="nvcc -G -o app app.cu: the default of some build tasks of debuggers and editors. The "
+    example="nvcc -G -o app app.cu: the default of some debugger and editor build tasks. The "
     "profile then shows 13 to 15 cycles of stall wait per instruction.",
     fixes=FIXES,
     caller=FIXES,

@@ -62,7 +62,7 @@ RULE = rules.Rule(
         at_limit="DRAM moves data about as fast as it can",
     ),
     detects="DRAM runs near the bandwidth it can sustain, and the kernel needs all of the data.",
-    matters="The kernel gets faster only if it moves fewer bytes; changes on the SMs do not help.",
+    matters="The kernel gets faster only if it moves fewer bytes; faster arithmetic does not help.",
     example="copy, saxpy and other streaming kernels. Fusing the element-wise kernel that follows "
     "saves one write and one read of the intermediate.",
     fixes=(

@@ -45,7 +45,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_lg_throttle",
                 "warp time spent waiting for the LSU queue",
                 queue,
-                formula="stall_lg_throttle / cycles per instruction, less that of wasted sectors",
+                formula="stall_lg_throttle / cycles per instruction, without waste and atomics",
                 phrase="{x} of warp time spent waiting for the LSU queue",
             ),
         ),

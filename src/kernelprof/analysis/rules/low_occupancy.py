@@ -99,7 +99,7 @@ RULE = rules.Rule(
     matters="A scheduler hides the latency of one warp by issuing instructions of another. With "
     "only one warp per scheduler, nothing is issued while that warp waits.",
     example="A block of 128 threads with 200 KiB of shared memory leaves room for one block per "
-    "SM: 4 of 64 warps. With 32 KiB, seven blocks fit.",
+    "SM: 4 of 64 warps. With 32 KiB, six blocks fit.",
     fixes=(
         Advice(
             "Use fewer registers: set __launch_bounds__ (check for spills), or use smaller tiles "

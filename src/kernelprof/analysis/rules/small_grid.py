@@ -104,7 +104,7 @@ RULE = rules.Rule(
     "takes only a few microseconds, mostly launch overhead.",
     matters="SMs without a block sit idle, and an SM with one block has few warps to switch "
     "between. In launches of a few microseconds, the overhead exceeds the work.",
-    example="4 blocks on 132 SMs leave 97 % of the GPU idle. Splitting the sum over 264 blocks "
+    example="A sum in 4 blocks leaves 97 % of 132 SMs idle. Splitting it over 264 blocks "
     "and adding the partial sums uses the whole GPU.",
     fixes=(
         unless(

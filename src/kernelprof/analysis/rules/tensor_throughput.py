@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
 from kernelprof.model.numbers import factor, rounded_quantity
 
-NEAR_LIMIT = rules.near_limit("the rule uses the same band for every pipe")
+NEAR_LIMIT = rules.near_limit("the rule uses the same thresholds for every pipe")
 
 OLDER_INSTRUCTION = rules.Threshold(
     "tensor pipe utilization by mma.sync",
@@ -108,7 +108,7 @@ EXPOSED_STORES = Advice(
     "Store results by TMA from shared memory, while the next tile is computed.",
     when=WARP_GROUPS
     & Condition(
-        "threads store the results",
+        "results are stored without TMA",
         lambda launch: (
             launch["tma_store_sectors"] == 0
             and launch["global_store_requests"] > 0

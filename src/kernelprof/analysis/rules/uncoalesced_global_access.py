@@ -143,7 +143,7 @@ RULE = rules.Rule(
     ),
     detects="Threads of a warp access scattered global addresses, so that a request moves many "
     "more 32-byte sectors than its bytes need.",
-    matters="In L1, L2 and DRAM, a sector costs the same if all or only one of its bytes are used. "
+    matters="In L1, L2 and DRAM, a sector costs the same whether one or all of its bytes are used. "
     "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it needs.",
     example="With row = threadIdx.x, C[row * N + col] puts neighbouring threads N elements "
     "apart. With col = threadIdx.x, they access adjacent elements. Nothing else has to "

@@ -75,7 +75,7 @@ RULE = rules.Rule(
         Advice("Sort or bin the work so that the threads of a warp take the same path."),
         Advice("Branch on the warp or block index, not on the lane."),
         when(
-            "12 of 32 threads or more are active (short two-way branches)",
+            "at least 12 of 32 threads are active (short two-way branches)",
             lambda launch: launch["threads_per_instruction"] >= 12.0,
             "Replace short branches by arithmetic that all threads execute.",
         ),

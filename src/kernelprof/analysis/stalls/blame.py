@@ -332,5 +332,5 @@ def kind(opcode: str) -> str:
     row = find_opcode(opcode)
     if row.category in ("load", "store"):
         is_on_chip = row.space in ("local", "shared")
-        return f"{row.category} of {row.space} memory" if is_on_chip else row.category
+        return f"{row.space}-memory {row.category}" if is_on_chip else row.category
     return _NOUNS.get(row.category, "arithmetic")

@@ -37,7 +37,7 @@ _OF_TIME: Final = (
     "share of the time from the end of start-up (the first tenth of the launches) to the end of "
     "the last launch"
 )
-_START_UP: Final = "time from the GPU's first activity to the first tenth of the launches"
+_START_UP: Final = "time from the GPU's first activity until a tenth of the launches have started"
 
 _WORDS: Final = {
     Limit.KERNELS: "its kernels take most of the time",

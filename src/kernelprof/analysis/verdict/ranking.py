@@ -177,7 +177,7 @@ def _busy_copies(unit: str, bottleneck: str) -> Lead:
             _pipeline_with_room(values, context)
             & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
         ),
-        "based on utilization alone: the copies of the pipeline saturate this memory",
+        "based on utilization alone: the pipeline's copies saturate this memory",
         without=ACCESSES[:4],
         at_limit=True,
     )

@@ -41,8 +41,8 @@ def diagnose(
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Metrics to collect; see `presets`. A program is measured in a single run; printed ncu "
-            "commands request the whole preset."
+            "Metrics to collect, in a single run; see `presets`. Printed ncu commands request the "
+            "whole preset."
         ),
     ] = None,
     to: Annotated[
@@ -220,7 +220,7 @@ def _warn_about_unused(ctx: typer.Context) -> None:
     if given:
         has = "has" if len(given) == 1 else "have"
         output.warn(
-            f"{', '.join(given)} {has} no effect on captures, which are already measured: use it "
+            f"{', '.join(given)} {has} no effect on captures, which are already measured: use only "
             "with a program after -- or a .cu file"
         )
 

@@ -43,7 +43,7 @@ def run(
         typer.Option(
             "--ray",
             metavar="ADDRESS",
-            help="Address of a Ray cluster: HOST:PORT or auto; local starts Ray on this machine.",
+            help="Ray cluster address: HOST:PORT or `auto`; `local` starts Ray on this machine.",
         ),
     ] = None,
     workers: Annotated[
@@ -162,7 +162,7 @@ def query(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only measurements from this day (UTC) on, such as 2026-11-21. `regressions` "
+            help="Only measurements since DATE (UTC), such as 2026-11-21. `regressions` "
             "compares them with earlier measurements.",
         ),
     ] = None,

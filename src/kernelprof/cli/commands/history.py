@@ -31,7 +31,7 @@ def history(
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="DATE", help="Only rows from this day (UTC) on, such as 2026-11-21."
+            "--since", metavar="DATE", help="Only rows since DATE (UTC), such as 2026-11-21."
         ),
     ] = None,
     limit: Annotated[
@@ -41,7 +41,7 @@ def history(
             metavar="N",
             min=0,
             help=(
-                "Show the newest N rows of each kernel (with --git, of the newest N commits); 0 "
+                "Show the newest N rows of each kernel (with --git, from the newest N commits); 0 "
                 "shows all."
             ),
         ),

@@ -175,7 +175,7 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
     if undecided := _find_undecided(kernels, rules):
         share = _time_share(undecided, kernels)
         if share is None or share > MOST_UNDECIDED:
-            much = "" if share is None else f", {100 * share:.0f} % of the time"
+            much = "" if share is None else f" ({100 * share:.0f} % of the time)"
             raise InputError(
                 f"the verdict is inconclusive for {len(undecided)} of {len(kernels)} "
                 f"kernels{much}: "

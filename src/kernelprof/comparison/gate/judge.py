@@ -128,7 +128,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
     yield from _check_findings(before, after, limits)
     if kernel.match is Match.RENAMED:
         outcome = Outcome.PASS if _is_confirmed_rename(kernel, before, after) else policy.renamed
-        by = "as --rename says" if kernel.confirmed else "by its name"
+        by = "as --rename says" if kernel.confirmed else "by similar name"
         yield GateFinding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
     if kernel.other_work:
         yield GateFinding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
@@ -416,7 +416,7 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
         return f"its result is checked against {now} instead of {was}"
     allowed, allows = _tolerance(old), _tolerance(new)
     if allows > allowed:
-        return f"its result may differ by {allows:g} instead of {allowed:g}"
+        return f"its check has a tolerance of {allows:g} instead of {allowed:g}"
     sizes, fewer = _check_sizes(old), _check_sizes(new)
     if _product(fewer) < _product(sizes):
         old_text, new_text = (

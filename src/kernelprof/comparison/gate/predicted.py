@@ -210,7 +210,7 @@ LEAST_SAVED: Final = 0.01
 _DIGITS: Final = 5
 """Of a ratio of counts, of which files have seven."""
 
-_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether it pays off"
+_TRADE: Final = "as much work was removed elsewhere: measure on a GPU to see whether it pays off"
 
 
 def findings(
@@ -260,7 +260,7 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "blocks with rare conditions were not run: they are too many or take too long"
+        text = "blocks with rare conditions were not run: too many, or too slow"
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
@@ -318,7 +318,7 @@ def _lines_not_covered(
             else:
                 left[used] -= 1
     if added:
-        yield "the outcome was the same for all sampled values, but others may change it", added
+        yield "this code behaved the same for all sampled values, but may not for others", added
     yield from _lines_of_other_trips(old, new, old_of)
 
 
@@ -338,7 +338,7 @@ def _lines_of_other_trips(
         # The compiler changes the instructions of a line, but not those of two in proportion.
         if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
             often = "more" if change > 0 else "less"
-            yield f"these lines run {often} often ({change:+.2%}): check for which data", lines
+            yield f"these lines run {often} often ({change:+.2%}): check what data causes it", lines
 
 
 def _describe_difference(old: Predicted, new: Predicted) -> str:
@@ -354,7 +354,7 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
         usual = math.sqrt(sum(sizes) / max(len(sizes), 1))
         allowed = _BOTH_OFF * max(each.tolerance, other.tolerance)
         if each.shared and other.shared and set(each.places) != set(other.places):
-            return f"the same blocks change other elements of {each.name}"
+            return f"the same blocks write different elements of {each.name}"
         for place, after in zip(each.places, each.values, strict=True):
             before = earlier.get(place, after)
             if before is None and each.extreme:

@@ -268,7 +268,7 @@ def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     for each in old.accepted:
         if each not in new.accepted:
             who = _shorten(each.who)
-            text = f"{_shorten(each.kernel)}: the record that {who} accepted a change is removed"
+            text = f"{_shorten(each.kernel)}: {who}'s acceptance of a change is removed"
             yield ProposedChange(text)
 
 
@@ -303,7 +303,7 @@ def _kernel_changes(
             _shorten(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
         ]
         what = (
-            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "different gain or runners-up"
+            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "with other gain or runners-up"
         )
         yield ProposedChange(f"verdict {what}")
     if old.launches != new.launches:
@@ -339,7 +339,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "different noise of counters or captures"
+    other = "different varying counters or calibration captures"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

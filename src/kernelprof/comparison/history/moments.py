@@ -297,7 +297,7 @@ def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]
     blobs = [line.split()[1] for line in sizes.splitlines() if line.startswith(b"blob ")]
     if sum(map(int, blobs)) > MOST_BYTES:
         raise InputError(
-            f"its versions have more than {files.size_in_words(MOST_BYTES)} in all",
+            f"the file's versions total more than {files.size_in_words(MOST_BYTES)}",
             where=str(folder),
             hint="a smaller --limit reads fewer of them",
         )

@@ -101,9 +101,9 @@ def _explain_empty(path: Path, unread: int, *, git: bool) -> InputError:
             hint="name a file that 'kernelprof baseline save' wrote",
         )
     return InputError(
-        f"none of its {unread} captures and baselines can be read"
+        f"none of the {unread} captures and baselines in this folder can be read"
         if unread
-        else f"there is no capture or baseline in it (searched {DEPTH} folders deep)",
+        else f"there is no capture or baseline in this folder (searched {DEPTH} levels deep)",
         where=str(path),
         hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
         "'kernelprof baseline save'",

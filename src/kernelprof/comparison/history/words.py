@@ -62,7 +62,7 @@ def summary(kernel: KernelHistory) -> str:
     """A kernel's history in a line: from when to when, from which time to which."""
     first, last = kernel.rows[0], kernel.rows[-1]
     rows = count(len(kernel.rows), "row")
-    text = f"the newest {rows}, {kernel.older:,} older," if kernel.older else rows
+    text = f"the newest {rows} ({kernel.older:,} older omitted)" if kernel.older else rows
     gpus = machines(kernel)
     text += f" on {gpus[0]}" if len(gpus) == 1 else f" on {len(gpus)} GPUs"
     if len(kernel.rows) == 1:

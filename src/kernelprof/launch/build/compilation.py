@@ -117,7 +117,7 @@ def shorten_errors(output: str) -> str:
             lines.append(line)
         else:
             left += 1
-    return "\n".join([*lines, *([f"and {count(left, 'more error')} of ptxas"] if left else [])])
+    return "\n".join([*lines, *([f"and {count(left, 'more error')} from ptxas"] if left else [])])
 
 
 def required_architecture(output: str) -> str | None:

@@ -371,8 +371,8 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="the values must match the sizes of the launch; the comparison uses [check] "
-            "sizes instead",
+            hint="the values must match the launch: [check] sizes in the comparison, [sizes] in "
+            "the measurement",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(

@@ -295,7 +295,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
             'fill = "random" gives 0 to 15',
         )
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):
-        yield ("fill",), f"{fill} are whole numbers, but {name} is {argument.type}", None
+        yield ("fill",), f"{fill} gives whole numbers, but {name} is {argument.type}", None
     if argument.limit is not None and (
         fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
     ):

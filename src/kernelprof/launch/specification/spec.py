@@ -184,7 +184,7 @@ def _scalar(type_name: str, expression: Expression, names: Mapping[str, Number])
         values = 1 << int(type_name.removeprefix("u").removeprefix("int"))
         least = 0 if type_name.startswith("u") else -values // 2
         most = least + values - 1
-    return evaluate_whole(expression, names, least, most, f", which does not fit {type_name}")
+    return evaluate_whole(expression, names, least, most, f", which does not fit in {type_name}")
 
 
 POINTER_BYTES: Final = 8

@@ -136,9 +136,7 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     architecture_specific: Annotated[
         bool,
-        Meta(
-            description="false: without architecture-specific features, for sm_90 instead of sm_90a"
-        ),
+        Meta(description="false: compile for sm_90, not sm_90a: no architecture-specific features"),
     ] = True
     standard: Annotated[
         Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])

@@ -128,7 +128,7 @@ def _side(side: LaunchTimes, x: axes.Axis, top: float) -> Iterable[Markup]:
         title = f"{side.side}, launch {order}: {axes.prefixed(time, 's')}"
         yield drawing.dot(x.at(time), y, 3, f"launch {look}", title)
     low, middle, high = (axes.prefixed(each, "s") for each in (side.low, side.median, side.high))
-    title = f"{side.side}: median {middle}, 95 % from {low} to {high}"
+    title = f"{side.side}: median {middle}, 95 % interval {low} to {high}"
     y, at = top + _SIDE / 2, x.at(side.median)
     yield drawing.line(x.at(side.low), y, x.at(side.high), y, f"interval {look}", title=title)
     yield drawing.line(at, top + 5, at, top + _SIDE - 5, "median", title=title)

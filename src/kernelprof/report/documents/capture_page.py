@@ -334,7 +334,7 @@ LONGEST_NAME: Final = 120
 
 _IN_A_MODEL: Final = "Estimated by a model of one SM, nearly always within a factor of 1.5."
 _TIMED: Final = (
-    "By CUDA events: the median of launches that took {low} to {high}. With the profiler: the time "
+    "From CUDA events: median of launches that took {low} to {high}. With the profiler: the time "
     "of the launch whose counters are shown."
 )
 _ESTIMATED: Final = (
@@ -482,7 +482,7 @@ def after_fixes(kernel: KernelDiagnosis) -> Iterable[Section]:
     steps.append(
         bars.waterfall_step("After all", 0.0, at, "first", f"about {rounded_quantity(at, 'ns')}")
     )
-    chart = Chart("waterfall", tuple(steps), "Time after the fix of each cause")
+    chart = Chart("waterfall", tuple(steps), "Time after each cause is fixed")
     yield Section("Expected time after each fix", (chart, Note(_ESTIMATED)))
 
 
@@ -605,5 +605,5 @@ def _speed(flop_count: FlopCount) -> Fact:
     return Fact(
         "share of peak",
         ((Span(share(flop_count.rate / peak.value), Tone.STRONG), f": {rate} of {most}"),),
-        f"Floating-point operations a second, by the counters. {peak.label}: {peak.origin}.",
+        f"Floating-point operations per second, from the counters. {peak.label}: {peak.origin}.",
     )

@@ -116,7 +116,7 @@ _DOTS: Final = (
 )
 _CAUSES: Final = (
     "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. Parts of the opposite sign are subtracted from the others proportionally."
+    "change. Parts that oppose the change are subtracted proportionally from the others."
 )
 
 
@@ -284,7 +284,7 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
     if sides[0] and sides[1]:
         old, new = (quantity(each, "ns") for each in sides if each)
-        yield Fact("Predicted time", (f"about {old} to about {new}, modelled; not judged",))
+        yield Fact("Predicted time", (f"about {old} → about {new}, modelled; not judged",))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:
@@ -395,7 +395,7 @@ def _diff_title(diff: str) -> str:
 
 def _changes(kernel: KernelComparison) -> Iterable[Section]:
     reason = "" if kernel.after is None else not_run(kernel.after)
-    text = f"It was {reason}, so nothing was counted." if reason else "No exact counter changed."
+    text = f"Kernel {reason}, so nothing was counted." if reason else "No exact counter changed."
     blocks: tuple[Block, ...] = (Paragraph(text),)
     if kernel.counters:
         blocks = (Note(_REPEAT), counters_table(kernel.counters))
@@ -427,7 +427,7 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
     blocks: list[Block] = [chart]
     cycles = [each.value("warp_cycles_per_instruction") for each in (before, after)]
     if cycles[0] and cycles[1]:
-        text = f"A warp issued an instruction every {number(cycles[0])} cycles before, and every "
+        text = f"Cycles between two instructions of a warp: {number(cycles[0])} before, "
         blocks.append(Note(f"{text}{number(cycles[1])} after."))
     yield Section("Warp states", tuple(blocks))
 

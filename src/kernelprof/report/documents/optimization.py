@@ -111,7 +111,7 @@ def _sources(optimization: Optimization) -> str:
     if optimization.ended is Ended.INTERRUPTED:
         return (
             "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "
-            "has the best one."
+            "writes the best one."
         )
     return "The source is unchanged: --apply replaces it."
 

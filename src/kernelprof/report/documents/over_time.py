@@ -53,7 +53,7 @@ def section(kernel: KernelDiagnosis) -> Iterable[Section]:
     blocks.append(
         Note(
             f"{count(samples, 'sample')} of one launch, {quantity(over_time.interval_ns, 'ns')} "
-            "apart; lanes go from 0 to 100 % of peak, scaled to the mean over the launch."
+            "apart; each lane spans 0 to 100 % of peak. Values are scaled to match the launch mean."
         )
     )
     yield Section("Over time", tuple(blocks))

@@ -415,8 +415,8 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
     if MOVED in listing.noted:
         yield _MOVED
     if machine.shortened:
-        shown_lines = f"only those of the costliest lines are shown: {machine.most:,}"
-        yield f"Of {machine.size:,} instructions {shown_lines}."
+        shown_lines = f"{machine.most:,} are shown: those of the costliest lines"
+        yield f"Of {machine.size:,} instructions, {shown_lines}."
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:

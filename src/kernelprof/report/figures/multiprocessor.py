@@ -28,7 +28,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. "
     "Fewer accesses, data closer to the SM, more accesses in flight, or more "
     "warps shorten this.",
-    "short_scoreboard": "A warp waits for a result of shared memory, a special function or a "
+    "short_scoreboard": "A warp waits for a result from shared memory, a special function or a "
     "dynamic branch. Fewer such instructions, or independent instructions "
     "between them, shorten this.",
     "lg_throttle": "The queue for global and local memory instructions is full: there are too "
@@ -42,7 +42,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
     "block. Balancing the work between barriers, or using smaller blocks, shortens "
     "this.",
-    "not_selected": "A warp could issue, but the scheduler took another one: there are enough "
+    "not_selected": "A warp could issue, but the scheduler selected another: there are enough "
     "warps, and more would not help.",
     "selected": "A warp issues its instruction. This is work, not waiting.",
     "no_instruction": "A warp waits for its next instruction to be fetched, often because the "
@@ -208,6 +208,6 @@ def _lag(theoretical: float | None, achieved: float | None) -> str:
     if theoretical is None or achieved is None or achieved >= LAGGING * theoretical:
         return ""
     return (
-        f"Of the {share(theoretical)} that fit, {share(achieved)} were active on average: the grid "
+        f"Occupancy averaged {share(achieved)} of a possible {share(theoretical)}: the grid "
         "is small, warps end early, or blocks end at different times."
     )

@@ -279,7 +279,7 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
     if (left := len(kernels) - MOST_RESULTS) > 0:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
-            f"{count(left, 'kernel')} with the least time left out: a file has at most "
+            f"Left out: {count(left, 'kernel')} with the least time. A file has at most "
             f"{MOST_RESULTS:,} results. --kernel selects kernels, and --format json has all of "
             "them."
         )
@@ -467,7 +467,7 @@ def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes per thread"
     text = f"{what}: {moved.text} per request"
     if access.space == LOCAL:
-        text += ", none of which would be needed with registers"
+        text += ", none of them needed if registers held the values"
     elif moved.ideal is not None:
         text += f", {number(moved.ideal)} with adjacent addresses"
     if access.needless:

@@ -151,9 +151,9 @@ OLDER: Final[dict[str, str]] = {
 }
 
 UNMAPPED: Final[dict[str, str]] = {
-    "L2 Compression Ratio": "three raw metrics could be meant and all are zero where it was seen",
-    "Preferred Cluster Size": "seen with clusters only, never beside its raw page",
-    "Dropped Samples": "of PM sampling; how many were lost, and no metric of the launch",
+    "L2 Compression Ratio": "three raw metrics could match; all were zero wherever it was seen",
+    "Preferred Cluster Size": "seen only with clusters, never together with its raw page",
+    "Dropped Samples": "number of lost PM samples, not a metric of the launch",
 }
 
 SECTIONS: Final[dict[str, str]] = {

@@ -75,7 +75,7 @@ def read_by_package(path: Path, *, only_series: bool = False) -> PackagedReport:
         request = (_ONLY_SERIES if only_series else b"") + os.fsencode(path)
         answer = _WORKER.call(request, limits, [path.parent])
     except WorkerError as error:
-        return PackagedReport(problem=f"NVIDIA's reader did not finish the report: {error}")
+        return PackagedReport(problem=f"NVIDIA's reader did not finish reading the report: {error}")
     return msgspec.msgpack.decode(answer, type=PackagedReport)
 
 
