@@ -93,9 +93,9 @@ class CacheMisses:
     """Sectors that device memory reads."""
     written: SectorEstimate
     serialized: float
-    """Turns of the hottest sector that an atomic of a warp takes, on average over all of them."""
+    """Turns of the hottest slice that an atomic of a warp takes, on average over all of them."""
     hottest: SectorEstimate
-    """Turns of the hottest sector in the whole launch."""
+    """Turns of the hottest slice in the whole launch."""
     far_in_bulk: float = 0.0
     """Share of the sectors of bulk loads that come from device memory."""
 
@@ -148,7 +148,7 @@ def estimate_misses(
     far = min(1.0, read.value / max(loaded.value, 1.0))
     loaded += SectorEstimate(in_bulk.value, in_bulk.low * _UNSURE, in_bulk.high)
     read += read_in_bulk
-    hottest = _estimate_hottest_sector(counters)
+    hottest = _estimate_hottest_slice(counters)
     return CacheMisses(
         by_instruction=shares,
         local=local,
@@ -310,8 +310,8 @@ def extrapolate_sectors(
     return SectorEstimate(min(all_apart, whole * (every / run) ** power), whole, all_apart)
 
 
-def _estimate_hottest_sector(counters: LaunchCounters) -> SectorEstimate:
-    """Turns that the sector takes that is hottest with atomics."""
+def _estimate_hottest_slice(counters: LaunchCounters) -> SectorEstimate:
+    """Turns that the slice takes that is hottest with atomics."""
     run = len(counters.sample.blocks)
     times = math.prod(counters.launch.grid) / run
     hottest = NOTHING

@@ -199,7 +199,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         ),
         (
             PLAIN.replace("y[i]", "y[i - 1]"),
-            ["the kernel fails with these values: ", "bytes before y"],
+            ["the inferred values may be wrong: with them the kernel fails: ", "bytes before y"],
         ),
         (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (

@@ -54,6 +54,35 @@ def test_indices_are_told_from_values(completed) -> None:
     assert arrays["where"].why_fill.startswith("used to address t")
 
 
+def test_an_array_that_is_read_first_has_values(completed) -> None:
+    """The source hides in a macro that the kernel reads it."""
+    proposal = completed(f"""
+    #define F(k) a[(k) * n + i]
+    __global__ void f(float* a, int n) {{ {LINE}
+      if (i < n) {{ float sum = F(0) + F(1); a[i] = sum; }} }}
+    """)
+    a = proposal.guesses.arrays["a"]
+    assert (a.fill, a.why_fill) == ("random", "read before it is written")
+    assert (a.output, proposal.guesses.trouble) == (True, "")
+
+
+def test_a_table_that_is_probed_and_changed(completed) -> None:
+    """What addresses depend on alone is not enough: the whole kernel is run instead."""
+    proposal = completed(f"""
+    __global__ void f(const unsigned* keys, unsigned* table, unsigned* at, int n, int size) {{
+      {LINE}
+      if (i < n) {{ unsigned slot = keys[i] % size;
+        for (int k = 0; k < 8; ++k) {{
+          unsigned other = table[slot];
+          if (other == keys[i]) break;
+          table[slot] = other + 1;
+          slot = (slot + other) % size; }}
+        at[i] = slot; }} }}
+    """)
+    assert proposal.guesses.arrays["table"].length is not None
+    assert proposal.guesses.trouble == ""
+
+
 @pytest.mark.slow("one more kernel to complete")
 def test_how_many_values_are_zero_makes_no_index(completed) -> None:
     source = f"""
@@ -104,7 +133,7 @@ def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(complete
     guesses = completed(source).guesses
     assert not guesses.trouble
     assert guesses.arrays["y"].length == parse_size("n")
-    why = "the extent that the kernel accesses in small test launches, and as long as x"
+    why = "the extent that the kernel accesses in small test launches, extended to the length of x"
     assert guesses.arrays["y"].why == why
 
 
@@ -167,7 +196,7 @@ def test_a_case_that_needs_more_shared_memory_than_there_is_gets_smaller(complet
 def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
     source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
     (question,) = (text for _, text in completed(source).draft().unfilled)
-    assert question.startswith("# the kernel fails with these values: ")
+    assert question.startswith("# the inferred values may be wrong: with them the kernel fails: ")
     assert "bytes before y" in question
 
 

@@ -70,6 +70,23 @@ def test_work_and_time_are_the_measured(
         assert busy == pytest.approx(value(measured, name), abs=POINTS), name
 
 
+@pytest.mark.slow("three kernels of a few seconds")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "radix-digit-counts-by-block",
+        "pulse-spectrum-one-copy",
+        "symbol-counts-thread-by-thread",
+    ],
+)
+def test_atomics_keep_the_hottest_slice_as_busy_as_measured(name: str) -> None:
+    predicted = kernelprof.predict(CUDA / "pairs" / name / "before.cu")
+    measured = kernelprof.read(PAIRS / name / "before")
+    longer = value(predicted, "sm_cycles_elapsed") / value(measured, "sm_cycles_elapsed")
+    busy = longer * value(predicted, "l2_atomic_unit_hottest")
+    assert busy == pytest.approx(value(measured, "l2_atomic_unit_hottest"), rel=0.1)
+
+
 def test_what_warps_wait_for_adds_up(
     pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
 ) -> None:

@@ -22,6 +22,7 @@ from kernelprof.launch.inference.extents import (
     fit_memory,
     halve_check_size,
     has_positive_extents,
+    initialize_array,
     prune,
     reduce_sizes,
     uneven_values,
@@ -33,7 +34,12 @@ from kernelprof.prediction.checking import check_results
 from kernelprof.prediction.length_fit import fit_length
 from kernelprof.prediction.probe import DYNAMIC_SHARED, Probe, TooLongError
 from sassim.errors import SassimError
-from sassim.faults import FaultError, OutOfBoundsError, WatchdogError
+from sassim.faults import (
+    FaultError,
+    OutOfBoundsError,
+    UninitializedReadError,
+    WatchdogError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.inference.amounts import SizeExpr
     from kernelprof.launch.inference.evidence import GuessedArray, Guesses
     from kernelprof.launch.inference.proposal import SpecificationProposal
+    from kernelprof.prediction.binding import BoundLaunch
     from kernelprof.prediction.probe import ReachedBytes
 
     Sizes = dict[str, int]
@@ -89,7 +96,7 @@ def complete_specification(
         return
     except (FaultError, LaunchError) as error:
         what = " ".join(error.what.split())
-        guesses.trouble = f"the kernel fails with these values: {what}"
+        guesses.trouble = f"the inferred values may be wrong: with them the kernel fails: {what}"
     except _ShortError as error:
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
@@ -402,6 +409,11 @@ class _Completing:
                     raise
                 self._guesses.why.pop("reference", None)
                 self._drop_reference()
+            except LaunchError as error:
+                array = self._array_without_values(error.__cause__, bound)
+                if array is None:
+                    raise
+                initialize_array(array, "read before it is written")
         self._poisoned = [
             each.name
             for each in spec.outputs
@@ -409,6 +421,19 @@ class _Completing:
             and 2 * count_poison(each.element, bound.array(each.name))
             > math.prod(bound.resolved.arrays[each.name].shape)
         ]
+
+    def _array_without_values(
+        self, fault: BaseException | None, bound: BoundLaunch
+    ) -> GuessedArray | None:
+        """The array that a fault read, if it was taken for one that is only written."""
+        if not isinstance(fault, UninitializedReadError) or fault.space != "global":
+            return None
+        address = int(fault.addresses[0])
+        for name, buffer in bound.buffers.items():
+            array = self._guesses.arrays.get(name)
+            if array is not None and buffer.base <= address < buffer.end and array.fill is None:
+                return array
+        return None
 
     def _shorten_arrays(self) -> None:
         """Arrays that are as long as whole blocks reach, where no thread reaches so far."""

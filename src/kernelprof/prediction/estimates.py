@@ -40,6 +40,9 @@ _PIPES: Final = {
     "xu_pipe": "xu",
     "tensor_pipe": "tensor",
 }
+_BUSY_AT_ATOMICS: Final = 0.8
+"""Share of the time between two atomics in which the unit of a slice is busy: it was 0.80 of the
+prediction in six kernels of the corpus whose busiest one is from 7 to 76 % busy."""
 _FIXED: Final = ("selected", "wait")
 _CLOCK_WITH_PRODUCTS: Final = 0.93
 _CLOCK_AT_WORK: Final = 0.135
@@ -115,7 +118,8 @@ class Estimate:
         yield "dram_bytes_written", self.misses.written.value * SECTOR
         passed = self.misses.loaded + self.misses.stored + self.misses.atomics
         yield "l2_sectors_from_l1", passed.value
-        yield "l2_atomic_unit_hottest", _percent(ATOMIC_CYCLES * self.misses.hottest.value, cycles)
+        atomics = _BUSY_AT_ATOMICS * ATOMIC_CYCLES * self.misses.hottest.value
+        yield "l2_atomic_unit_hottest", _percent(atomics, cycles)
         if gpu.l2_slices is None:
             return
         l2 = {name: _percent(each.value, gpu.l2_slices * cycles) for name, each in own.l2.items()}

@@ -19,7 +19,7 @@ from kernelprof.launch.specification.spec import ResolvedArray
 from kernelprof.prediction.architectures import DEFAULT_ARCH
 from kernelprof.prediction.binding import bind_arguments
 from kernelprof.prediction.machine_code import compile_kernel
-from sassim.faults import OutOfBoundsError
+from sassim.faults import OutOfBoundsError, UninitializedReadError
 from sassim.interpreter.context import Observer, ObserverGroup
 from sassim.interpreter.interpreter import Interpreter
 from sassim.interpreter.slices import SliceError
@@ -90,6 +90,10 @@ class _Reaching(Observer):
                     self.reached[buffer.name] = max(self.reached.get(buffer.name, 0), end)
 
 
+_LEFT_OUT: Final = (SliceError, UninitializedReadError)
+"""Errors of running the slice alone, where what it leaves out stored a value that is read."""
+
+
 class Probe:
     """A kernel that is compiled once and run at several small sizes."""
 
@@ -150,7 +154,7 @@ class Probe:
         counters = _Reaching(deadline)
         try:
             self._run(self.bound(sizes, elements, limits), counters, brief=True)
-        except SliceError:
+        except _LEFT_OUT:
             counters = _Reaching(deadline)
             self._run(self.bound(sizes, elements, limits), counters, brief=False)
         static = self.code.image.resources.shared_bytes  # with what the system reserves
@@ -199,6 +203,6 @@ class Probe:
             observer = _Reaching(time.process_time() + seconds)
             try:
                 Interpreter(bound.launch, numbers, observer, slice_program(self.code)).run()
-            except SliceError:
+            except _LEFT_OUT:
                 bound.launch.memory.begin_anew()
                 Interpreter(bound.launch, numbers, observer).run()

@@ -204,6 +204,7 @@ class GlobalMemory:
 
     def begin_anew(self) -> None:
         """Have every array hold what it did at first."""
+        self.note(is_checked=False)
         for buffer in self._buffers:
             if buffer.changed:
                 buffer.begin_anew()

@@ -41,7 +41,7 @@ _BULK_SECTORS: Final = 188.0 / 96.0
 rungs of the BF16 ladder."""
 _PARTIAL: Final = 0.25
 ATOMIC_CYCLES: Final = 1.49
-"""Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in
+"""Cycles of an SM between two atomics in one slice of L2 (``edge-octants-global-bins``: 517,000 in
 768,251 cycles)."""
 _CODE_SECTORS: Final = 0.08
 """Sectors of code that an SM gets from L2 per cycle (``experts-compiled-in``: 2.5 bytes)."""

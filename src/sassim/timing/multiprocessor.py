@@ -66,7 +66,7 @@ class SharedUnitRates:
     written_far: float
     """Share of stored sectors that device memory writes."""
     atomic_cycles: float
-    """Cycles of one serialized atomic at the hottest sector, all SMs together."""
+    """Cycles of one serialized atomic at the hottest slice, all SMs together."""
     halves: bool
     """Whether FP32 has two pipes."""
     code_sectors: float = 0.0

@@ -108,10 +108,10 @@ class LengthInference:
         if entries is None:
             sizes = [each for each in self.guesses.sizes if each.lower() in _ENTRY_NAMES]
             entries = amounts.parse_size(sizes[0]) if sizes else None
-        why = "entries of all rows"
+        why = "limit: number of entries in all rows"
         if entries is None:
             entries = amounts.constant_size(_ENTRIES) * (own - amounts.constant_size(1))
-            why = f"{_ENTRIES} entries between consecutive offsets"
+            why = f"limit: {_ENTRIES} entries between consecutive offsets"
         array = self.guesses.arrays[name]
         array.fill, array.limit = "offsets", entries
         array.why_fill = f"a loop runs from one offset to the next; {why}"
@@ -139,7 +139,7 @@ class LengthInference:
             own = self._resolve(accesses, **{atom: limit})
             target = self.guesses.arrays[other]
             if target.length is None and own is not None and not own.has_atoms:
-                target.length, target.why = own, f"{name} holds indices into it{why}"
+                target.length, target.why = own, f"{name} indexes this array{why}"
 
     def _limit(  # noqa: PLR0911
         self, name: str, targets: list[tuple[str, ArrayAccesses]]
@@ -204,14 +204,19 @@ def infer_fills(reach: Reach, guesses: Guesses) -> None:
         if array.fill is not None:
             continue
         reached = reach.arrays[name]
-        if array.element.mixed:
-            array.fill = "zeros"
-            array.why_fill = "structures with members of different types, all zero"
-        elif array.output and reached.read:
-            array.fill = "random" if is_floating(array.element.type) else "zeros"
-            array.why_fill = "read and written"
+        if array.element.mixed or (array.output and reached.read):
+            initialize_array(array, "read and written")
         elif not array.output:
             array.fill = "random"
+
+
+def initialize_array(array: GuessedArray, why: str) -> None:
+    """Give values to an array that the kernel also writes."""
+    array.fill, array.why_fill = "zeros", why
+    if array.element.mixed:
+        array.why_fill = "structures with members of different types, all zero"
+    elif is_floating(array.element.type):
+        array.fill = "random"
 
 
 def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int | None]) -> None:
