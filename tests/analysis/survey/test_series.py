@@ -110,6 +110,13 @@ def test_warps_are_sampled_where_no_counter_was() -> None:
     assert sampled_kernels(replace(sampled, series=(), stalls={})) == {}
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_series_that_ended_before_its_first_sample_says_nothing() -> None:
+    (own,) = trace("mixed").series
+    empty = replace(own, start=own.start[:0], end=own.end[:0], values=own.values[:0])
+    assert sampled_kernels(replace(trace("mixed"), series=(empty,))) == {}
+
+
 def test_a_trace_without_samples_gives_nothing() -> None:
     assert sampled_capture(trace("jacobi")) is None
     assert sampled_kernels(trace("jacobi")) == {}

@@ -221,7 +221,7 @@ def sampled_capture(trace: Trace) -> Capture | None:
 def _in_time(trace: Trace) -> Iterator[SampledSeries]:
     # All series with the clock of the kernels
     for device in {each.device for each in trace.series}:
-        usable = [_usable(each) for each in trace.series if each.device == device]
+        usable = [_usable(s) for s in trace.series if s.device == device and len(s.start)]
         mine = [each for each in usable if len(each.start)]
         kernels = trace.kernels[trace.kernels["device"] == device]
         telling = next((each for each in mine if ACTIVE in each.metrics), None)
