@@ -11,7 +11,7 @@ EXAMPLE := examples/matvec.cu
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-exhaustive attack fuzz gpu-test captures browser-test lint types docs rules reports screenshots \
-	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report
+	lock wheel clean help gate-report corpus-report predict-report predict-others predict-times init-others fleet-report
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
@@ -33,6 +33,7 @@ help:
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and build/reports/corpus-h200.html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
+	@echo "make predict-times CHECKOUTS=DIR  compare times predicted for them with measured ones"
 	@echo "make init-others CHECKOUTS=DIR  specify kernels of other people, into reports/init-others.md"
 	@echo "make fleet-report  measure a store of 5.5 million launches and 10,000 captures, into build/fleet"
 	@echo "make lock    pin what actions and releases install again, with hashes, into requirements/"
@@ -131,6 +132,10 @@ predict-report: $(VENV)/.dev
 predict-others: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.predict.others $(CHECKOUTS) > reports/predict-others.md.new
 	mv reports/predict-others.md.new reports/predict-others.md
+
+predict-times: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.predict.others.times $(CHECKOUTS) > reports/predict-times-h200.md.new
+	mv reports/predict-times-h200.md.new reports/predict-times-h200.md
 
 init-others: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.init $(CHECKOUTS) > reports/init-others.md.new

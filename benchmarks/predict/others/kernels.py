@@ -46,6 +46,8 @@ class Kernel:
     """More folders of the repository, which flags name as ``../FOLDER``."""
     drawn: bool
     """Whether it was drawn; the others were asked for by name."""
+    inputs: str
+    """Another kernel whose module gives its inputs as well, or nothing."""
     mistake: str
     """What is wrong in the kernel itself, if something is: then that has to be told."""
 
@@ -74,7 +76,8 @@ class Kernel:
         if not source.is_file():
             raise InputError("there is no such source", where=str(repository / self.folder))
         shutil.copy(self.specification, source.with_suffix(".toml"))
-        for module in (*self.home.glob("*.py"), FOLDER / _SHARED):
+        others = (FOLDER / self.inputs).glob("*.py") if self.inputs else ()
+        for module in (*self.home.glob("*.py"), *others, FOLDER / _SHARED):
             shutil.copy(module, source.parent)
         return source
 
@@ -106,6 +109,7 @@ def _kernel(home: Path, repositories: dict[str, Repository]) -> Kernel:
         source=table["source"],
         beside=tuple(table.get("beside", ())),
         drawn=table["drawn"],
+        inputs=table.get("inputs", ""),
         mistake=table.get("mistake", ""),
     )
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmarks.predict.others import times
 from benchmarks.predict.others.__main__ import document, outcome, row
 from benchmarks.predict.others.kernels import all_kernels, choose
+from benchmarks.predict.others.times import MEASURED, is_in_view
 
 from kernelprof.errors import InputError
 from kernelprof.launch.specification.reader import load_spec
@@ -22,6 +26,7 @@ RIGHT = {
 }  # fmt: skip
 WRONG = {"stage": "checking", "error": "LaunchError", "what": "wrong:\n/tmp/a/b.cu:3 | x"}
 STOPPED = {"stage": "compiling", "error": "CompileError", "what": "no <x.h>"}
+VERDICT = {"bottleneck": "atomic-contention", "confidence": "high"}
 DOUBLE = """\
 extern "C" __global__ void twice(const float* x, float* y, int n) {
     y[threadIdx.x] = 2 * x[threadIdx.x];
@@ -71,14 +76,38 @@ def test_each_has_a_specification_and_a_place_to_stand(name: str, tmp_path: Path
     assert spec.resolve(spec.check_sizes).block
 
 
-def test_there_are_some_of_three_projects_and_their_commits_are_known() -> None:
-    assert len(KERNELS) >= 20
-    assert {each.repository.name for each in KERNELS.values()} == {
-        "karpathy/llm.c",
-        "NVIDIA/cuda-samples",
-        "zjin-lcf/HeCBench",
-    }
-    assert all(len(each.repository.commit) == 40 for each in KERNELS.values())
+def test_there_are_some_of_many_projects_and_their_commits_are_known() -> None:
+    assert len(KERNELS) >= 100
+    repositories = {each.repository for each in KERNELS.values()}
+    assert len(repositories) >= 25
+    assert all(re.fullmatch("[0-9a-f]{40}", each.commit) for each in repositories)
+
+
+def test_inputs_of_another_kernel_are_laid_beside_the_source(tmp_path: Path) -> None:
+    kernel = KERNELS["bfscuda-queue"]
+    folder = tmp_path / "bfs-cuda" / kernel.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / kernel.source).touch()
+    laid = kernel.lay_out(tmp_path, tmp_path / "to").parent
+    shared = KERNELS[kernel.inputs].home / "reference.py"
+    assert (laid / "reference.py").read_bytes() == shared.read_bytes()
+
+
+def test_measured_kernels_are_in_two_halves_by_repository() -> None:
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    assert measured.keys() <= KERNELS.keys()
+    halves = [is_in_view(KERNELS[name].repository) for name in measured]
+    assert (halves.count(True), halves.count(False)) == (21, 13)
+    (one,) = choose(["coffee-histogram"])
+    text = times.document(
+        [
+            times.Row(one, 100.0, VERDICT, 140.0, VERDICT),
+            times.Row(one, 100.0, VERDICT, 50.0, {"bottleneck": None, "confidence": "high"}),
+            times.Row(one, 100.0, VERDICT, error="it crashed"),
+        ]
+    )
+    assert "| in view | 3 | 2 | 0 | 1 | 45 % | 1 | 1 |" in text
+    assert "| held out | 0 | 0 | 0 | 0 | 0 % | 0 | 0 |" in text
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
