@@ -57,7 +57,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="RUNG",
-            help="A ladder (bf16), or rungs of one: 3, 03_shared_tile.cu, bf16/4.",
+            help="A ladder, such as bf16, or its rungs: 3, 03_shared_tile.cu, bf16/4.",
             show_default=False,
         ),
     ] = None,
