@@ -320,7 +320,7 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
     if (call.cuptiPmSamplingGetCounterDataInfo(&info) != CUPTI_SUCCESS)
         return 0;
     size_t row_bytes = sizeof(struct sample_row) + set->count * sizeof(double), samples = 0;
-    int idle = 0;
+    int idle = 0, has_work = 0;
     char *rows = malloc(info.numCompletedSamples * row_bytes + 1);
     if (rows == NULL)
         return 0;
@@ -336,6 +336,7 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
             continue;
         /* Most samples of many programs are idle, and what all counters are takes 0.2 ms. */
         idle = evaluate(set, at, 1, values) && values[0] == 0 ? idle + 1 : 0;
+        has_work |= idle == 0;
         int is_left_out = idle % EACH_IDLE > 1;
         if (!is_left_out && !evaluate(set, at, set->count, values))
             continue;
@@ -351,7 +352,8 @@ static int write_burst(struct metric_set *set, uint64_t ahead, double *active) {
         memcpy(row + sizeof head, values, set->count * sizeof(double));
         samples++;
     }
-    put(SAMPLE, (uint32_t)row_bytes, rows, samples * row_bytes);
+    if (has_work) /* a program can prepare for minutes */
+        put(SAMPLE, (uint32_t)row_bytes, rows, samples * row_bytes);
     free(rows);
     return 1;
 }
