@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.predict.others.kernels import choose
 
 import kernelprof
+from benchmarks import command
 from kernelprof.analysis.metrics.catalogue import load_metrics
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these, by their folder")
     parser.add_argument("--seconds", type=int, default=60, help="limit of a kernel (default: 60)")
     options = parser.parse_args(arguments)
+    return command.run(PROGRAM, lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for kernel in choose(options.kernels):
@@ -69,9 +74,9 @@ def summary(capture: Path) -> dict[str, Any]:
 
 def _captured(source: Path, capture: Path, seconds: int) -> str:
     """Measure a source; the last line of what went wrong, or nothing."""
-    command = (sys.executable, "-m", "kernelprof", "profile", str(source), "-o", str(capture))
+    profile = (sys.executable, "-m", "kernelprof", "profile", str(source), "-o", str(capture))
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        done = subprocess.run(profile, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return f"not done after {seconds} s"
     if done.returncode == 0:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.predict.others.kernels import FOLDER, choose
 
+from benchmarks import command
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -78,6 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("checkouts", type=Path, metavar="DIR")
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these, by their folder")
     options = parser.parse_args(arguments)
+    return command.run(PROGRAM, lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> int:
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         rows = [
@@ -114,11 +120,9 @@ def document(rows: Sequence[Row]) -> str:
 def _row(kernel: Kernel, measured: dict[str, Any], checkouts: Path, folder: Path) -> Row:
     time, verdict = measured["values"]["duration"], measured["verdict"]
     source = kernel.lay_out(checkouts, folder)
-    command = (sys.executable, "-m", "benchmarks.predict.child", str(source))
+    child = (sys.executable, "-m", "benchmarks.predict.child", str(source))
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        done = subprocess.run(child, capture_output=True, text=True, timeout=_SECONDS, check=False)
         found = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return Row(kernel, time, verdict, error=f"not done after {_SECONDS} s")
