@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, TypedDict, get_type_hints
 
+import click
 import pytest
 import typer
+from click.core import ParameterSource
 from typer.testing import CliRunner
 
 from kernelprof.cli import options
-from kernelprof.cli.options import Expand, expand_options, list_after
+from kernelprof.cli.options import Expand, expand_options, format_option, list_after
 from kernelprof.interface import requests
 
 
@@ -74,3 +76,12 @@ def test_each_option_of_a_family_is_one_that_the_interface_takes(
 ) -> None:
     fields = set(get_type_hints(declared, include_extras=True))
     assert fields <= structure.__annotations__.keys()
+
+
+def test_a_suffix_chooses_the_format_also_where_typer_gives_a_string() -> None:
+    # As all versions before 0.29 that were tried do
+    option = format_option("diagnosis", "")
+    context = click.Context(click.Command("diagnose"))
+    context.params["file"] = "new.json"
+    context.set_parameter_source("output_format", ParameterSource.DEFAULT)
+    assert option.callback(context, "text") == "json"

@@ -330,7 +330,7 @@ def format_option(kind: str, text: str) -> Any:
         from kernelprof.report.writers import find
 
         if _is_default(ctx, "output_format") and (file := ctx.params.get("file")) is not None:
-            name = formats_of(file)[0]
+            name = formats_of(Path(file))[0]  # some versions of Typer: str
             if name == HTML and any(each.name == HTML for each in ctx.command.params):
                 return name
         try:
