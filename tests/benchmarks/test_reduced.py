@@ -10,8 +10,8 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_capture
 
-MOST_OTHERS = {"basic": 12, "report": 2, "samples": 20}
-LEAST_SAME = {"basic": 120, "report": 450, "samples": 174}
+MOST_OTHERS = {"basic": 12, "report": 2, "samples": 40}
+LEAST_SAME = {"basic": 120, "report": 450, "samples": 356}
 
 
 @pytest.mark.parametrize("name", part_of(3, SETS, why="judges 460 captures twice"))

@@ -36,18 +36,18 @@ PYTHON = {
 }
 CUDA = {"Jacobi": ("jacobi", "4096", "30000"), "100,000 launches": ("many", "100000")}
 BENCHMARKS = {
-    "adam": "10000 200 20",
-    "gelu": "8 4096 2048 300",
-    "popcount": "16777216 3000",
-    "iso2dfd": "2048 2048 10000",
+    "bilateral": "2960 1440 0.5 0.5 300",
+    "complex": "10000000 3000",
+    "concat": "1000",
+    "dct8x8": "8192 8192 2000",
+    "floydwarshall": "1024 300 16",
+    "gelu": "8 4096 2048 3000",
     "mandelbrot": "1000",
-    "heat2d": "4096 4096 1000",
+    "maxpool3d": "2048 2048 96 300",
+    "popcount": "16777216 3000",
     "softmax": "100000 784 0 1000",
-    "floydwarshall": "1024 60 16",
-    "scan": "268435456 60",
-    "stencil1d": "134217728 300",
-    "convolution1D": "134217728 300",
-    "dct8x8": "8192 8192 300",
+    "stencil1d": "134217728 3000",
+    "vanGenuchten": "256 256 256 3000",
 }
 
 

@@ -5,6 +5,9 @@ point to one bottleneck all the same, as the leads of a set such as ``basic`` do
 on a random half of the captures with everything in this repository (by file) and tried on the
 other: ``python -m benchmarks.reduced`` counts, for the columns of ``samples``, how often they name
 what everything names. A verdict by one has low confidence.
+
+Warps of programs of a second or two are not sampled: what they wait for is unknown then, and some
+leads go by what keeps a GPU busy alone.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.verdict.ranking import (
-    FEW_WAVES,
     FULL,
     IDLE,
     PIPE_RULES,
@@ -37,14 +39,34 @@ BUSY_DRAM: Final = 0.70
 limit; between 60 and 70 % none of 8."""
 FILLED_WARPS: Final = 24.0
 """Threads of an instruction from which divergence is not what fills a pipe."""
-BUSY_FMA: Final = 0.5
-IDLE_ALU: Final = 0.4
+BUSY_FMA: Final = 0.55
+BUSY_ISSUE: Final = 0.7
 SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
-"""Share of the cycles of warps that wait for memory."""
+"""Share of the cycles of warps that wait for memory, or for instructions."""
+BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
 LOW_OCCUPANCY: Final = 30.0
 FEW_CONFLICTS: Final = 0.2
+MANY_CONFLICTS: Final = 0.3
+"""Share of the wavefronts of shared memory."""
+BUSY_L1: Final = 70.0
+SCATTERED_L1: Final = 80.0
+QUIET_L1: Final = 60.0
+BUSY_L2: Final = 55.0
+"""Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
+MOSTLY_SHARED: Final = 0.4
+LITTLE_SHARED: Final = 0.1
+"""Share of the cycles of an SM in which L1 serves shared memory."""
+SOME_ISSUE: Final = 0.25
+"""Scattered accesses and atomics keep issue slots idler than that."""
+WELL_FED_ISSUE: Final = 0.3
+SOME_TENSOR: Final = 0.28
+IDLE_TENSOR: Final = 0.1
+PIPELINE_WAIT: Final = 0.4
+PIPELINE_ISSUE: Final = 0.2
+PIPELINE_OCCUPANCY: Final = 20.0
+"""Warps that wait for the tensor cores and for copies are few, and issue little."""
 
 
 def _share(values: LeadValues, stall: str) -> FloatArray:
@@ -66,10 +88,41 @@ def _fma(context: RuleContext) -> FloatArray:
     return np.maximum(_low(context, "fma_pipe"), _low(context, "fma_heavy_pipe"))
 
 
+def _l1(values: LeadValues) -> FloatArray:
+    # In percent
+    used: FloatArray = np.fmax(values["l1_wavefronts"], values["l1_writeback"])
+    return used
+
+
+def _shared(values: LeadValues) -> FloatArray:
+    cycles = values["sm_cycles_active"] * values["sm_count"]
+    part: FloatArray = values["shared_wavefronts_measured"] / cycles
+    return part
+
+
+def _occupancy(values: LeadValues) -> FloatArray:
+    # The most that it can be, where it was not sampled
+    achieved, most = values["achieved_occupancy"], values["theoretical_occupancy"]
+    return np.where(np.isnan(achieved), most, achieved)
+
+
+def _keeps_no_local_data(values: LeadValues) -> BoolArray:
+    none: BoolArray = np.equal(values["local_load_sectors"] + values["local_store_sectors"], 0.0)
+    return none
+
+
+def _has_room(context: RuleContext) -> BoolArray:
+    # Neither memory nor issue slots are full.
+    return (_low(context, "dram") < BUSY_DRAM) & (_low(context, "issue") < BUSY_ISSUE)
+
+
 def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     waves = values["waves_per_sm"]
-    brief = (values["duration"] < SHORT_NS) & (waves < FEW_WAVES)
-    return (values.small | (waves < 0.5) | brief) & _is_idle(values, context)
+    brief = (values["duration"] < SHORT_NS) & (waves < 1.0)
+    # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
+    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
+    few = (waves < 0.5) & (own < 0.35)
+    return (values.small | few | brief) & _is_idle(values, context)
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
@@ -82,42 +135,86 @@ def _full_of_threads(unit: str) -> Condition:
 
 
 def _full_fp32(values: LeadValues, context: RuleContext) -> BoolArray:
-    issued = _low(context, "issue") >= FULL
-    mostly = (_fma(context) >= BUSY_FMA) & (_low(context, "alu_pipe") < IDLE_ALU)
-    return issued & mostly & _has_full_warps(values)
+    mostly = (_fma(context) >= BUSY_FMA) & (_low(context, "alu_pipe") < BUSY_FMA)
+    return (_low(context, "issue") >= BUSY_ISSUE) & mostly & _has_full_warps(values)
 
 
 def _full_issue(values: LeadValues, context: RuleContext) -> BoolArray:
-    return (_low(context, "issue") >= FULL) & (_fma(context) < BUSY_FMA) & _has_full_warps(values)
+    issues = _low(context, "issue") >= BUSY_ISSUE
+    return issues & (_fma(context) < BUSY_FMA) & _has_full_warps(values)
+
+
+def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
+    conflicts = values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
+    busy = (_l1(values) >= QUIET_L1) & (_shared(values) >= MOSTLY_SHARED)
+    return busy & (conflicts >= MANY_CONFLICTS)
 
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
-    wavefronts = values["shared_wavefronts_measured"]
-    cycles = values["sm_cycles_active"] * values["sm_count"]
-    moved = np.fmax(values["l1_wavefronts"], values["l1_writeback"])
-    return (
-        (values["shared_bank_conflicts"] < FEW_CONFLICTS * wavefronts)
-        & (wavefronts > cycles / 2)
-        & (moved >= 100 * FULL)
-        & (_low(context, "issue") < FULL)
-    )
+    conflicts = values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
+    busy = (_shared(values) > 0.5) & (_l1(values) >= 100 * FULL)
+    return busy & (conflicts < FEW_CONFLICTS) & (_low(context, "issue") < FULL)
+
+
+def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
+    own = (_l1(values) >= SCATTERED_L1) & (_shared(values) < LITTLE_SHARED)
+    return own & (_low(context, "issue") < SOME_ISSUE) & ~values.small
+
+
+def _full_l1(values: LeadValues, context: RuleContext) -> BoolArray:
+    own = (_l1(values) >= BUSY_L1) & (_shared(values) < LITTLE_SHARED)
+    return own & (_low(context, "issue") >= WELL_FED_ISSUE) & _keeps_no_local_data(values)
+
+
+def _full_l2(values: LeadValues, context: RuleContext) -> BoolArray:
+    moves = (values["l2_sectors"] >= BUSY_L2) & (_low(context, "dram") < BUSY_DRAM)
+    return moves & (_low(context, "tensor_pipe") < SOME_TENSOR) & _keeps_no_local_data(values)
+
+
+def _waits_at_barriers(values: LeadValues, context: RuleContext) -> BoolArray:
+    waits = _share(values, "barrier") >= BARRIER_WAIT
+    return waits & _has_room(context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
+
+
+def _waits_for_code(values: LeadValues, _: RuleContext) -> BoolArray:
+    waits: BoolArray = np.greater(_share(values, "no_instruction"), LONG_WAIT)
+    return waits
+
+
+def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
+    tensor = _low(context, "tensor_pipe")
+    waits = _share(values, "barrier") + _share(values, "long_scoreboard")
+    few = _occupancy(values) < PIPELINE_OCCUPANCY
+    works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (values["l2_sectors"] < BUSY_L2)
+    waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
+    return works & few & (waits >= PIPELINE_WAIT) & (_low(context, "issue") < PIPELINE_ISSUE)
+
+
+def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Of kernels with many warps; scattered accesses would keep caches busy, or issue slots idle.
+    in_order = (_l1(values) < QUIET_L1) & (values["l2_sectors"] < BUSY_L2)
+    fills = (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
+    return fills & in_order & _has_room(context) & _keeps_no_local_data(values)
 
 
 def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
-    dram = _low(context, "dram")
-    return (
-        (_share(values, "long_scoreboard") > LONG_WAIT)
-        & (dram >= SOME_DRAM)
-        & (dram < BUSY_DRAM)
-        & (values["achieved_occupancy"] > HIGH_OCCUPANCY)
-    )
+    dram, issue = _low(context, "dram"), _low(context, "issue")
+    waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (dram < BUSY_DRAM)
+    busy = (dram >= SOME_DRAM) & (_occupancy(values) > HIGH_OCCUPANCY)
+    return waits & (busy | (_has_idle_units(values, context) & (issue >= SOME_ISSUE)))
+
+
+def _seems_to_wait_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
+    issue = _low(context, "issue")
+    unknown = np.isnan(_share(values, "long_scoreboard")) & (issue < IDLE)
+    return unknown & (issue >= WELL_FED_ISSUE) & _has_idle_units(values, context)
 
 
 def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
     return (
         (_share(values, "long_scoreboard") > LONG_WAIT)
         & _is_idle(values, context)
-        & (values["achieved_occupancy"] <= LOW_OCCUPANCY)
+        & (_occupancy(values) <= LOW_OCCUPANCY)
     )
 
 
@@ -149,9 +246,10 @@ SAMPLED_LEADS: Final = (
         for unit, slug in PIPE_RULES.items()
         if slug != "fp32-throughput"
     ),
-    _lead("fp32-throughput", _full_fp32, "issue slots and the FP32 pipe are busy", at_limit=True),
     _lead(
-        "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
+        "shared-bank-conflicts",
+        _has_conflicts,
+        "many wavefronts of shared memory are bank conflicts",
     ),
     _lead(
         "shared-memory-throughput",
@@ -159,7 +257,35 @@ SAMPLED_LEADS: Final = (
         "shared-memory wavefronts saturate L1, and few of them are bank conflicts",
         at_limit=True,
     ),
+    _lead("fp32-throughput", _full_fp32, "issue slots and the FP32 pipe are busy", at_limit=True),
+    _lead(
+        "uncoalesced-global-access",
+        _scatters,
+        "L1 is saturated, not by shared memory, and few instructions are issued",
+    ),
+    _lead(
+        "l1-throughput",
+        _full_l1,
+        "L1 is busy, not with shared memory, and instructions are issued",
+        at_limit=True,
+    ),
+    _lead("instruction-fetch", _waits_for_code, "warps wait for instructions"),
+    _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
+    _lead(
+        "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
+    ),
+    _lead(
+        "async-pipeline-stalls",
+        _waits_in_pipeline,
+        "few warps wait for copies and barriers, and the tensor pipe is idle part of the time",
+    ),
+    _lead("l2-bandwidth", _full_l2, "L2 moves as many sectors as it can", at_limit=True),
     _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),
+    _lead(
+        "memory-latency",
+        _seems_to_wait_for_memory,
+        "no unit is busy, although there are many warps; what they wait for was not sampled",
+    ),
     _lead(
         "low-occupancy",
         _has_few_warps,

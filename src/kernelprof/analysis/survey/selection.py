@@ -273,9 +273,16 @@ class _Candidates:
         return [int(each) for each in np.argsort(-scores, kind="stable")[:_BEGINNINGS]]
 
     def beginning_with(self, first: int, budget: float) -> LaunchSelection:
-        """Return one number after the other, the one that shows the most for its cost first."""
+        """Return one number after the other, the one that shows the most for its cost first.
+
+        Where launches of all names with the first number take longer, the costliest have to do.
+        """
         chosen, seen = [first], self.shows[first].astype(np.int64)
         best = self._choice(chosen)
+        for names in range(len(best.names) - 1, 0, -1):
+            if best.effort.estimate(PASSES["triage"]) <= budget:
+                break
+            best = self._choice(chosen, names)
         while best.share < SHARE or best.launches < ENOUGH:
             scores = self._scores(chosen, seen)
             position = int(scores.argmax())
@@ -306,10 +313,10 @@ class _Candidates:
         scores: Array = shown * (0.1 + apart) / (self.size * self.launch_s + further)
         return scores
 
-    def _choice(self, chosen: list[int]) -> LaunchSelection:
+    def _choice(self, chosen: list[int], most_names: int | None = None) -> LaunchSelection:
         numbers = sorted(self.candidates[each] for each in chosen)
-        rows = self._drop_spare_names(
-            np.concatenate([self._rows_of_number(each) for each in numbers])
+        rows = self._worth_names(
+            np.concatenate([self._rows_of_number(each) for each in numbers]), most_names
         )
         kernels = np.unique(self.every.kernel[rows])
         last = int(rows.max())
@@ -333,19 +340,16 @@ class _Candidates:
             processes=len(self.trace.processes),
         )
 
-    def _drop_spare_names(self, rows: Array) -> Array:
-        """Without the names that the share does not need, those with the least of it first."""
+    def _worth_names(self, rows: Array, most: int | None) -> Array:
+        """Those of the costliest names that the share needs, or of so many at most."""
         share = {}
         for name in np.unique(self.every.name[rows]).tolist():
             mine = rows[self.every.name[rows] == name]
             share[name] = float(self.every.share[np.unique(self.every.kernel[mine])].sum())
-        spare, left_out = sum(share.values()) - SHARE, []
-        for name, part in sorted(share.items(), key=lambda each: each[1]):
-            if part > spare:
-                break
-            left_out.append(name)
-            spare -= part
-        return rows[~np.isin(self.every.name[rows], left_out)]
+        names = sorted(share, key=lambda each: -share[each])
+        reached = np.cumsum([share[each] for each in names])
+        enough = int(np.searchsorted(reached, SHARE - 1e-9)) + 1
+        return rows[np.isin(self.every.name[rows], names[: min(enough, most or enough)])]
 
     def _rows_of_number(self, number: int) -> Array:
         low, high = np.searchsorted(self.numbers, [number, number + 1])

@@ -33,18 +33,16 @@
 
 enum {
     INTERVAL = 20000,      /* ns, or cycles of the system clock where the GPU has no timer for it */
-    BURST_MS = 10,
-    SAMPLES = 700,         /* that a burst has at most */
+    BURST_MS = 5,          /* short, since the kernels of a step come one after the other */
+    SAMPLES = 400,         /* that a burst has at most */
     BUFFER_BYTES = 72 << 20,
     MOST_METRICS = 64,
     EACH_IDLE = 8,         /* of idle samples, two of as many are evaluated */
     MOST_SETS = 4,
     MOST_DEVICES = 16,
     WAIT_S = 3,            /* for the last burst at the end */
-    VISITS = 2,            /* of each set; changing the set takes 200 ms */
-    ACTIVE_MS = 30,        /* that the SMs work in the first visit of a set */
-    FIRST_SET_MS = 150,    /* limit of its own time: the first set has most counters to decode */
-    OTHER_SET_MS = 60,     /* all three are doubled in the second visit */
+    FIRST_MS = 150,        /* of its own time that a set is sampled; changing it takes 200 ms */
+    LAST_MS = 1500,        /* that the first set, which has most counters, is sampled once more */
     STALL_PERIOD = 18,     /* 2^18 cycles: a million samples a second of a GPU with 132 SMs */
     STALL_BYTES = 256 << 20, /* that the GPU has room for, half a minute of samples */
     STALL_PCS = 8192,      /* instructions that are read at once */
@@ -122,6 +120,11 @@ static int is_ended(void) { return __atomic_load_n(&ended, __ATOMIC_ACQUIRE); }
 static void pause_ms(long milliseconds) {
     struct timespec time = {0, milliseconds * 1000000};
     nanosleep(&time, NULL);
+}
+
+static void pause_until_ended(long milliseconds) {
+    for (long passed = 0; passed < milliseconds && !is_ended(); passed++)
+        pause_ms(1);
 }
 
 static void *driver_function(const char *name) {
@@ -365,8 +368,7 @@ static int burst(struct metric_set *set, double *active) {
     start.pPmSamplingObject = sampler;
     if (call.cuptiPmSamplingStart(&start) != CUPTI_SUCCESS)
         return 0;
-    for (int passed = 0; passed < BURST_MS && !is_ended(); passed++)
-        pause_ms(1);
+    pause_until_ended(BURST_MS);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t ahead = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - now_ns();
@@ -399,11 +401,9 @@ static int prepare(size_t number) {
     return set_count > 0;
 }
 
-/* Samples for a set until the SMs have worked long enough, or it took long enough, the longer the
- * later; whether that can go on. */
-static int visit(struct metric_set *set, int turn) {
-    double goal = 1e6 * (ACTIVE_MS << turn);
-    double limit = 1e6 * ((set == sets ? FIRST_SET_MS : OTHER_SET_MS) << turn);
+/* Samples for a set until that has taken so much time, with pauses as long as the bursts if they are
+ * to be `spread`; whether that can go on. */
+static int visit(struct metric_set *set, double milliseconds, int spread) {
     PARAMETERS(CUpti_PmSampling_Enable, enable);
     enable.deviceIndex = device;
     if (call.cuptiPmSamplingEnable(&enable) != CUPTI_SUCCESS)
@@ -413,14 +413,16 @@ static int visit(struct metric_set *set, int turn) {
     int works = configure(set);
     if (works)
         name_series(set);
-    double active = 0, spent = 0;
-    while (works && !is_ended() && active < goal && spent < limit) {
-        double before = active;
+    for (double spent = 0; works && !is_ended() && spent < 1e6 * milliseconds;) {
+        double active = 0;
         uint64_t begin = now_ns();
         works = burst(set, &active);
+        double took = (double)(now_ns() - begin);
         /* Time counts less the less the SMs work: the program may only load what it runs later. */
-        double busy = (active - before) / (1e6 * BURST_MS * LEAST_BUSY);
-        spent += (double)(now_ns() - begin) * (busy < 1 ? busy : 1);
+        double busy = active / (1e6 * BURST_MS * LEAST_BUSY);
+        spent += took * (busy < 1 ? busy : 1);
+        if (spread)
+            pause_until_ended((long)(took / 1e6));
     }
     PARAMETERS(CUpti_PmSampling_Disable, disable);
     disable.pPmSamplingObject = sampler;
@@ -521,8 +523,7 @@ static void sample_stalls(void) {
     end_before_cupti();
     int works = data != NULL;
     for (long pause = STALL_READ_MS; works && !is_ended();) {
-        for (long passed = 0; passed < pause && !is_ended(); passed++)
-            pause_ms(1);
+        pause_until_ended(pause);
         works = write_stalls(context, data, texts);
         pause = pause * 2 < STALL_PAUSE_MS ? pause * 2 : STALL_PAUSE_MS;
     }
@@ -537,9 +538,11 @@ static void sample(void) {
     if (first != 0)
         prepared = prepare((size_t)first);
     int works = prepared;
-    for (int turn = 0; works && turn < VISITS; turn++)
-        for (size_t at = 0; works && at < set_count && !is_ended(); at++)
-            works = visit(&sets[at], turn);
+    for (size_t at = 0; works && at < set_count && !is_ended(); at++)
+        works = visit(&sets[at], FIRST_MS, 0);
+    /* Kernels can follow one another for seconds. */
+    if (works && !is_ended())
+        works = visit(sets, LAST_MS, 1);
     if (works && !is_ended())
         sample_stalls();
 }
