@@ -201,13 +201,27 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
             PLAIN.replace("y[i]", "y[i - 1]"),
             ["the inferred values may be wrong: with them the kernel fails: ", "bytes before y"],
         ),
+        (
+            """
+            #include <cstdlib>
+            __global__ void part(const float* x, float* y, int n) { if (n > 0) y[0] = x[0]; }
+            int main() {
+                const int first = rand() % 1024 + 1, n = 1024 - first;
+                float *x, *y;
+                cudaMalloc(&x, n * sizeof(float));
+                cudaMalloc(&y, n * sizeof(float));
+                part<<<(n + 255) / 256, 256>>>(x, y, n);
+            }
+            """,
+            ["and the sizes inferred from the source are not possible together", "grid[0]"],
+        ),
         (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
             "it may be declared in <other.h>, which was not found",
         ),
     ],
-    ids=["blanks", "wrong", "macro", "header"],
+    ids=["blanks", "wrong", "negative", "macro", "header"],
 )
 def test_what_cannot_be_inferred_is_named(kernelprof, kernel_cu, text, says, monkeypatch) -> None:
     monkeypatch.chdir(kernel_cu(text).parent)

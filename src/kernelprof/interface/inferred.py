@@ -164,14 +164,9 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     blanks = proposal.blanks()
     if not blanks:
         return
-    path, name = shlex.quote(str(proposal.path)), proposal.kernel.name
-    requested = proposal.requested_kernel
-    chosen = "" if requested is None else f" --kernel {shlex.quote(requested)}"
+    name = proposal.kernel.name
     trouble = proposal.guesses.trouble
-    hint = (
-        f"`kernelprof init {path}{chosen}` writes the inferred values into the file, and marks "
-        "the values to fill in"
-    )
+    hint = _writing_it(proposal.path, proposal.requested_kernel)
     if trouble:
         what = f"{name} has no launch specification, and {trouble}"
     else:
@@ -183,6 +178,14 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
             hint = f"name the instance: --kernel {instance}\nor " + hint
         what = f"{name} has no launch specification, and its source does not determine {listed}"
     raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
+
+
+def _writing_it(source: PathLike, kernel: str | None) -> str:
+    chosen = "" if kernel is None else f" --kernel {shlex.quote(kernel)}"
+    return (
+        f"`kernelprof init {shlex.quote(os.fspath(source))}{chosen}` writes the inferred values "
+        "into the file, and marks the values to fill in"
+    )
 
 
 def qualify_verdicts(diagnosis: Diagnosis) -> Diagnosis:
@@ -211,14 +214,25 @@ def qualify_verdicts(diagnosis: Diagnosis) -> Diagnosis:
 def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[None]:
     """Say of a kernel that goes wrong that nobody wrote down how it is launched."""
     from kernelprof.launch.run.trial import LaunchError
+    from kernelprof.launch.specification.expressions import SpecError
 
     try:
         yield
+    except SpecError as error:
+        if changes.inferred is None:
+            raise
+        raise InputError(
+            "there is no launch specification, and the sizes inferred from the source are not "
+            "possible together",
+            where=error.where,
+            hint=_writing_it(source, changes.inferred.kernel),
+        ) from error
     except LaunchError as error:
         if changes.inferred is not None:
+            error.what = f"the inferred launch may be wrong: with it {error.what}"
             more = (
-                "its launch was inferred from the source and may be wrong: `kernelprof init "
-                f"{shlex.quote(os.fspath(source))}` writes it into the file for review"
+                f"`kernelprof init {shlex.quote(os.fspath(source))}` writes the launch into the "
+                "file for review"
             )
             error.hint = "\n".join(filter(None, (error.hint, more)))
         raise

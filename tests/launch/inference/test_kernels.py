@@ -316,6 +316,23 @@ template <typename T> __global__ void fill(T* y, T value, int n) {
 LAUNCH = "    fill<<<6, 192>>>(d, 3.5f, 1000);"
 
 
+@pytest.mark.parametrize(
+    ("size", "condition", "chosen"),
+    [(32, "side == 16", 32), (16, "side == 16", 16), (32, "side >= 32", 16), (8, "side != 8", 32)],
+)
+def test_the_launch_that_known_values_lead_to(init, size, condition, chosen) -> None:
+    spec = init(f"""
+    template <int SIDE> __global__ void twice(float* y) {{
+        y[blockIdx.x * SIDE + threadIdx.x] *= 2.0f;
+    }}
+    void run(float* y, int side) {{
+        if ({condition}) {{ twice<16><<<64, 16>>>(y); }} else {{ twice<32><<<64, 32>>>(y); }}
+    }}
+    int main() {{ float* y; cudaMalloc(&y, 8192); run(y, {size}); }}
+    """)
+    assert spec.kernel == f"twice<{chosen}>"
+
+
 def places(text):
     """The lines that comments of a specification name."""
     return [int(each) for each in re.findall(r"  # .*?line (\d+)", text)]

@@ -70,8 +70,10 @@ def _note_index(node: Node, usage: Usage) -> None:
     if variable == "threadIdx":
         usage.thread_names[syntax.text(name)] = axis_of_name
     axis = _global_index_axis(value, usage)
-    if name is not None and name.type == "identifier" and axis:
-        usage.indices[syntax.text(name)] = axis
+    if name is not None and name.type == "identifier":
+        usage.variables.add(syntax.text(name))
+        if axis:
+            usage.indices[syntax.text(name)] = axis
 
 
 def _global_index_axis(value: Node | None, usage: Usage) -> str | None:
@@ -270,7 +272,8 @@ def _threads_along(
     written = constants.get(stride) or (int(stride) if stride.isdecimal() else None)
     if written is not None and written <= MAX_THREADS:
         return amounts.constant_size(written), f"blockIdx.{axis} is multiplied by {stride}"
-    if stride.isidentifier() and TILE_NAME.search(stride) and stride not in constants:
+    is_open = stride.isidentifier() and stride not in constants.keys() | usage.variables
+    if is_open and TILE_NAME.search(stride):
         return amounts.parse_size(stride), ""
     if among := usage.shared_by_thread.get(axis):
         why = f"threadIdx.{axis} indexes shared memory of this size"

@@ -136,6 +136,8 @@ class Usage:
     """Variables that hold a thread's global index, and its axis."""
     thread_names: dict[str, str] = field(default_factory=dict)
     """Variables that hold ``threadIdx``, and its axis."""
+    variables: set[str] = field(default_factory=set)
+    """Variables with an initial value."""
     uses_block_dim: bool = False
 
 
