@@ -208,7 +208,7 @@ ROUND: Final = "KERNELPROF_ROUND"
 _REQUEST: Final = """\
 {brief}
 Task: make this kernel faster. Change the file {name} in the current folder, and nothing else; its
-path is also in ${source}. Its result must stay correct: it is compared with the original's
+path is also in ${source}. The result must stay correct: it is compared with the original's
 reference. Only these keys of its launch specification may change: {keys}. A proposal that changes
 any other key is refused.
 {tried}

@@ -214,7 +214,7 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
             1,
             "its result is checked at M=1, N=1, K=1 instead of M=256, N=512, K=128",
         ),
-        (directory, zeros, 1, "checked with 0 inputs that are not constant instead of 2"),
+        (directory, zeros, 1, "checked with 0 non-constant inputs instead of 2"),
         (directory, other_events, 3, "times contradict each other"),
     ],
 )

@@ -104,7 +104,7 @@ def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) ->
 def test_a_page_says_that_its_operations_are_predicted(kernelprof, work: Path) -> None:
     kernelprof("diagnose matvec.cu --predict --html p.html", code={0, 3})
     page = (work / "p.html").read_text("utf-8")
-    assert "from the machine code, as predicted." in page
+    assert "from the machine code (predicted)." in page
     assert "hardware counters" not in page
 
 

@@ -112,7 +112,7 @@ def test_files_of_something_else_are_told(store: FleetStore, made: MeasurementFi
     name = store.add(made)
     path = Path(store.backend.path(name))
     pq.write_table(pa.table({"key": [KEY]}), path)
-    with pytest.raises(InputError, match="other contents"):
+    with pytest.raises(InputError, match="not a Parquet file written by kernelprof"):
         store.open(name)
     stranger = path.with_name("other.parquet")
     stranger.write_bytes(made.data)

@@ -217,7 +217,7 @@ def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> Non
     source += "  if (i < n) y[i] = 2 * x[i]; }"
     guesses = completed(source).guesses
     assert guesses.reference is None
-    assert guesses.why["reference"] == "the result does not match copy, so it is not checked"
+    assert guesses.why["reference"] == "the result does not match copy, so no reference is used"
 
 
 def test_a_reference_that_does_not_fit_the_arrays_is_taken_back(completed) -> None:

@@ -70,5 +70,5 @@ def test_charts_of_the_report_are_drawn_alone(gemms) -> None:
     with pytest.raises(UsageError, match="there is no chart 'roof'") as caught:
         gemms.plot("roof")
     assert caught.value.hint == (
-        "its charts: overview, memory, roofline, warps, pipes, occupancy, instructions"
+        "available: overview, memory, roofline, warps, pipes, occupancy, instructions"
     )

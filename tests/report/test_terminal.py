@@ -168,7 +168,7 @@ SHORT_FULL_80 = """\
 At its limit: dram-bandwidth. Confidence: medium.
   DRAM throughput 92 % (threshold 85 %)
 What to do   Move fewer bytes.
-Waste        needless sectors 1.5 %; counters do not show bytes that are read
+Waste        needless sectors 1.5 %; counters cannot show bytes that are read
              more than once
 Less work    up to 2.0x with half the work, never more than 3.7x
 """

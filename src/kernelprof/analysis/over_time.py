@@ -234,8 +234,8 @@ def describe_notable(over_time: OverTime) -> tuple[str, ...]:
     if len(over_time.phases) > 1:
         parts = "; ".join(map(describe_phase, over_time.phases))
         notes.append(
-            f"the launch has {len(over_time.phases)} phases with different limits; the "
-            f"verdict applies to their average: {parts}"
+            "the verdict applies to the average of "
+            f"{len(over_time.phases)} phases with different limits: {parts}"
         )
     tail, active = over_time.tail, over_time.tail_active
     if tail is not None and tail >= NOTABLE and active is not None and active <= IDLE:

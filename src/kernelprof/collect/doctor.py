@@ -181,8 +181,12 @@ def _sandbox() -> tuple[bool, str]:
     version = sandbox.version()
     if not version:
         return False, "this system has no Landlock"
-    what = "files and network" if version >= sandbox.FIRST_WITH_TCP else "files, but not TCP"
-    return True, f"Landlock {version} restricts what NVRTC and the report reader can access: {what}"
+    what = (
+        "file and network access"
+        if version >= sandbox.FIRST_WITH_TCP
+        else "file access, but not TCP"
+    )
+    return True, f"Landlock {version} restricts NVRTC and the report reader: {what}"
 
 
 def _pycuda() -> tuple[bool, str]:

@@ -146,7 +146,9 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
             slower.append(_regression(store, series, first, last, change.ratio))
     notes = []
     if within := tried - len(slower):
-        notes.append(f"{within:,} more took longer, but within the noise, or measured differently.")
+        notes.append(
+            f"{within:,} more took longer, but are within the noise or were measured differently."
+        )
     if others := len(candidates) - tried:
         notes.append(f"{others:,} more took longer and were not analyzed; --limit 0 analyzes all.")
     return slower, notes

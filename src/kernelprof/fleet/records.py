@@ -201,7 +201,7 @@ def open_measurement(data: bytes, where: str) -> Any:
 def _check_version(footer: Any, where: str) -> None:
     version = footer.get("schema_version") if isinstance(footer, dict) else None
     if version is None:
-        raise InputError("it is a Parquet file with other contents", where=where)
+        raise InputError("it is not a Parquet file written by kernelprof", where=where)
     if version != SCHEMA_VERSION:
         raise InputError(
             f"it has schema version {version!r}, but this kernelprof reads {SCHEMA_VERSION!r}",

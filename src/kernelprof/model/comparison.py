@@ -74,7 +74,7 @@ class TimeChange(JsonStruct, frozen=True):
     measured_by: str | None = None
     before_ns: Number | None = None
     after_ns: Number | None = None
-    ratio: Annotated[float | None, about("after divided by before.")] = None
+    ratio: Annotated[float | None, about("after / before.")] = None
     ratio_low: Annotated[float | None, about("Lower end of the 95 % bootstrap interval.")] = None
     ratio_high: float | None = None
     p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
@@ -92,7 +92,7 @@ class TimeChange(JsonStruct, frozen=True):
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
-        added("Smallest relative slowdown, common to all launches, that counts as slower."),
+        added("Smallest relative slowdown that counts as slower if all launches have it."),
     ] = None
 
 
@@ -134,8 +134,8 @@ class MetricChange(JsonStruct, frozen=True):
     explains: Annotated[
         Share | None,
         about(
-            "Change in the unit's own busy time as a share of the change in run time; "
-            "null for other metrics."
+            "Change in a hardware unit's busy time as a share of the change in run time; "
+            "null if the metric is not a unit's utilization."
         ),
     ]
 
@@ -146,7 +146,7 @@ class InputChange(JsonStruct, frozen=True):
     kind: Annotated[
         str,
         about(
-            "source, sizes, defines, flags, compiler or launch; for machines, GPU, "
+            "source, sizes, defines, flags, compiler or launch; for machines: GPU, "
             "driver and the like. Several entries can have the same kind."
         ),
     ]

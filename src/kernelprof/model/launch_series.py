@@ -134,7 +134,7 @@ class OverTime(JsonStruct, frozen=True):
     ramp: Annotated[Share | None, about("Time until any unit reaches half its 90th percentile.")]
     steady: Share | None
     tail: Annotated[
-        Share | None, about("Time after every unit falls below half its 90th percentile for good.")
+        Share | None, about("Time from when every unit stays below half its 90th percentile.")
     ]
     tail_active: Annotated[
         Share | None, about("SMs active in the tail, relative to the steady part.")

@@ -54,7 +54,7 @@ class RoleWait(JsonStruct, frozen=True):
         str,
         about(
             "`free buffers`, `tiles`, `products` and `other mbarriers`: waits at mbarriers for "
-            "warps with other roles. Other values name waits elsewhere."
+            "warps with other roles. All other values are waits elsewhere."
         ),
     ]
     share: Annotated[Share, about("Share of the role's samples.")]

@@ -382,7 +382,7 @@ class _Completing:
             if is_version(reference):  # the kernel is wrong, not what is said of it
                 self._guesses.differs = error.what
                 return
-            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}, so it is not checked"
+            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}, so no reference is used"
             self._drop_reference()
 
     def _drop_reference(self) -> None:

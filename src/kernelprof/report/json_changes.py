@@ -237,10 +237,10 @@ class AttemptJson(JsonStruct, frozen=True):
     gate: Annotated[Outcome | None, about("null where it was not judged.")]
     ratio: Annotated[
         float | None,
-        about("Time after divided by time before, in the round; null where none was measured."),
+        about("Time after / time before, in the round; null if not measured."),
     ]
     verdict: SideVerdictJson | None
-    diff: Annotated[str, about("Diff against the source that the command was given.")]
+    diff: Annotated[str, about("Diff against the source given to the command.")]
     printed: Annotated[str, about("The last lines that the command printed.")]
 
 
@@ -264,7 +264,7 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     changed: Annotated[
         tuple[str, ...], about("Files of the kernel that another program changed during the run.")
     ]
-    saved: Annotated[str, about("Folder with their original contents; empty if there are none.")]
+    saved: Annotated[str, about("Folder with the original `changed` files; empty string if none.")]
     diff: Annotated[str, about("The best source against the original.")]
     text: Annotated[str, about("The best source.")]
 

@@ -186,14 +186,14 @@ class PredictionJson(JsonStruct, frozen=True):
     arch: Annotated[str, about("Architecture that the code was compiled for, such as sm_90.")]
     code: Annotated[str, about("Hash of the machine code; equal hashes mean equal code.")]
     blocks: Annotated[NonNegative, about("Of the grid.")]
-    blocks_run: Annotated[NonNegative, about("How many of these were executed.")]
+    blocks_run: Annotated[NonNegative, about("Number of blocks executed.")]
     accesses: Annotated[list[AccessJson], about("Largest change first.")]
 
 
 class KernelJson(JsonStruct, frozen=True):
     """A kernel in one launch configuration, over all its launches."""
 
-    ids: Annotated[tuple[str, ...], Meta(min_length=1, description="The capture's own IDs.")]
+    ids: Annotated[tuple[str, ...], Meta(min_length=1, description="Launch IDs in the capture.")]
     name: str
     grid: Dimensions
     block: Dimensions

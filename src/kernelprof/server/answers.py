@@ -206,9 +206,9 @@ class Answers:
         capture = recorded_capture(path, sources.check_source(path, self._folders), _NOT_RUN)
         if capture is None:
             raise UsageError(
-                "nothing is measured here, and there is no recorded capture of this source",
+                "this server does not measure, and there is no recorded capture of this source",
                 where=str(path),
-                hint="let gate predict both, or name captures; to allow measuring, start the "
+                hint="use gate (it predicts both), or name captures; to allow measuring, start the "
                 f"server with: kernelprof mcp {sources.ALLOW}",
             )
         return capture

@@ -110,7 +110,7 @@ def _add_resources(made: MCPServer[Any], answers: Answers, one: threading.Lock) 
     @made.resource(
         f"{RESULTS}/{{number}}/json",
         name="result as JSON",
-        description="The same, in the format of `kernelprof schema`.",
+        description="A complete answer, in the format of `kernelprof schema`.",
         mime_type="application/json",
     )
     def as_json(number: str) -> str:

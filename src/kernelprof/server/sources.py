@@ -130,6 +130,6 @@ def _refused(why: str, file: Path) -> UsageError:
     return UsageError(
         f"this source is not compiled here: {why}",
         where=str(file),
-        hint="include files in the source's folder by name, or start the server with: kernelprof "
+        hint="#include files in the source's folder by name, or start the server with: kernelprof "
         f"mcp {ALLOW}",
     )

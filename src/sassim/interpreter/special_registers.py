@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 UNKNOWN: Final = {
     "CLOCK": "the clock",
     "GLOBALTIMER": "the global timer",
-    "VIRTUALSMID": "the number of its SM (%smid)",
-    "SMID": "the number of its SM (%smid)",
-    "VIRTID": "the number of its warp on the SM (%warpid)",
-    "VIRTCFG": "how many warps an SM has room for (%nwarpid)",
+    "VIRTUALSMID": "the ID of its SM (%smid)",
+    "SMID": "the ID of its SM (%smid)",
+    "VIRTID": "the ID of its warp on the SM (%warpid)",
+    "VIRTCFG": "the number of warp slots of an SM (%nwarpid)",
 }
 """What a special register that starts so holds, in the user's terms; only a GPU knows it."""
 

@@ -100,7 +100,7 @@ def test_a_verdict_at_its_limit_says_which_waste_was_looked_for(kernelprof) -> N
         ("needless sectors", 0),
     ]
     kernelprof(
-        f"diagnose {capture}", says="counters do not show bytes that are read more than once"
+        f"diagnose {capture}", says="counters cannot show bytes that are read more than once"
     )
 
 

@@ -252,7 +252,7 @@ def test_bytes_that_no_counter_has_for_such_kernels_are_left_out() -> None:
 def test_the_method_says_how_they_took_turns() -> None:
     text = as_markdown(BF16)
     assert "Each rung alternates with cuBLAS for at most 3 rounds and 20 launches" in text
-    assert "Profiles, and numbers for a single size, are for size 1000." in text
+    assert "Profiles, and numbers without a size, are for size 1000." in text
 
 
 @pytest.mark.parametrize(

@@ -409,7 +409,7 @@ RELATIONS: Final = (
     ),
     _exceeds(
         "shared_wavefronts_share", 1.1, "l1_wavefronts", 1.0,
-        "shared memory uses more of the L1 data stage than its total utilization",
+        "shared-memory use of the L1 data stage exceeds the stage's total utilization",
     ),
     _zero_although(
         "l1_throughput", "l1_throughput_active", 20.0,

@@ -99,7 +99,10 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
             f"{_percent(tensor)} busy. The compiler reports serialized wgmma with warning C7510."
         )
     if stores >= max(others):
-        return f"Exposed epilogue: warps wait to store results {_percent(stores)} of their time."
+        return (
+            f"Exposed epilogue: warps spend {_percent(stores)} of their time waiting to store "
+            "results."
+        )
     text = "Barriers and other instructions between the matrix instructions take "
     return f"{text}{_percent(around)} of warp time." if around >= NOTABLE else None
 

@@ -21,8 +21,8 @@ HOT_SLICE = rules.Threshold(
     0.50,
     "share of cycles",
     "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % with all atomics "
-    "on two words (start-codon-each-match, 10x faster with one per read), 1 to 14 % in kernels "
-    "with another bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
+    "on two words (start-codon-each-match, 10x faster with one per DNA read), 1 to 14 % in "
+    "kernels with another bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
 FULL_SLICE = rules.Threshold(
@@ -193,7 +193,7 @@ RULE = rules.Rule(
     caller=(
         Advice(
             "Update each address less often: sort or combine equal indices first, or use a "
-            "segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
+            "segmented reduction (bincount, segment_reduce, multiplication by a one-hot matrix)."
         ),
     ),
     wrong_when="Atomics on distinct addresses run at L2's rate and do not serialize. If they "

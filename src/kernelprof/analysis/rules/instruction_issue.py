@@ -72,7 +72,7 @@ RULE = rules.Rule(
         ),
         RESTRICT,
     ),
-    wrong_when="Integer kernels compute with the instructions that are overhead in other kernels. "
+    wrong_when="In integer kernels, integer instructions are the work, not overhead. "
     "If the integer pipe is saturated, the verdict is integer-throughput.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Issue Slots Busy",

@@ -69,7 +69,7 @@ RULE = rules.Rule(
             when=BULK_LOADS & NO_CLUSTERS,
         ),
         Advice(
-            "Let L1 cache the data that a block shares: do not load read-only data with __ldcg, "
+            "Use L1 for the data that a block shares: do not load read-only data with __ldcg, "
             "volatile or atomics.",
             when=Condition(
                 "loads bypass L1",

@@ -33,7 +33,7 @@ RULE = rules.Rule(
     "conversions saturate the XU pipe.",
     matters="An SM executes 16 of these per cycle, but 128 FMAs: the pipe is saturated if one in "
     "eight instructions uses it.",
-    example="__sinf in a chain, exp in softmax, or conversions between integer and float in image "
+    example="Chained __sinf, exp in softmax, or conversions between integer and float in image "
     "code.",
     fixes=(
         INTEGER_DIVISION,

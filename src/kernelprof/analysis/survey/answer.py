@@ -42,8 +42,8 @@ _START_UP: Final = "time from the GPU's first activity until a tenth of the laun
 _WORDS: Final = {
     Limit.KERNELS: "its kernels take most of the time",
     Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
-    Limit.SYNCHRONIZATION: "it idles after synchronization (the CPU waited for it)",
-    Limit.COPIES: "copy-bound, it waits for copies of {bytes}",
+    Limit.SYNCHRONIZATION: "it idles after the CPU synchronizes with it",
+    Limit.COPIES: "copy-bound, it waits for {bytes} of copies",
     Limit.ALLOCATION: "it idles while memory is allocated and freed",
     Limit.LOADING: "it idles while code is loaded",
     Limit.HOST: "it idles while the CPU does other work",
@@ -245,7 +245,7 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
         "Allocate once and reuse the memory, or allocate from a pool: `cudaMallocAsync`.",
     ),
     (Limit.LOADING, None): (
-        "Code is loaded once per process. It took {loading} here; its share is smaller in a "
+        "Code is loaded once per process. Loading took {loading} here; its share is smaller in a "
         "longer run. Compile for this GPU's architecture, so that the driver does not compile at "
         "load time.",
     ),

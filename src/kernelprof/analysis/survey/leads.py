@@ -266,7 +266,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "l1-throughput",
         _full_l1,
-        "L1 is busy, not with shared memory, and instructions are issued",
+        "L1 is busy, not with shared memory, and issue slots are not idle",
         at_limit=True,
     ),
     _lead("instruction-fetch", _waits_for_code, "warps wait for instructions"),
@@ -277,7 +277,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "async-pipeline-stalls",
         _waits_in_pipeline,
-        "few warps wait for copies and barriers, and the tensor pipe is idle part of the time",
+        "few warps, waiting for copies and barriers, leave the tensor pipe idle part of the time",
     ),
     _lead("l2-bandwidth", _full_l2, "L2 moves as many sectors as it can", at_limit=True),
     _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),

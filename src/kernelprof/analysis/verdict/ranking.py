@@ -580,7 +580,7 @@ def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
     if bottlenecks <= {slug}:
         return graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
-        reason = f"for another likely run time, the verdict would be {' or '.join(others)}"
+        reason = f"if the predicted run time is off, the verdict may be {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))

@@ -41,8 +41,8 @@ def diagnose(
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Metrics to collect, in a single run; see `presets`. Printed ncu commands request the "
-            "whole preset."
+            "Metrics to collect, in a single run; see `presets`. The ncu commands in the "
+            "output request the whole preset."
         ),
     ] = None,
     to: Annotated[

@@ -120,8 +120,8 @@ class Surveyed:
         if seconds > left:
             raise InputError(
                 f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} s of the {self.budget:g} s budget are left for kernels that "
-                f"take {share(of_time)} of the time",
+                f"{max(left, 0):.0f} s of the {self.budget:g} s budget are left to measure "
+                f"kernels that take {share(of_time)} of the time",
                 hint="increase the budget with --budget",
             )
 

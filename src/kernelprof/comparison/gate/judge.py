@@ -424,7 +424,7 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
             for each in (sizes, fewer)
         )
         return f"its result is checked at {new_text} instead of {old_text}"
-    counts = {"outputs": _count_outputs, "inputs that are not constant": _count_varied}
+    counts = {"outputs": _count_outputs, "non-constant inputs": _count_varied}
     weaker = (
         f"its result is checked with {count_of(new)} {what} instead of {count_of(old)}"
         for what, count_of in counts.items()

@@ -260,7 +260,7 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "blocks with rare conditions were not run: too many, or too slow"
+        text = "blocks that take rare branches were not run: too many, or too slow"
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)

@@ -65,8 +65,8 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "the path of each temporary folder has characters that are special to the shell, to which "
-        "nvcc passes the path",
+        "nvcc passes the path of a temporary folder to the shell, but every such path has "
+        "characters that are special there",
         where=str(given),
         hint="set $TMPDIR to a path of only letters, digits and / . _ + -",
     )

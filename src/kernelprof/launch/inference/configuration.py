@@ -328,7 +328,7 @@ def infer_grid(
             if threads != ONE:
                 many = f"one block for each {threads.text}"
                 whose = "one thread for each" if axis in usage.axes_of_threads else many
-            why.append(f"{whose} of {name}, which has no other use")
+            why.append(f"{whose} of {name}, a size with no other use")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))

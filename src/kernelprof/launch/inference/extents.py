@@ -134,7 +134,7 @@ class LengthInference:
         scattered = any(accesses.scattered and not accesses.atomic for _, accesses in targets)
         if scattered and array.length == limit:
             array.fill, array.limit = "permutation", None
-            array.why_fill = f"indices into {into}, each written once"
+            array.why_fill = f"indices into {into}, each used once"
         for other, accesses in targets:
             own = self._resolve(accesses, **{atom: limit})
             target = self.guesses.arrays[other]

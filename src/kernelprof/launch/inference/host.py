@@ -6,15 +6,16 @@ of arguments. Values of expressions are amounts over the sizes of the program.
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.inference import amounts
 from kernelprof.launch.inference.amounts import ONE, ZERO, apply_operator, parse_number
+from kernelprof.launch.inference.branches import is_skipped
 from kernelprof.launch.inference.symbols import (
     Frame,
     call_arguments,
@@ -481,7 +482,10 @@ def find_launches(kernel: KernelSignature, source: SourceSymbols) -> list[HostLa
     Those in branches that the known values do not take come last.
     """
     launches = [
-        (_is_skipped(node, frame), _read_launch(kernel, node, configuration, passed, frame))
+        (
+            is_skipped(node, partial(_number, frame=frame)),
+            _read_launch(kernel, node, configuration, passed, frame),
+        )
         for node, configuration, passed in islice(_launch_calls(kernel, source), _MOST_LAUNCHES)
         for frame in islice(_call_chains(source, function_around(node)), _MOST_LAUNCHES)
     ]
@@ -489,34 +493,11 @@ def find_launches(kernel: KernelSignature, source: SourceSymbols) -> list[HostLa
     return [launch for _, launch in launches]
 
 
-def _is_skipped(node: Node, frame: Frame) -> bool:
-    inner, outer = node, node.parent
-    while outer is not None and outer.type != "function_definition":
-        if outer.type == "if_statement":
-            is_first = syntax.same(syntax.child(outer, "consequence"), inner)
-            condition = syntax.parts(syntax.child(outer, "condition"))
-            holds = _compare(condition[0], frame) if len(condition) == 1 else None
-            if holds is not None and holds != is_first:
-                return True
-        inner, outer = outer, outer.parent
-    return False
-
-
-_COMPARISONS: Final = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
-
-def _compare(condition: Node, frame: Frame) -> bool | None:
-    """Whether a comparison of known numbers holds; ``None`` of anything else."""
-    compare = _COMPARISONS.get(syntax.child_text(condition, "operator"))
+def _number(node: Node, frame: Frame) -> int | None:
     values = HostValues()
-    sides = [values.evaluate(syntax.child(condition, key), frame) for key in ("left", "right")]
-    known = {name: value for name, value in values.sizes.items() if value is not None}
-    if compare is None or any(each is None or not each.names <= known.keys() for each in sides):
-        return None
-    return bool(compare(*(each.value(known) for each in sides if each is not None)))
+    amount = values.evaluate(node, frame)
+    sizes = {name: value for name, value in values.sizes.items() if value is not None}
+    return amount.value(sizes) if amount is not None and amount.names <= sizes.keys() else None
 
 
 def _launch_calls(

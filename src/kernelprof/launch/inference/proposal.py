@@ -166,7 +166,7 @@ def infer_specification(
         raise InputError(
             "the kernel already has a specification in a file beside it",
             where=str(specification_path(path)),
-            hint="remove that file to get a new one inside the source",
+            hint="remove that file to get a new specification inside the source",
         )
     old = cut_block(source, path)
     if old is not None and not force:

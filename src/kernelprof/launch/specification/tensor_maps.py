@@ -86,7 +86,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
     strides: Annotated[
         Annotated[tuple[Dimension, ...], Meta(max_length=4)] | None,
         Meta(
-            description="stride in elements of each dimension but the first; default: packed "
+            description="stride of each dimension but the first, in elements; default: packed "
             "dimensions",
             examples=[["K", 64]],
         ),

@@ -46,7 +46,7 @@ WORDS: Final = {
     Done.DIAGNOSED: "captures diagnosed",
     Done.UNCHANGED: "unchanged and already stored",
     Done.SAME: "the same as another job",
-    Done.LEFT_OUT: "files left out, not captures",
+    Done.LEFT_OUT: "files left out (not captures)",
     Done.FAILED: "failed",
 }
 _TONES: Final = {Done.FAILED: Tone.BAD, Done.MEASURED: Tone.GOOD}
@@ -66,7 +66,7 @@ def document_of_run(run: FleetRun, detail: Detail = Detail.BRIEF) -> Document:
     blocks: list[Block] = [Paragraph(Span(headline), Tone.STRONG)]
     blocks += [Note(Span(shown(each)), warning=True) for each in run.warnings]
     if run.stopped is not None:
-        text = f"Nothing more could be stored: {run.stopped}. The stored measurements are complete."
+        text = f"Nothing more could be stored: {run.stopped}. The stored measurements are intact."
         blocks.append(Note(Span(shown(text)), warning=True))
     blocks.append(_run_facts(run))
     blocks += failed_jobs(run.jobs)
@@ -279,7 +279,7 @@ def _missing(status: FleetStatus) -> list[Block]:
     lacking = status.missing or ()
     text = f"{count(status.planned or 0, 'job')}, {len(lacking):,} of them not stored."
     if status.recorded:
-        text += f" For {status.recorded:,}, only recorded captures are stored. To measure "
+        text += f" Jobs with only recorded captures: {status.recorded:,}. To measure "
         text += "them, run the plan without --recorded."
     items = tuple(
         (Span(shown(each.job)), Span(f" on {each.gpu}" if each.gpu else ""))

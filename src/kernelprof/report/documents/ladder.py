@@ -280,7 +280,7 @@ def _rungs(climb: Climb) -> Section:
 _ALONE: Final = (
     "The verdict is based on the preset `full`. 'Expected gain' is estimated from this "
     "rung's counters alone. 'Next rung gained' is the measured gain of each rung that changes one "
-    "thing in this one. That gain can be larger if the change also removes other limits; a variant "
+    "thing in this one. It can exceed the estimate if the change removes more limits; a variant "
     "can be slower."
 )
 _INTERLEAVED: Final = (

@@ -372,7 +372,7 @@ def _interleaving_rule(climb: Climb) -> str:
         f"{count(launches, 'launch')}, fewer for a long kernel. cuBLAS goes first in every other "
         "round. An untimed launch precedes each measurement. The cuBLAS times of a rung come from "
         "the same rounds. "
-        f"Profiles, and numbers for a single size, are for size {climb.measured_sizes[-1]}."
+        f"Profiles, and numbers without a size, are for size {climb.measured_sizes[-1]}."
     )
 
 

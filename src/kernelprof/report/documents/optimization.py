@@ -111,9 +111,9 @@ def _sources(optimization: Optimization) -> str:
     if optimization.ended is Ended.INTERRUPTED:
         return (
             "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "
-            "writes the best one."
+            "writes the best source."
         )
-    return "The source is unchanged: --apply replaces it."
+    return "The source is unchanged; add --apply to replace it."
 
 
 def _row(each: Attempt) -> tuple[Cell, ...]:

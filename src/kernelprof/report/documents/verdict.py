@@ -324,7 +324,7 @@ def describe_waste(verdict: Verdict) -> list[str]:
     if rule is None or not verdict.waste or rule.subsystem not in _UNSEEN:
         return []
     shares = [f"{each.label} {quantity(each.value, each.unit)}" for each in verdict.waste]
-    return [f"{', '.join(shares)}; counters do not show {_UNSEEN[rule.subsystem]}"]
+    return [f"{', '.join(shares)}; counters cannot show {_UNSEEN[rule.subsystem]}"]
 
 
 def less_work(verdict: Verdict) -> str:

@@ -335,7 +335,7 @@ _WHAT: Final = {
 _CALLED: Final = {"shared": "shared memory"}
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _NO_COUNTERS: Final = (
-    "There is no roofline: the counters of floating-point instructions or of bytes are missing {}."
+    "There is no roofline: the counters of floating-point instructions or bytes are missing ({})."
 )
 _LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
 
@@ -454,8 +454,8 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
     elif flop_count.precision.startswith("tensor"):
         yield f"The roofline counts operations of the {flop_count.precision}."
     else:
-        basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
-        what = f"{flop_count.precision} operations, a fused multiply-add as two"
+        basis = "the machine code (predicted)" if launch.predicted else "the hardware counters"
+        what = f"{flop_count.precision} operations (a fused multiply-add as two)"
         yield f"The chart counts {what}, from {basis}."
     if flop_count.others:
         yield flop_count.others

@@ -472,7 +472,7 @@ def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
         text += f", {number(moved.ideal)} with adjacent addresses"
     if access.needless:
         text += f" ({share(access.needless)} needless)"
-    return f"{text}. Predicted for {predicted.arch}, {number(access.requests.value)} requests."
+    return f"{text}. Predicted for {predicted.arch}: {number(access.requests.value)} requests."
 
 
 def write_gate(result: GateResult, lines: Mapping[str, int] | None = None) -> str:
