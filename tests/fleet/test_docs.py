@@ -34,7 +34,7 @@ def test_a_newcomers_commands(run_cli, tmp_path, monkeypatch) -> None:
     assert sorted(done[0]) == ["recorded"] * 5 + ["same"]
     assert sorted(done[1]) == ["same"] + ["unchanged"] * 5
     held = run_cli(*status, cwd=ROOT)
-    assert "6 jobs, 0 of them not stored. For 6, only recorded captures are" in held.stdout
+    assert "6 jobs, 0 of them not stored. Jobs with only recorded captures: 6." in held.stdout
     asked = run_cli(*query, "--format", "json", cwd=ROOT)
     rows = json.loads(asked.stdout)["rows"]
     assert [row[0] for row in rows] == ["sgemm_naive", "sgemm_coalesced", "sgemm_shared_tile"]
