@@ -38,7 +38,7 @@ CUDA = {"Jacobi": ("jacobi", "4096", "30000"), "100,000 launches": ("many", "100
 BENCHMARKS = {
     "bilateral": "2960 1440 0.5 0.5 300",
     "complex": "10000000 3000",
-    "concat": "1000",
+    "concat": "300",
     "dct8x8": "8192 8192 2000",
     "floydwarshall": "1024 300 16",
     "gelu": "8 4096 2048 3000",
