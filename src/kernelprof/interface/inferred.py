@@ -166,7 +166,7 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
         return
     name = proposal.kernel.name
     trouble = proposal.guesses.trouble
-    hint = _writing_it(proposal.path, proposal.requested_kernel)
+    hint = _filling_in(proposal.path, proposal.requested_kernel)
     if trouble:
         what = f"{name} has no launch specification, and {trouble}"
     else:
@@ -180,12 +180,14 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
     raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
 
 
-def _writing_it(source: PathLike, kernel: str | None) -> str:
+def _init(source: PathLike, kernel: str | None = None) -> str:
     chosen = "" if kernel is None else f" --kernel {shlex.quote(kernel)}"
-    return (
-        f"`kernelprof init {shlex.quote(os.fspath(source))}{chosen}` writes the inferred values "
-        "into the file, and marks the values to fill in"
-    )
+    return f"`kernelprof init {shlex.quote(os.fspath(source))}{chosen}`"
+
+
+def _filling_in(source: PathLike, kernel: str | None) -> str:
+    written = "writes the inferred values into the file, and marks the values to fill in"
+    return f"{_init(source, kernel)} {written}"
 
 
 def qualify_verdicts(diagnosis: Diagnosis) -> Diagnosis:
@@ -225,14 +227,11 @@ def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[
             "there is no launch specification, and the sizes inferred from the source are not "
             "possible together",
             where=error.where,
-            hint=_writing_it(source, changes.inferred.kernel),
+            hint=_filling_in(source, changes.inferred.kernel),
         ) from error
     except LaunchError as error:
         if changes.inferred is not None:
             error.what = f"the inferred launch may be wrong: with it {error.what}"
-            more = (
-                f"`kernelprof init {shlex.quote(os.fspath(source))}` writes the launch into the "
-                "file for review"
-            )
+            more = f"{_init(source)} writes the launch into the file for review"
             error.hint = "\n".join(filter(None, (error.hint, more)))
         raise

@@ -144,16 +144,18 @@ def _full_issue(values: LeadValues, context: RuleContext) -> BoolArray:
     return issues & (_fma(context) < BUSY_FMA) & _has_full_warps(values)
 
 
+def _conflicts(values: LeadValues) -> FloatArray:
+    return values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
+
+
 def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
-    conflicts = values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
     busy = (_l1(values) >= QUIET_L1) & (_shared(values) >= MOSTLY_SHARED)
-    return busy & (conflicts >= MANY_CONFLICTS)
+    return busy & (_conflicts(values) >= MANY_CONFLICTS)
 
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
-    conflicts = values["shared_bank_conflicts"] / values["shared_wavefronts_measured"]
     busy = (_shared(values) > 0.5) & (_l1(values) >= 100 * FULL)
-    return busy & (conflicts < FEW_CONFLICTS) & (_low(context, "issue") < FULL)
+    return busy & (_conflicts(values) < FEW_CONFLICTS) & (_low(context, "issue") < FULL)
 
 
 def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:

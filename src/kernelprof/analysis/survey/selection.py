@@ -12,6 +12,7 @@ an H200, of a kernel that fills memory (``tests/gpu/survey/memory.cu``).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -279,10 +280,13 @@ class _Candidates:
         """
         chosen, seen = [first], self.shows[first].astype(np.int64)
         best = self._choice(chosen)
-        for names in range(len(best.names) - 1, 0, -1):
-            if best.effort.estimate(PASSES["triage"]) <= budget:
-                break
-            best = self._choice(chosen, names)
+
+        def seconds(names: int) -> float:
+            return self._choice([first], names).effort.estimate(PASSES["triage"])
+
+        if best.effort.estimate(PASSES["triage"]) > budget:
+            fitting = bisect_right(range(1, len(best.names)), budget, key=seconds)
+            best = self._choice(chosen, max(1, fitting))
         while best.share < SHARE or best.launches < ENOUGH:
             scores = self._scores(chosen, seen)
             position = int(scores.argmax())
