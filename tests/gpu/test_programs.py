@@ -28,22 +28,22 @@ SAMPLED = 0.95
 HECBENCH = "KERNELPROF_HECBENCH"
 
 PYTHON = {
-    "ResNet-50, training": ("torchvision", "resnet.py"),
+    "ResNet-50, training": ("torchvision", "resnet.py", "120"),
     "GPT-2, generate": ("transformers", "generate.py"),
     "torch.compile, training": ("torch", "compiled.py"),
     "encoder, training": ("torch", "encoder.py", "150"),
-    "JAX, training": ("jax", "jax_step.py", "1000"),
+    "JAX, training": ("jax", "jax_step.py", "2000"),
 }
 CUDA = {"Jacobi": ("jacobi", "4096", "30000"), "100,000 launches": ("many", "100000")}
 BENCHMARKS = {
     "bilateral": "2960 1440 0.5 0.5 300",
     "complex": "10000000 3000",
-    "concat": "300",
     "dct8x8": "8192 8192 2000",
     "floydwarshall": "1024 300 16",
     "gelu": "8 4096 2048 3000",
     "mandelbrot": "1000",
     "maxpool3d": "2048 2048 96 300",
+    "md5hash": "1 800",
     "popcount": "16777216 3000",
     "softmax": "100000 784 0 1000",
     "stencil1d": "134217728 3000",

@@ -107,6 +107,7 @@ def test_warps_are_sampled_where_no_counter_was() -> None:
     name = next(each for each in whole if "sweep" in each)
     assert alone[name].units == ()
     assert alone[name].waits == whole[name].waits
+    assert alone[name].bottleneck is None  # none that goes by what units do
     assert sampled_kernels(replace(sampled, series=(), stalls={})) == {}
 
 

@@ -39,7 +39,8 @@ BUSY_DRAM: Final = 0.70
 limit; between 60 and 70 % none of 8."""
 FILLED_WARPS: Final = 24.0
 """Threads of an instruction from which divergence is not what fills a pipe."""
-BUSY_FMA: Final = 0.55
+BUSY_FMA: Final = 0.53
+"""Of both halves of the FP32 pipe: integer multiplications keep the heavy one busy alone."""
 BUSY_ISSUE: Final = 0.7
 SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
@@ -47,6 +48,13 @@ LONG_WAIT: Final = 0.5
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
 LOW_OCCUPANCY: Final = 30.0
+MANY_IDLE_LANES: Final = 20.0
+"""Threads of an instruction below which divergence is what a busy GPU is limited by."""
+MOST_WAIT: Final = 0.75
+AT_REST: Final = 0.03
+"""Of the peak of every unit: a GPU that is full of warps does next to nothing."""
+WELL_FED_TENSOR: Final = 0.66
+SHORT_WAIT: Final = 0.3
 FEW_CONFLICTS: Final = 0.2
 MANY_CONFLICTS: Final = 0.3
 """Share of the wavefronts of shared memory."""
@@ -79,13 +87,24 @@ def _low(context: RuleContext, unit: str) -> FloatArray:
 
 
 def _is_idle(values: LeadValues, context: RuleContext) -> BoolArray:
+    return _is_below(values, context, IDLE)
+
+
+def _is_below(values: LeadValues, context: RuleContext, part: float) -> BoolArray:
+    # Whether units and caches were sampled, and none of them is busier
     caches = [values[name] / 100 for name in ("l1_wavefronts", "l1_writeback", "l2_sectors")]
-    idle: BoolArray = np.less(np.fmax.reduce([context.units.top.low, *caches]), IDLE)
-    return idle
+    below: BoolArray = np.less(np.fmax.reduce([context.units.top.low, *caches]), part)
+    return below & _has_units(values)
 
 
-def _fma(context: RuleContext) -> FloatArray:
-    return np.maximum(_low(context, "fma_pipe"), _low(context, "fma_heavy_pipe"))
+def _has_units(values: LeadValues) -> BoolArray:
+    sampled: BoolArray = np.isfinite(values["l1_wavefronts"]) & np.isfinite(values["l2_sectors"])
+    return sampled
+
+
+def _fma(values: LeadValues, context: RuleContext) -> FloatArray:
+    unmeasured = np.isnan(values["fma_pipe"])
+    return np.where(unmeasured, _low(context, "fma_heavy_pipe"), _low(context, "fma_pipe"))
 
 
 def _l1(values: LeadValues) -> FloatArray:
@@ -122,7 +141,9 @@ def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
     own = _l1(values) / 100 - np.nan_to_num(_shared(values))
     few = (waves < 0.5) & (own < 0.35)
-    return (values.small | few | brief) & _is_idle(values, context)
+    on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
+    idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
+    return (values.small | few | brief) & idle
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
@@ -134,14 +155,19 @@ def _full_of_threads(unit: str) -> Condition:
     return lambda values, context: (_low(context, unit) >= FULL) & _has_full_warps(values)
 
 
+def _full_of_integers(values: LeadValues, context: RuleContext) -> BoolArray:
+    heavy = _low(context, "fma_heavy_pipe") >= FULL
+    return heavy & (_fma(values, context) < BUSY_FMA) & _has_full_warps(values)
+
+
 def _full_fp32(values: LeadValues, context: RuleContext) -> BoolArray:
-    mostly = (_fma(context) >= BUSY_FMA) & (_low(context, "alu_pipe") < BUSY_FMA)
+    mostly = (_fma(values, context) >= BUSY_FMA) & (_low(context, "alu_pipe") < BUSY_FMA)
     return (_low(context, "issue") >= BUSY_ISSUE) & mostly & _has_full_warps(values)
 
 
 def _full_issue(values: LeadValues, context: RuleContext) -> BoolArray:
     issues = _low(context, "issue") >= BUSY_ISSUE
-    return issues & (_fma(context) < BUSY_FMA) & _has_full_warps(values)
+    return issues & (_fma(values, context) < BUSY_FMA) & _has_full_warps(values)
 
 
 def _conflicts(values: LeadValues) -> FloatArray:
@@ -181,6 +207,31 @@ def _waits_at_barriers(values: LeadValues, context: RuleContext) -> BoolArray:
 def _waits_for_code(values: LeadValues, _: RuleContext) -> BoolArray:
     waits: BoolArray = np.greater(_share(values, "no_instruction"), LONG_WAIT)
     return waits
+
+
+def _diverges(values: LeadValues, context: RuleContext) -> BoolArray:
+    idle_lanes = values["threads_per_instruction_predicated"] < MANY_IDLE_LANES
+    return idle_lanes & (context.units.top.low >= IDLE) & ~values.small
+
+
+def _waits_for_constants(values: LeadValues, context: RuleContext) -> BoolArray:
+    waits = _share(values, "mio_throttle") >= MOST_WAIT
+    return waits & (_l1(values) < 100 * AT_REST) & (_low(context, "xu_pipe") < IDLE)
+
+
+def _is_at_rest(values: LeadValues, context: RuleContext) -> BoolArray:
+    full = (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
+    return full & _is_below(values, context, AT_REST) & (_low(context, "issue") < AT_REST)
+
+
+def _waits_for_results(values: LeadValues, _: RuleContext) -> BoolArray:
+    waits: BoolArray = np.greater(_share(values, "wait"), LONG_WAIT)
+    return waits
+
+
+def _multiplies_without_waiting(values: LeadValues, context: RuleContext) -> BoolArray:
+    waits = _share(values, "barrier") + _share(values, "long_scoreboard")
+    return (_low(context, "tensor_pipe") >= WELL_FED_TENSOR) & (waits < SHORT_WAIT)
 
 
 def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -249,10 +300,17 @@ SAMPLED_LEADS: Final = (
         if slug != "fp32-throughput"
     ),
     _lead(
+        "integer-throughput",
+        _full_of_integers,
+        "the half of the FP32 pipe that multiplies integers is full",
+        at_limit=True,
+    ),
+    _lead(
         "shared-bank-conflicts",
         _has_conflicts,
         "many wavefronts of shared memory are bank conflicts",
     ),
+    _lead("warp-divergence", _diverges, "few lanes of a warp are active, and a unit is busy"),
     _lead(
         "shared-memory-throughput",
         _full_shared_memory,
@@ -271,6 +329,19 @@ SAMPLED_LEADS: Final = (
         "L1 is busy, not with shared memory, and issue slots are not idle",
         at_limit=True,
     ),
+    _lead(
+        "tensor-throughput",
+        _multiplies_without_waiting,
+        "the tensor pipe is busy, and warps wait neither for memory nor at barriers",
+        at_limit=True,
+    ),
+    _lead("constant-cache", _waits_for_constants, "warps wait to issue, and L1 serves none of it"),
+    _lead(
+        "atomic-contention",
+        _is_at_rest,
+        "many warps are resident, and no unit does anything: atomics on few addresses do that",
+    ),
+    _lead("dependency-latency", _waits_for_results, "warps wait for the instruction before"),
     _lead("instruction-fetch", _waits_for_code, "warps wait for instructions"),
     _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
     _lead(
