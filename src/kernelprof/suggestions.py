@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.model.specification import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SOURCES: Final = (".cu", ".cuh")
-"""Suffixes of what is built and launched, or predicted, instead of read."""
 _INTERPRETERS: Final = {".py": "python", ".sh": "sh"}
 _BINARY: Final = b"\x7fELF"
 _MOST_NAMES: Final = 10_000

@@ -21,6 +21,7 @@ from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import UsageError
 from kernelprof.model.diagnosis import MissingMetric, NcuRun
 from kernelprof.model.kernel_name import kernel_filters
+from kernelprof.model.specification import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,8 +37,6 @@ MOST_METRICS = 8
 
 MOST_CHARACTERS = 400
 """Length from which a command that settles verdicts names its kernels in a shorter way, or not."""
-
-SOURCES = (".cu", ".cuh")
 
 PLACEHOLDER = ("./app", "args...")
 """Stands for the program where it is not known."""

@@ -24,6 +24,7 @@ from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import short_name
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.model.snapshot import KernelSnapshot, Snapshot
+from kernelprof.model.specification import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -140,8 +141,6 @@ def check_alike(before: Snapshot, after: Snapshot) -> None:
 
 ROUNDS: Final = 2
 """How often each of two sources is built, checked, timed and profiled."""
-
-SOURCES: Final = (".cu", ".cuh")
 
 
 def are_sources(before: str, after: str) -> bool:

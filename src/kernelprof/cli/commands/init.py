@@ -11,6 +11,7 @@ import typer
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import InputError, UsageError
+from kernelprof.model.specification import SOURCES
 
 ORDER = 110
 
@@ -34,7 +35,7 @@ def init(
     """
     from kernelprof.interface import reference
 
-    if source.suffix not in {".cu", ".cuh"}:
+    if source.suffix not in SOURCES:
         raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
     made = reference.propose_specification(
         source, kernel=kernel, force=force, against=against, progress=progress_line()
