@@ -86,15 +86,11 @@ def _low(context: RuleContext, unit: str) -> FloatArray:
     return low
 
 
-def _is_idle(values: LeadValues, context: RuleContext) -> BoolArray:
-    return _is_below(values, context, IDLE)
-
-
-def _is_below(values: LeadValues, context: RuleContext, part: float) -> BoolArray:
+def _is_idle(values: LeadValues, context: RuleContext, below: float = IDLE) -> BoolArray:
     # Whether units and caches were sampled, and none of them is busier
     caches = [values[name] / 100 for name in ("l1_wavefronts", "l1_writeback", "l2_sectors")]
-    below: BoolArray = np.less(np.fmax.reduce([context.units.top.low, *caches]), part)
-    return below & _has_units(values)
+    idle: BoolArray = np.less(np.fmax.reduce([context.units.top.low, *caches]), below)
+    return idle & _has_units(values)
 
 
 def _has_units(values: LeadValues) -> BoolArray:
@@ -123,6 +119,10 @@ def _occupancy(values: LeadValues) -> FloatArray:
     # The most that it can be, where it was not sampled
     achieved, most = values["achieved_occupancy"], values["theoretical_occupancy"]
     return np.where(np.isnan(achieved), most, achieved)
+
+
+def _fills_gpu(values: LeadValues) -> BoolArray:
+    return (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
 
 
 def _keeps_no_local_data(values: LeadValues) -> BoolArray:
@@ -204,9 +204,8 @@ def _waits_at_barriers(values: LeadValues, context: RuleContext) -> BoolArray:
     return waits & _has_room(context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
 
 
-def _waits_for_code(values: LeadValues, _: RuleContext) -> BoolArray:
-    waits: BoolArray = np.greater(_share(values, "no_instruction"), LONG_WAIT)
-    return waits
+def _waits_mostly(stall: str) -> Condition:
+    return lambda values, _: np.greater(_share(values, stall), LONG_WAIT)
 
 
 def _diverges(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -220,23 +219,22 @@ def _waits_for_constants(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _is_at_rest(values: LeadValues, context: RuleContext) -> BoolArray:
-    full = (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
-    return full & _is_below(values, context, AT_REST) & (_low(context, "issue") < AT_REST)
+    idle = _is_idle(values, context, AT_REST) & (_low(context, "issue") < AT_REST)
+    return idle & _fills_gpu(values)
 
 
-def _waits_for_results(values: LeadValues, _: RuleContext) -> BoolArray:
-    waits: BoolArray = np.greater(_share(values, "wait"), LONG_WAIT)
-    return waits
+def _waits_for_operands(values: LeadValues) -> FloatArray:
+    return _share(values, "barrier") + _share(values, "long_scoreboard")
 
 
 def _multiplies_without_waiting(values: LeadValues, context: RuleContext) -> BoolArray:
-    waits = _share(values, "barrier") + _share(values, "long_scoreboard")
-    return (_low(context, "tensor_pipe") >= WELL_FED_TENSOR) & (waits < SHORT_WAIT)
+    multiplies = _low(context, "tensor_pipe") >= WELL_FED_TENSOR
+    return multiplies & (_waits_for_operands(values) < SHORT_WAIT)
 
 
 def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     tensor = _low(context, "tensor_pipe")
-    waits = _share(values, "barrier") + _share(values, "long_scoreboard")
+    waits = _waits_for_operands(values)
     few = _occupancy(values) < PIPELINE_OCCUPANCY
     works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (values["l2_sectors"] < BUSY_L2)
     waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
@@ -246,8 +244,7 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
     # Of kernels with many warps; scattered accesses would keep caches busy, or issue slots idle.
     in_order = (_l1(values) < QUIET_L1) & (values["l2_sectors"] < BUSY_L2)
-    fills = (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
-    return fills & in_order & _has_room(context) & _keeps_no_local_data(values)
+    return _fills_gpu(values) & in_order & _has_room(context) & _keeps_no_local_data(values)
 
 
 def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -341,8 +338,8 @@ SAMPLED_LEADS: Final = (
         _is_at_rest,
         "many warps are resident, and no unit does anything: atomics on few addresses do that",
     ),
-    _lead("dependency-latency", _waits_for_results, "warps wait for the instruction before"),
-    _lead("instruction-fetch", _waits_for_code, "warps wait for instructions"),
+    _lead("dependency-latency", _waits_mostly("wait"), "warps wait for the instruction before"),
+    _lead("instruction-fetch", _waits_mostly("no_instruction"), "warps wait for instructions"),
     _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
     _lead(
         "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
