@@ -53,6 +53,13 @@ def test_what_was_assumed_is_said(kernelprof, kernel_cu) -> None:
     assert path.read_text() == SAXPY
 
 
+@pytest.mark.parametrize("suffix", [".cuh", ".h", ".hpp"])
+def test_a_header_is_a_source(kernelprof, kernel_cu, suffix) -> None:
+    header = kernel_cu(SAXPY, f"kernel{suffix}")
+    (found,) = kernelprof.json(f"diagnose {header} --predict")["captures"]
+    assert found["inferred"]["specification"]["reference"] == "saxpy"
+
+
 def test_what_is_written_is_not_inferred(kernelprof, kernel_cu) -> None:
     path = kernel_cu(SAXPY)
     kernelprof(f"init {path}")

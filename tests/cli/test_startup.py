@@ -83,6 +83,10 @@ def test_importing_the_package_imports_nothing_else(cli_environment) -> None:
     assert not _modules(cli_environment, code) & (HEAVY | {"typer", "rich"})
 
 
+def test_a_version_needs_no_models(cli_environment) -> None:
+    assert "msgspec" not in _modules(cli_environment, RUN, "--version")
+
+
 def test_json_needs_neither_rich_nor_jinja2(cli_environment) -> None:
     loaded = _modules(cli_environment, f"import kernelprof.report.writers.json; {LOADED}")
     assert not loaded & (HEAVY | {"rich"})

@@ -24,7 +24,7 @@ from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import short_name
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.model.snapshot import KernelSnapshot, Snapshot
-from kernelprof.model.specification import SOURCES
+from kernelprof.model.source_files import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

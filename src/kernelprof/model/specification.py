@@ -14,9 +14,6 @@ from kernelprof.model.records import RecordError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SOURCES: Final = (".cu", ".cuh", ".h", ".hpp")
-"""Suffixes of what is built and launched, or predicted, instead of read."""
-
 NO_REFERENCE: Final = "none"
 """The reference of a kernel whose result is not checked."""
 
