@@ -19,7 +19,7 @@ from kernelprof.sources.source import Contents
 from kernelprof.suggestions import similar_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
 
@@ -196,6 +196,9 @@ class DiagnosisView(Shown, diagnosis.Diagnosis):
     """What limits the kernels of a capture, those that took most time first."""
 
     capture: CaptureView = field(kw_only=True)
+
+    def __iter__(self) -> Iterator[KernelDiagnosis]:
+        return iter(self.kernels)
 
     def __getitem__(self, name: str) -> KernelDiagnosis:
         """Return the kernel of a name, as ``ncu`` or a report has it; of several the costliest.

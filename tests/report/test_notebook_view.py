@@ -29,6 +29,7 @@ def test_it_prints_the_text_of_the_command_line(gemms, captures) -> None:
 
 def test_a_kernel_is_found_by_its_name(gemms) -> None:
     assert gemms["gemm_bad"] is gemms.kernels[0]
+    assert [*gemms] == [*gemms.kernels]
     assert gemms[gemms.kernels[1].name].name == gemms.kernels[1].name
     with pytest.raises(KeyError) as caught:
         gemms["gem_bad"]

@@ -150,6 +150,13 @@ see [there](#k)
 """
 
 
+def test_a_kernel_of_which_nothing_but_its_verdict_is_known_is_printed():
+    verdict = Section("f", (Bullets(()), FactList(())), layout=Layout.DENSE, summary="limited")
+    assert terminal.write(Document("kernelprof", (verdict, Section("g", (Bullets(()),))))) == (
+        "kernelprof\n\nf " + "─" * 78 + "\nlimited\n"
+    )
+
+
 def test_every_kind_of_block_has_a_macro_in_each_template_and_is_shown_here() -> None:
     shown = {type(each) for each in DOCUMENT.blocks}
     for kind in get_args(Block):

@@ -278,8 +278,9 @@ def _is_empty(block: Block) -> bool:
             return not items
         case Table():
             return not block.rows
-        case Section(_, blocks, layout=layout):
-            return layout is not Layout.HERO and bool(blocks) and all(map(_is_empty, blocks))
+        case Section(_, blocks, layout=layout, summary=summary):
+            is_answer = layout is Layout.HERO or bool(summary)
+            return not is_answer and bool(blocks) and all(map(_is_empty, blocks))
         case Note() | CodeBlock():
             return False
         case Chart():
