@@ -10,7 +10,7 @@ from tests.analysis.verdict.support import CAPTURES
 
 from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
+from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn, Origin
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_capture
 
@@ -201,3 +201,83 @@ def test_counts_of_loads_and_stores_alone_show_conflicts_and_spills(
     few = captured(**dict.fromkeys(capture.columns, 50.0))
     few = replace(few, launches=capture.launches)
     assert not diagnose(few).kernels[0].verdict.also
+
+
+ELAPSED = "avg.pct_of_peak_sustained_elapsed"
+MEMORY = f"gpu__compute_memory_throughput.{ELAPSED}"
+SM = f"sm__throughput.{ELAPSED}"
+FULL_L1 = {"l1tex__throughput.avg.pct_of_peak_sustained_active": 93.0, MEMORY: 88.0}
+STATIC, DYNAMIC = (f"launch__shared_mem_per_block_{kind}" for kind in ("static", "dynamic"))
+
+
+@pytest.mark.parametrize(
+    ("values", "leads"),
+    [
+        ({**FULL_L1, STATIC: 0.0, DYNAMIC: 0.0}, ["uncoalesced-global-access"]),
+        ({**FULL_L1, STATIC: 0.0, DYNAMIC: 4096.0}, ["shared-memory-throughput"]),
+        (FULL_L1, []),
+        (
+            {f"lts__throughput.{ELAPSED}": 85.0, f"gpu__dram_throughput.{ELAPSED}": 65.0},
+            ["dram-bandwidth"],
+        ),
+        (
+            {
+                f"l1tex__lsu_writeback_active.{ELAPSED}": 97.1,
+                "launch__waves_per_multiprocessor": 0.5,
+            },
+            ["l1-throughput"],
+        ),
+        ({"sm__maximum_warps_per_active_cycle_pct": 8.3}, ["low-occupancy"]),
+        (
+            {
+                "sm__maximum_warps_per_active_cycle_pct": 8.3,
+                "sm__inst_executed_pipe_tc.sum": 8e5,
+            },
+            ["async-pipeline-stalls"],
+        ),
+        (
+            {
+                "sm__throughput.avg.pct_of_peak_sustained_active": 91.8,
+                "sm__maximum_warps_per_active_cycle_pct": 8.3,
+                "sm__inst_executed_pipe_tc.sum": 3e6,
+            },
+            ["tensor-throughput", "async-pipeline-stalls"],
+        ),
+        (
+            {
+                SM: 30.0,
+                MEMORY: 20.0,
+                "sm__warps_active.avg.pct_of_peak_sustained_active": 80.0,
+            },
+            ["memory-latency"],
+        ),
+    ],
+)
+def test_what_is_busy_points_to_what_limits_most_such_launches(
+    values: dict[str, float], leads: list[str]
+) -> None:
+    verdict = diagnose(captured(**values)).kernels[0].verdict
+    assert verdict.status is Status.INCONCLUSIVE
+    assert [each.bottleneck for each in verdict.findings if each.bottleneck] == leads
+    assert [each.bottleneck for each in verdict.also] == leads
+
+
+@pytest.mark.parametrize(("percent", "named"), [(72.0, "dram-bandwidth"), (68.0, None)])
+def test_busy_device_memory_alone_is_a_verdict(percent: float, named: str | None) -> None:
+    verdict = diagnose(captured(**{f"gpu__dram_throughput.{ELAPSED}": percent})).kernels[0].verdict
+    assert (verdict.bottleneck, verdict.confidence) == (named, Confidence.LOW)
+
+
+def test_device_memory_is_judged_by_the_specified_rate_too() -> None:
+    """1.4 of 1.79 TB/s."""
+    unnamed = captured(**{"dram__bytes.sum.per_second": 1.4e12})
+    named = replace(unnamed, text={DEVICE_NAME: ("NVIDIA GeForce RTX 5090",)})
+    verdicts = [diagnose(each).kernels[0].verdict for each in (named, unnamed)]
+    assert [each.bottleneck for each in verdicts] == ["dram-bandwidth", None]
+
+
+def test_a_pipe_in_a_message_about_active_cycles_is_scaled_to_all_of_them() -> None:
+    name = "waynehacking8__blackwell-tensorcore-kernels/ncu_sm120_mma_warptile_8192.txt.gz"
+    columns = read_capture(CAPTURES / "blackwell" / name).columns
+    (share,) = columns[f"sm__pipe_tensor_cycles_active.{ELAPSED}"].values
+    assert share == pytest.approx(85.0 * 6721113.16 / 6936768, rel=1e-3)

@@ -11,9 +11,12 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+from msgspec.structs import replace
+
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF, names_read
-from kernelprof.analysis.metrics.gpus import find_gpu
+from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, find_gpu
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
@@ -23,7 +26,7 @@ from kernelprof.model.names import sentence
 from kernelprof.model.numbers import count, factor, quantity, rounded, rounded_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.gpus import Gpu
@@ -44,16 +47,18 @@ FULL: Final = 80.0
 """Percent of a peak above which that rule calls a kernel bound by the unit."""
 SAME: Final = 0.5
 """Percent of a peak; closer values are of one unit."""
-GIGA: Final = 1e9
-MOST_OF_PEAK: Final = 105.0
-"""Percent of a specified rate; above it the memory is not the specified one."""
 MOST_TIME: Final = 0.5
 FEW_THREADS: Final = 28.0
 LOW_OCCUPANCY: Final = 25.0
+MANY_WARPS: Final = 60.0
+"""Achieved occupancy in percent."""
+FULL_L1: Final = 85.0
+"""Percent of the peak of L1 while SMs are active."""
 UNIFORM: Final = 99.5
 MOST_VALUES: Final = 3
 DESCRIPTIVE: Final = (
-    "device__", "launch__", "profiler__", "c2clink__", "numa__", "nvlink__", "pcie__", OWN_COLUMNS
+    "device__", "launch__", "profiler__", "c2clink__", "numa__", "nvlink__", "pcie__",
+    "gpu__time_duration", OWN_COLUMNS,
 )  # fmt: skip
 """What describes the GPU and the launch, and how both were measured."""
 
@@ -72,9 +77,18 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     results = [each for find in _ALL for each in find(value_of)]
     results += _loads_and_stores(facts, row)
     results += _waits(facts, row)
+    results += _busy_counters(facts, row)
+    results += _full_l1(facts, row, value_of)
+    results += _few_warps(facts, row, value_of)
     results += _bandwidth(value_of, gpu)
     results += _arithmetic(value_of, fp32_lanes(capability), gpu)
     results = results or list(_no_waste(value_of)) or list(_values(facts, row))
+    if any(each.weight >= FULL / BUSY for each in results if each.metric.endswith(_ELAPSED)):
+        # What fills a unit over all of the run time has blocks and warps enough.
+        results = [
+            replace(each, bottleneck=None) if each.bottleneck in _TOO_LITTLE else each
+            for each in results
+        ]
     return tuple(sorted(results, key=lambda each: -each.weight))
 
 
@@ -123,7 +137,7 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
         used = value_of(f"global_{kind}_bytes_per_sector")
         if used:
             ratio = COMMON.sector_bytes / used
-            against = f"{factor(ratio)} the minimum for their bytes"
+            against = f"{factor(ratio)} the minimum for the bytes used"
         elif each > WIDEST_REQUEST_SECTORS * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
@@ -133,8 +147,8 @@ def _global_accesses(value_of: ValueOf) -> Iterator[MetricFinding]:
         elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
-                f"{factor(ratio)} the ideal for 4-byte elements (for 16-byte elements, the ideal "
-                "is 16)"
+                f"{factor(ratio)} the ideal for 4-byte elements (for 16-byte elements, 16 sectors "
+                "are ideal)"
             )
         else:
             continue
@@ -271,13 +285,25 @@ def _busy_units(value_of: ValueOf) -> Iterator[MetricFinding]:
         if value >= BUSY and not (name == "memory_throughput" and part_named):
             part = rounded_quantity(value, "%")
             text = sentence(f"{_UNITS[name]} is at {part} of peak")
-            yield MetricFinding(text, name, _LIMITS.get(name), value / BUSY)
+            yield MetricFinding(text, name, _limit_of(name, there), value / BUSY)
     whole = ("sm_throughput", "memory_throughput")
     if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):
         name = max(there, key=lambda each: there[each])
         part = rounded_quantity(there[name], "%")
         text = f"Latency-bound: no unit exceeds {part} of peak."
-        yield MetricFinding(text, name, None, 0.5)
+        # Of 56 launches with that many warps 32 waited for memory, 10 for atomics.
+        full = (value_of("achieved_occupancy") or 0.0) >= MANY_WARPS
+        yield MetricFinding(text, name, "memory-latency" if full else None, 0.5)
+
+
+def _limit_of(unit: str, busy: Mapping[str, float]) -> str | None:
+    """Return what a busy unit points to; ``busy`` is the utilization of all of them in percent.
+
+    Of 32 launches with L2 at 80 % and DRAM at 60 to 80 %, DRAM limited 26 and L2 one.
+    """
+    if unit == "l2_throughput" and busy.get("dram_throughput", 0.0) >= BUSY:
+        return None
+    return _LIMITS.get(unit)
 
 
 _UNITS: Final = {
@@ -294,6 +320,84 @@ _WAITS: Final = ("warp_cycles_per_instruction", *(f"stall_{name}" for name in ST
 _ARITHMETIC: Final = ("issue_slots", "alu_pipe", "fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")
 _PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
 _LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-bandwidth"}
+
+
+def _full_l1(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFinding]:
+    """What fills L1, where no count of accesses tells.
+
+    Of 42 launches with L1 that full and with shared memory, that limited 36 (with bank conflicts
+    16); of 17 without, uncoalesced accesses limited 12 and needed ones 4.
+    """
+    active, whole = value_of("l1_throughput_active"), value_of("memory_throughput")
+    if active is None or whole is None or active < FULL_L1 or whole < FULL:
+        return
+    own = sum(float(facts.raw(name)[row]) for name in _OWN_SHARED)
+    if math.isnan(own):
+        return
+    verb = "uses" if own else "does not use"
+    limit = "shared-memory-throughput" if own else "uncoalesced-global-access"
+    text = f"L1 is saturated, and the kernel {verb} shared memory."
+    yield MetricFinding(text, "l1_throughput_active", limit, active / BUSY)
+
+
+def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFinding]:
+    """Low occupancy, which is by design where one warp issues copies or matrix instructions."""
+    multiplies = any(facts.raw(name)[row] > 0 for name in _TCGEN05)
+    by_design = multiplies or takes_tensor_maps(facts.capture.launches[row].kernel)
+    busy = float(
+        np.fmax(facts.raw(_SM.format("elapsed"))[row], facts.raw(_SM.format("active"))[row])
+    )
+    if multiplies and busy >= FULL:
+        text = f"The SM is at {rounded_quantity(busy, '%')} of peak, and it executes tcgen05.mma."
+        yield MetricFinding(text, "sm_throughput", "tensor-throughput", busy / BUSY)
+    for name in ("theoretical", "achieved"):
+        occupancy = value_of(f"{name}_occupancy")
+        if occupancy is not None and occupancy <= LOW_OCCUPANCY:
+            text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}"
+            text += ", as usual with TMA and tcgen05." if by_design else "."
+            limit = "async-pipeline-stalls" if by_design else "low-occupancy"
+            yield MetricFinding(text, f"{name}_occupancy", limit, 1.0)
+            return
+
+
+def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
+    """The busiest counter of each unit that has a share of its peak, whatever ncu calls it."""
+    busiest: dict[str, tuple[float, str]] = {}
+    for name, column in facts.capture.columns.items():
+        limit = next((each for prefix, each in _COUNTERS.items() if name.startswith(prefix)), None)
+        if limit is not None and name.endswith(_SHARES_OF_PEAK):
+            value = float(column.values[row])
+            if BUSY <= value <= MOST_OF_PEAK:
+                busiest[limit] = max(busiest.get(limit, (0.0, "")), (value, name))
+    for limit, (value, name) in busiest.items():
+        text = f"{name.split('.')[0]} is at {rounded_quantity(value, '%')} of peak."
+        yield MetricFinding(text, name, limit, value / BUSY)
+
+
+_ELAPSED: Final = ("_elapsed", "dram_throughput", "l2_throughput", "memory_throughput")
+_SHARES_OF_PEAK: Final = (".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active")
+_COUNTERS: Final = {
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared": "shared-memory-throughput",
+    "l1tex__lsu_writeback": "l1-throughput",
+    "l1tex__data_pipe_lsu_wavefronts": "l1-throughput",
+    "l1tex__t_": "l1-throughput",
+    "lts__t_": "l2-bandwidth",
+    "dram__bytes": "dram-bandwidth",
+    "sm__pipe_tensor_cycles": "tensor-throughput",
+    "sm__inst_executed_pipe_tensor": "tensor-throughput",
+    "sm__pipe_alu": "integer-throughput",
+    "sm__inst_executed_pipe_alu": "integer-throughput",
+    "sm__pipe_fma": "fp32-throughput",
+    "sm__inst_executed_pipe_fma": "fp32-throughput",
+    "sm__pipe_fp64": "fp64-throughput",
+    "sm__inst_executed_pipe_fp64": "fp64-throughput",
+    "sm__inst_executed_pipe_xu": "sfu-throughput",
+}
+"""Beginnings of the names of counters, with what a full one points to; the first that fits."""
+_SM: Final = "sm__throughput.avg.pct_of_peak_sustained_{}"
+_TCGEN05: Final = ("sm__inst_executed_pipe_tc.sum", "sm__pipe_tc_cycles_active.avg")
+_TOO_LITTLE: Final = ("small-grid", "low-occupancy")
+_OWN_SHARED: Final = ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic")
 
 
 def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
@@ -370,12 +474,6 @@ def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
         last = rounded_quantity(100 * (waves - math.floor(waves)), "%")
         text = f"The grid has {rounded(waves)} waves: the last one is {last} full."
         yield MetricFinding(text, "waves_per_sm", "small-grid", math.ceil(waves) / waves)
-    for name in ("theoretical", "achieved"):
-        occupancy = value_of(f"{name}_occupancy")
-        if occupancy is not None and occupancy <= LOW_OCCUPANCY:
-            text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}."
-            yield MetricFinding(text, f"{name}_occupancy", "low-occupancy", 1.0)
-            return
 
 
 _ALL: Final = (

@@ -169,11 +169,13 @@ class LabelledMetrics:
             for number in message.numbers:
                 spoken[launch][number.metric] = None
                 value = number.value
-                if number.share_of is not None:
-                    whole = builder.values(number.share_of) if number.share_of in measured else None
-                    if whole is None:
+                for other, power in ((number.share_of, 1), (number.share_by, -1)):
+                    if other is None:
                         continue
-                    value *= float(whole[launch])
+                    whole = builder.values(other) if other in measured else None
+                    value *= np.nan if whole is None else float(whole[launch]) ** power
+                if np.isnan(value):
+                    continue
                 if number.metric not in measured:
                     numbers.setdefault((number.metric, number.unit), {}).setdefault(launch, value)
         for name, by_launch in texts.items():

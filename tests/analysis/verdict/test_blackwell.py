@@ -72,6 +72,13 @@ SCORES = {
     "siglip/ncu_w3x_rowmajor_20260423_224615__dgsw.csv": Score(1, 1, 1),
 }
 
+FOLDERS = {
+    "brandonmmusic-max__sm120-moe-bench": Score(4, 4, 4),
+    "hibouwu__CUDA_optimazation": Score(23, tenable_leads=18),
+    "waynehacking8__blackwell-tensorcore-kernels": Score(5, 3, 3, tenable_leads=1),
+}
+"""All files of a folder together."""
+
 
 @cache
 def judge(name: str) -> tuple[tuple[KernelDiagnosis, dict[str, list[str]]], ...]:
@@ -112,6 +119,13 @@ def score(name: str) -> Score:
 @pytest.mark.parametrize("name", SCORES)
 def test_answers_by_file(name: str) -> None:
     assert score(name) == SCORES[name]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_answers_by_folder(folder: str) -> None:
+    files = sorted(each.stem for each in (BLACKWELL / folder).glob("*.gz"))
+    scores = [score(f"{folder}/{name}") for name in files]
+    assert Score(*map(sum, zip(*scores, strict=True))) == FOLDERS[folder]
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -12,7 +12,7 @@ import kernelprof
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
+from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE, PREDICTED
 from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ def test_a_verdict_that_all_cases_share_is_as_sure_as_before(conflicts: Capture)
     both = diagnose(replace(conflicts, cases=(without_waits(conflicts), conflicts)))
     verdict = both.kernels[0].verdict
     assert alone.bottleneck == verdict.bottleneck == "shared-bank-conflicts"
-    assert alone.confidence is verdict.confidence is Confidence.HIGH
-    assert verdict.notes == alone.notes
+    assert alone.confidence is Confidence.HIGH
+    assert verdict.confidence is Confidence.MEDIUM
+    assert verdict.notes == (PREDICTED, *alone.notes)
 
 
 def test_a_case_that_decides_nothing_makes_it_less_sure(conflicts: Capture) -> None:

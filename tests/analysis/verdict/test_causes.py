@@ -62,7 +62,7 @@ def test_text_names_what_comes_next(kernelprof) -> None:
         ],
     )
     kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x), or by l1-throughput")
-    same = "fixing l1-throughput would remove the same time"
+    same = "fixing l1-throughput instead would save the same time"
     kernelprof(f"diagnose {PRODUCT} --explain", says=same)
 
 

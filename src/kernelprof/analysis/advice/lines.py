@@ -37,7 +37,7 @@ NARROW_LOADS: Final = Condition(
     ),
 )
 NARROW_STORES: Final = Condition(
-    "stores are coalesced and 1 or 2 bytes per thread",
+    "stores are coalesced and write 1 or 2 bytes per thread",
     lambda launch: launch.used("store") >= FULL_SECTORS and 0.9 <= launch.width("store") <= 2.2,
 )
 SCATTERED: Final = Condition(
@@ -56,7 +56,7 @@ NO_SHARED_MEMORY: Final = Condition(
     "the kernel uses no shared memory", lambda launch: launch.shared_memory == 0
 )
 BUSY_XU: Final = Condition(
-    "the kernel divides integers, or the XU pipe is busy without floating-point work",
+    "the kernel divides integers, or has little floating-point arithmetic but a busy XU pipe",
     lambda launch: (
         launch.divides_integers or (launch["xu_pipe"] >= 10.0 and launch.arithmetic[1] < 0.05)
     ),
@@ -84,7 +84,7 @@ REREAD: Final = Condition(
     ),
 )
 RELOADS: Final = Condition(
-    "the kernel also stores data and repeatedly loads the same data from L1",
+    "the kernel repeatedly loads the same data from L1 and also stores to global memory",
     lambda launch: (
         launch["l1_hit_rate"] >= 80.0
         and passes(launch) >= OFTEN
@@ -196,7 +196,7 @@ INTEGER_DIVISION: Final = Advice(
     "shifts, masks or multiplications.",
     when=BUSY_XU,
     number=lambda launch: launch["xu_pipe"],
-    measured="The pipe is {x} % busy.",
+    measured="The XU pipe is {x} % busy.",
 )
 LARGER_BLOCKS: Final = Advice(
     "Use larger blocks, of 128 threads or more.",
@@ -212,15 +212,15 @@ KEEP_WHAT_IS_READ: Final = Advice(
 )
 RESTRICT: Final = Advice(
     "Declare pointers const __restrict__, or copy reused values into registers. Otherwise the "
-    "compiler must reload them after each store.",
+    "compiler must reload the values after each store.",
     when=RELOADS,
     number=lambda launch: launch["l1_hit_rate"],
     measured="{x} % of the loads hit in L1.",
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Pad the sizes to multiples of the tile size in the kernel's name: padding costs less than "
-    "partial tiles.",
+    "Pad the tensor dimensions to multiples of the tile size, which is in the kernel's name: "
+    "padding costs less than partial tiles.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(

@@ -27,13 +27,13 @@ from kernelprof.analysis.metrics.catalogue import (
     has_tcgen05,
     load_metrics,
 )
-from kernelprof.analysis.metrics.groups import FALLBACKS
+from kernelprof.analysis.metrics.groups import FALLBACKS, STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, SMALLEST, Doubt
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.metrics.relations import Relation
@@ -205,6 +205,12 @@ class Facts:
         column = self.capture.columns.get(ncu_name)
         return self._missing.values if column is None else column.values
 
+    @cached_property
+    def stall_shares(self) -> Mapping[str, FloatArray]:
+        """Shares of warps' time by counts of warps in a state; states without counts are absent."""
+        shares = {name: self.stall_share(name) for name in STALLS}
+        return {name: each for name, each in shares.items() if not np.isnan(each).all()}
+
     def stall_share(self, state: str) -> FloatArray:
         """Return the share of warps' time in a state by counts of warps, NaN where missing."""
         share = self.raw(WARPS_STALLED_SHARE.format(state)) / 100.0
@@ -296,7 +302,8 @@ class Facts:
             less = column.values < _ROUNDED * largest.values
         if not less.any():
             return column
-        self._impossible_values.append(Doubt(metric.name, "a sum is below its largest term", less))
+        reason = "the sum over all units is below the maximum over the units"
+        self._impossible_values.append(Doubt(metric.name, reason, less))
         return column.holding(np.where(less, np.nan, column.values))
 
     @cached_property

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
 
+GIGA: Final = 1e9
+MOST_OF_PEAK: Final = 105.0
+"""Percent of a specified rate; above it the memory is not the specified one."""
+
 _FILE: Final = Path(__file__).parents[2] / "data" / "gpus.csv"
 
 

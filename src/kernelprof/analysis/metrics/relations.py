@@ -207,12 +207,12 @@ def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
     yield Relation(
         (metric, "sm_count", "sm_cycles_elapsed"),
         lambda values, sms, cycles: np.greater(values, most * sms * cycles + _FEW),
-        "the count exceeds what the SMs can do in the elapsed cycles",
+        "the SMs cannot reach this count in the elapsed cycles",
     )
     yield Relation(
         (metric, "sm_count", "duration"),
         lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * CLOCK_HZ[1] + _FEW),
-        "the count exceeds what the SMs can do in the duration",
+        "the SMs cannot reach this count in the duration",
     )
 
 
@@ -224,7 +224,7 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "global_sectors_ideal", "global_sectors", 0.0,
-        "the ideal is zero, but there are sectors", clears=True,
+        "the ideal sector count is zero, but the actual count is not", clears=True,
     ),
     _zero_although(
         "shared_wavefronts", "shared_load_wavefronts", 0.0,
@@ -268,12 +268,12 @@ RELATIONS: Final = (
     ),
     Relation(
         ("global_sectors", "global_sectors_ideal"), lambda actual, ideal: actual < 0.99 * ideal,
-        "fewer sectors than the ideal", clears=True,
+        "the actual sector count is below the ideal count", clears=True,
     ),
     Relation(
         ("shared_wavefronts", "shared_wavefronts_ideal"),
         lambda actual, ideal: actual < 0.99 * ideal,
-        "fewer wavefronts than the ideal", clears=True,
+        "the actual wavefront count is below the ideal count", clears=True,
     ),
     # --- contradictions: the values stay, and the verdict has low confidence ---
     *(_exceeds(part, 1.05, "sm_throughput", 0.5, _BUSY_SM) for part in _PARTS_OF_SM),
@@ -353,7 +353,7 @@ RELATIONS: Final = (
     # The pipe is the mean of its halves: 2.006 times it at most.
     _exceeds(
         "fma_heavy_pipe", 2.2, "fma_pipe", 1.0,
-        "half of the FMA pipe is busier than both halves together",
+        "the heavy half of the FMA pipe is more than twice as busy as the whole pipe",
     ),
     # The pipe is 0.999 times as busy at least.
     Relation(
@@ -361,14 +361,14 @@ RELATIONS: Final = (
         lambda pipe, fused, add, multiply, sms: (
             pipe < 0.9 * 100.0 * (fused + add + multiply) / (sms * THREADS_ISSUED) - 1.0
         ),
-        "the pipe is not busy enough for the arithmetic",
+        "the FMA pipe is less busy than the arithmetic requires",
     ),
     Relation(
         (
             "fma_pipe", "fma_heavy_pipe", *_RATES, *_HALF_RATES,
             "threads_per_instruction_predicated", "sm_count",
         ),
-        _fma_lite_pipe, "the pipe is busier than the arithmetic requires",
+        _fma_lite_pipe, "the FMA pipe is busier than the arithmetic requires",
         optional=frozenset(_HALF_RATES),
     ),
     _exceeds(
@@ -379,7 +379,10 @@ RELATIONS: Final = (
         "sm_cycles_active", 1.02, "sm_cycles_active_max", 10.0,
         "the mean over SMs exceeds the maximum",
     ),
-    _exceeds("eligible_warps", 1.0, "active_warps", 0.05, "more eligible than active warps"),
+    _exceeds(
+        "eligible_warps", 1.0, "active_warps", 0.05,
+        "there are more eligible warps than active warps",
+    ),
     _exceeds(
         "shared_wavefronts", 3.5, "shared_wavefronts_measured", 1000.0,
         "the hardware counted fewer wavefronts than the addresses require",
@@ -401,7 +404,7 @@ RELATIONS: Final = (
         lambda share, wavefronts, sms, cycles: _differ(
             share, 100.0 * wavefronts / (sms * cycles), 0.2, 2.0
         ),
-        "the wavefronts do not match the utilization",
+        "the shared-memory wavefronts do not match the shared-memory use of the L1 data stage",
     ),
     _zero_although(
         "l1_wavefronts", "shared_wavefronts_share", 1.0,
@@ -444,7 +447,10 @@ RELATIONS: Final = (
         "tensor_pipe", "tensor_pipe_active", 2.0,
         "tensor-core utilization is zero over the launch, but not over active cycles",
     ),
-    _zero_although("wgmma_pipe", "stall_gmma", 0.05, "warps wait for wgmma, but none is executed"),
+    _zero_although(
+        "wgmma_pipe", "stall_gmma", 0.05,
+        "warps wait for wgmma, but no wgmma instruction is executed",
+    ),
     # 0 without atomics.
     Relation(
         (
@@ -524,7 +530,7 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "shared_wavefronts_ideal", "shared_wavefronts", 1000.0,
-        "the ideal is zero, but there are wavefronts",
+        "the ideal wavefront count is zero, but the actual count is not",
     ),
     _zero_although(
         "global_reduction_requests", "l2_reduction_sectors", 1000.0,
@@ -550,7 +556,7 @@ RELATIONS: Final = (
         lambda issued, sms, active: np.greater(
             issued, 1.1 * COMMON.schedulers * sms * active + _FEW
         ),
-        "more instructions than the schedulers can issue in the active cycles",
+        "the schedulers cannot issue this many instructions in the active cycles",
     ),
     _outside("sm_count", 1.0, 1024.0, "no GPU has this many SMs"),
     _outside("grid_size", 1.0, float("inf"), "a grid has at least one block"),

@@ -216,12 +216,14 @@ class WarpStates(Quantities):
 
     def _measured_share(self, names: tuple[str, ...]) -> Interval:
         """The share by counts of warps in each state, without cycles per instruction."""
-        shares = {name: self.facts.stall_share(name) for name in STALLS}
-        seen = sum((np.nan_to_num(shares[name]) for name in names), start=np.zeros(1))
+        shares = self.facts.stall_shares
+        none = np.zeros(self.facts.count)
+        seen = sum((np.nan_to_num(shares[name]) for name in names if name in shares), start=none)
         others = sum(
-            (np.nan_to_num(shares[name]) for name in STALLS if name not in names), start=np.zeros(1)
+            (np.nan_to_num(each) for name, each in shares.items() if name not in names), start=none
         )
-        complete = ~np.isnan(sum((shares[name] for name in names), start=np.zeros(1)))
+        unknown = np.full(self.facts.count, np.nan)
+        complete = ~np.isnan(sum((shares.get(name, unknown) for name in names), start=none))
         return Interval(seen, np.where(complete, seen, np.maximum(1.0 - others, seen)))
 
     @quantity

@@ -14,8 +14,9 @@ FULL = rules.Threshold(
     "tensor pipe utilization of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. Versions at "
-    "58 to 72 % became at least 1.2x faster with better copies and barriers; those at 88 %, 1.06x",
+    "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. With better "
+    "copies and barriers, versions at 58 to 72 % became at least 1.2x faster, and versions at 88 % "
+    "1.06x faster",
 )
 
 
@@ -51,10 +52,10 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             ),
             rules.percent(
                 "stall_wait",
-                "warp time spent in other instructions and fences",
+                "warp time spent in non-matrix instructions and fences",
                 stalls.around,
                 formula="(wait + short_scoreboard + membar + issue) / cycles per instruction",
-                phrase="{x} of warp time spent in other instructions and fences",
+                phrase="{x} of warp time spent in non-matrix instructions and fences",
             ),
             rules.percent(
                 "stall_lg_throttle",
@@ -111,7 +112,7 @@ def _tiles(stages: float, late: float) -> str:
     waits = f"warps spend {_percent(late)} of their time waiting for tiles"
     if math.isnan(stages):
         return f"Late copies: {waits}."
-    room = f"shared memory holds {rounded(round(stages, 1))} pairs of tiles"
+    room = f"shared memory holds {rounded(round(stages, 1))} pairs of operand tiles"
     if stages < FEW_STAGES:
         return f"Too few stages: {waits}, and {room}."
     return f"Slow producer: {waits}, although {room}."
@@ -166,7 +167,8 @@ RULE = rules.Rule(
             "Issue copies earlier, into more stages.",
             when=_LATE & _OF_PAIRS,
             number=lambda launch: round(_stages(launch), 1),
-            measured="Warps wait for tiles; shared memory currently holds {x} pairs of them.",
+            measured="Warps wait for tiles; shared memory currently holds {x} pairs of operand "
+            "tiles.",
             situation=f"If {_LATE.words}",
         ),
         Advice(
@@ -175,7 +177,8 @@ RULE = rules.Rule(
             unless=_OF_PAIRS,
             number=lambda launch: 100 * _late(launch),
             measured="Warps spend {x} % of their time waiting for copies.",
-            situation="If warps spend 5 % of their time or more waiting for other copies",
+            situation="If warps spend 5 % of their time or more waiting for copies other than "
+            "tiles",
         ),
         Advice(
             "Use larger tiles, so that each copied byte is reused more often: 128x256 with two "
@@ -227,8 +230,8 @@ RULE = rules.Rule(
     ),
     wrong_when="With several blocks per SM, one block computes while another waits. Stalls then "
     "mean little, but idle tensor cores still matter. If a matrix product is too "
-    "small for the GPU, the verdict is small-grid. L2 and DRAM near their limits have "
-    "their own verdicts.",
+    "small for the GPU, the verdict is small-grid. If L2 or DRAM is near its limit, the verdict "
+    "names that unit.",
     references=(
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
         "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory Accelerator",

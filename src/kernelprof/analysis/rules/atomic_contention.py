@@ -12,21 +12,22 @@ NOTABLE_ATOMICS = rules.Threshold(
     0.05,
     "share of global requests",
     "capture tests/captures/gemm_series.full.raw.csv: warps of atomic_hot wait for atomics 96 % of "
-    "the time with L2 at 1.7 %; no kernel without atomics shows both",
+    "the time while L2 is 1.7 % busy; no kernel without atomics combines such waits with an idle "
+    "L2",
 )
 
 
 HOT_SLICE = rules.Threshold(
-    "atomic unit of one L2 slice, busy",
+    "least utilization of a busy L2 atomic unit",
     0.50,
     "share of cycles",
     "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % with all atomics "
-    "on two words (start-codon-each-match, 10x faster with one per DNA read), 1 to 14 % in "
+    "on two words (start-codon-each-match, 10x faster with one atomic per DNA read), 1 to 14 % in "
     "kernels with another bottleneck (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
 FULL_SLICE = rules.Threshold(
-    "atomic unit of one L2 slice, full",
+    "least utilization of a full L2 atomic unit",
     0.80,
     "share of cycles",
     "the highest value in the same captures is 76 %",
@@ -116,11 +117,11 @@ _IN_SHARED = Condition(
 )
 
 IDLE_SLICE = rules.Threshold(
-    "atomic unit of each L2 slice, idle",
+    "utilization below which all L2 atomic units count as idle",
     0.01,
     "share of cycles",
     "at 1 % utilization, 99 of 100 atomics reach an idle slice; with few addresses, the busiest "
-    "slice is at least 7 % busy (same captures as for a busy slice)",
+    "slice is at least 7 % busy (same captures as for a busy unit)",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:

@@ -45,10 +45,13 @@ RULE = rules.Rule(
     matters="A barrier lasts until the slowest warp arrives. The other warps issue nothing until "
     "then.",
     example="A tiled GEMM has a barrier in its innermost loop. One barrier before and one after "
-    "each tile are enough: without the others, it is 1.11x faster on an H200.",
+    "each tile are enough: without its other barriers, the GEMM is 1.11x faster on an H200.",
     fixes=(
         Advice("Remove barriers that no data dependence requires."),
-        Advice("Use __syncwarp or smaller groups if only threads of one warp share the data."),
+        Advice(
+            "Use __syncwarp or a smaller cooperative group if only threads of one warp share the "
+            "data."
+        ),
         when(
             "warps also spend 10 % of their time or more waiting for global memory",
             lambda launch: launch.stall("long_scoreboard") >= 0.1,

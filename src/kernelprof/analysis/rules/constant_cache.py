@@ -33,8 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
-        gain_reason="the headroom of the busiest unit other than the constant cache, if no warp "
-        "waited for constants",
+        gain_reason="the headroom of the other units if no warp waited for the constant cache",
         evidence=lambda: (
             rules.percent(
                 "constant_cache",
@@ -66,13 +65,14 @@ RULE = rules.Rule(
     headline=rules.Headline(
         plain="Threads of a warp read different constants, and the reads serialize.",
         numbered="Threads of a warp read different constants, and the reads serialize: warps spend "
-        "{x} of their time queueing for them.",
+        "{x} of their time queueing for constants.",
         metric="stall_mio_throttle",
     ),
     detects="The threads of a warp read __constant__ memory at different addresses, and the reads "
     "serialize.",
     matters="The constant cache delivers one address per cycle to a whole warp: 32 different "
-    "addresses take 32 cycles. They take longer if the table exceeds the SM's own 2 KB cache.",
+    "addresses take 32 cycles. The reads take longer if the table exceeds the SM's own 2 KB "
+    "constant cache.",
     example="Every thread reads table[hash & 4095] of __constant__ float table[4096]. The same "
     "table in shared memory is 184x faster on an H200.",
     fixes=(

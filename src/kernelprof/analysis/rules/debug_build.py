@@ -17,7 +17,7 @@ LEAST_SHARE = rules.Threshold(
     "stall wait, share of warp time",
     0.2,
     "share",
-    "30 to 66 % in the same 12 kernels and in two of cuda/pairs (H200)",
+    "30 to 66 % in the same 12 kernels and in two kernels of cuda/pairs (H200)",
 )
 
 

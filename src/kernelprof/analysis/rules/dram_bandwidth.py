@@ -57,19 +57,22 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.DRAM,
     headline=rules.Headline(
         plain="DRAM bandwidth limits the kernel: it moves too much data.",
-        numbered="DRAM bandwidth limits the kernel: it runs at {x} of peak.",
+        numbered="DRAM bandwidth limits the kernel: DRAM is at {x} of peak.",
         metric="dram_throughput",
         at_limit="DRAM moves data about as fast as it can",
     ),
     detects="DRAM runs near the bandwidth it can sustain, and the kernel needs all of the data.",
     matters="The kernel gets faster only if it moves fewer bytes; faster arithmetic does not help.",
-    example="copy, saxpy and other streaming kernels. Fusing the element-wise kernel that follows "
-    "saves one write and one read of the intermediate.",
+    example="copy, saxpy and other streaming kernels. Fusing two consecutive element-wise kernels "
+    "saves one write and one read of the intermediate result.",
     fixes=(
-        Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
+        Advice(
+            "Fuse the kernel with the previous or next kernel, so that intermediate results stay "
+            "on the chip."
+        ),
         when("the kernel computes in FP64", uses_fp64, "Store float instead of double."),
         unless(
-            "loads are coalesced and at most 2 bytes per thread",
+            "loads are coalesced and read at most 2 bytes per thread",
             lambda launch: launch.used("load") >= FULL_SECTORS and launch.width("load") <= 2.2,
             "Use a smaller data type: half, bfloat16, int8.",
         ),

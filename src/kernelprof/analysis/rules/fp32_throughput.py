@@ -57,13 +57,13 @@ RULE = rules.Rule(
     order=180,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="FP32 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
+        plain="FP32 arithmetic limits the kernel: the FP32 pipe is the busiest unit of the GPU.",
         at_limit="The FP32 pipe is close to its practical peak",
     ),
     detects="FP32 instructions (FFMA, FADD, FMUL) saturate their pipe, and most issue slots go to "
     "arithmetic.",
     matters="The kernel runs at the GPU's peak for this precision. It gets faster only with less "
-    "arithmetic, or if another pipe does part of it.",
+    "arithmetic, or if another pipe executes part of the arithmetic.",
     example="A register-tiled GEMM near the FP32 peak. Tensor cores with TF32 or BF16 are several "
     "times as fast.",
     fixes=(

@@ -14,14 +14,14 @@ RULE = rules.Rule(
     order=190,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="FP64 arithmetic limits the kernel: its pipe is the busiest unit of the GPU.",
-        numbered="FP64 arithmetic limits the kernel: its pipe is {x} busy.",
+        plain="FP64 arithmetic limits the kernel: the FP64 pipe is the busiest unit of the GPU.",
+        numbered="FP64 arithmetic limits the kernel: the FP64 pipe is {x} busy.",
         metric="fp64_pipe",
         at_limit="The FP64 pipe is close to its practical peak",
     ),
     detects="FP64 instructions saturate their pipe, while memory and issue slots have headroom.",
-    matters="Data-centre GPUs run FP64 at half the FP32 rate. Other GPUs run it at 1/32 or 1/64, "
-    "where a few double constants can dominate the run time.",
+    matters="Data-centre GPUs run FP64 at half the FP32 rate. Other GPUs run FP64 at 1/32 or 1/64 "
+    "of the FP32 rate: a few double constants can then dominate the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
         when(

@@ -38,8 +38,8 @@ RULE = rules.Rule(
         metric="stall_no_instruction",
     ),
     detects="Warps wait because their next instruction is not in the instruction caches.",
-    matters="If straight-line code exceeds the instruction cache, every warp fetches it again, "
-    "and long jumps stall.",
+    matters="If straight-line code does not fit in the instruction cache, each warp fetches the "
+    "code again and stalls at long jumps.",
     example="A loop unrolled into 300 KB of code. Unrolled by 8, the code fits in the cache.",
     fixes=(
         Advice("Unroll less: #pragma unroll 8 instead of full unrolling."),

@@ -46,13 +46,14 @@ RULE = rules.Rule(
     order=145,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Integer arithmetic limits the kernel: its pipe is busy nearly all the time.",
+        plain="Integer arithmetic limits the kernel: the integer pipe is busy nearly all the time.",
         at_limit="The integer pipe is close to its practical peak",
     ),
     detects="Integer and logic instructions saturate the ALU pipe, or integer multiplications "
-    "saturate their half of the FMA pipe.",
+    "saturate the FMA heavy pipe (half of the FMA pipe).",
     matters="The ALU executes 64 operations per cycle per SM, half of what the schedulers issue. "
-    "Hashes, bit manipulation and index arithmetic saturate it first.",
+    "Hashes, bit manipulation and index arithmetic saturate the ALU before they fill the issue "
+    "slots.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
         INTEGER_DIVISION,
@@ -66,7 +67,7 @@ RULE = rules.Rule(
             lambda launch: launch["fma_pipe"] <= 0.5 * launch["alu_pipe"],
             "Use IMAD for additions and shifts, to move work to the FMA pipe.",
             number=lambda launch: launch["fma_pipe"],
-            measured="It is {x} % busy.",
+            measured="The FMA pipe is {x} % busy.",
         ),
         Advice(
             "Reduce multiplications: use 32-bit instead of 64-bit arithmetic, and shifts and "

@@ -29,8 +29,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             full, context.gains.by_latency(queue)
         ),
         effect=rules.less_work("lg_throttle", "long_scoreboard", unit="l1"),
-        gain_reason="the utilization of the next-busiest unit, with operands in registers or "
-        "shared memory",
+        gain_reason="the utilization of the busiest unit other than L1 if registers or shared "
+        "memory held the operands",
         evidence=lambda: (
             rules.l1_utilization(context, ">", NEAR_LIMIT),
             rules.measured(context, "l1_hit_rate", "L1 hit rate"),
@@ -45,7 +45,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_lg_throttle",
                 "warp time spent waiting for the LSU queue",
                 queue,
-                formula="stall_lg_throttle / cycles per instruction, without waste and atomics",
+                formula="stall_lg_throttle / cycles per instruction, excluding waits for wasted "
+                "wavefronts and atomics",
                 phrase="{x} of warp time spent waiting for the LSU queue",
             ),
         ),

@@ -7,7 +7,9 @@ from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, passes, since
 from kernelprof.analysis.metrics import groups
 
-NEAR_LIMIT = rules.near_limit("a plain copy saturates DRAM (83 %) with these L2 stages at 54 %")
+NEAR_LIMIT = rules.near_limit(
+    "a plain copy saturates DRAM at 83 %, while the L2 stages of this rule are at 54 %"
+)
 
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
@@ -45,11 +47,11 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.L2,
     headline=rules.Headline(
         plain="L2 bandwidth limits the kernel: it moves too much data.",
-        numbered="L2 bandwidth limits the kernel: it runs at {x} of peak.",
+        numbered="L2 bandwidth limits the kernel: L2 is at {x} of peak.",
         metric="l2_throughput",
         at_limit="L2 moves data as fast as it can",
     ),
-    detects="Traffic between the SMs and L2, or inside L2, saturates it while DRAM has headroom.",
+    detects="Traffic inside L2, or between the SMs and L2, saturates L2 while DRAM has headroom.",
     matters="All SMs share L2. Data that every SM rereads crosses L2 each time, although DRAM "
     "delivers it only once.",
     example="Every block streams a table of 20 MB, bypassing L1. Tiling reuses the data from L1 "

@@ -73,7 +73,7 @@ _ONLY_SPILLS = Condition(
     "most local accesses are spills", lambda launch: launch.raw(SPILLING_SHARE) >= 50.0
 )
 _MORE_REGISTERS = Condition(
-    "the register limit is not reached",
+    "a thread has fewer registers than the hardware allows",
     lambda launch: launch["registers_per_thread"] < COMMON.registers_per_thread,
 )
 

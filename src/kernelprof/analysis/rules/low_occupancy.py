@@ -11,9 +11,9 @@ LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     groups.LOW_OCCUPANCY,
     "share of warp slots",
-    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; at 75 % and above "
-    "(bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, so the "
-    "rule also requires that warps wait and no unit is near its limit",
+    "capture tests/captures/gemm_series.full.raw.csv: low_occ has 6 % occupancy; in kernels with "
+    "75 % or more (bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, "
+    "so the rule also requires that warps wait and no unit is near its limit",
 )
 
 FULL = 99.0

@@ -37,8 +37,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         "waiting for global memory",
         waiting,
         notable=NOTABLE,
-        formula="(long_scoreboard + drain) / cycles per instruction, without uncoalesced, local "
-        "and atomic accesses",
+        formula="(long_scoreboard + drain) / cycles per instruction, excluding waits for "
+        "uncoalesced, local and atomic accesses",
         waits=("drain", "tex_throttle"),
     )
 

@@ -11,9 +11,10 @@ NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.
 
 def _explain_needless(context: rules.RuleContext, row: int) -> str | None:
     if context.units.converts_doubles.sure[row]:
-        return "In this kernel, conversions between float and double saturate it."
+        return "In this kernel, conversions between float and double saturate the pipe."
     guarded = context.units.guards_functions.sure[row]
-    return "In this kernel, precise divisions and square roots saturate it." if guarded else None
+    text = "In this kernel, precise divisions and square roots saturate the pipe."
+    return text if guarded else None
 
 
 RULE = rules.Rule(
@@ -31,8 +32,8 @@ RULE = rules.Rule(
     ),
     detects="Special functions (sine, exponential, logarithm, reciprocal square root) and type "
     "conversions saturate the XU pipe.",
-    matters="An SM executes 16 of these per cycle, but 128 FMAs: the pipe is saturated if one in "
-    "eight instructions uses it.",
+    matters="An SM executes 16 special functions or conversions per cycle, but 128 FMAs: one such "
+    "instruction in eight saturates the XU pipe.",
     example="Chained __sinf, exp in softmax, or conversions between integer and float in image "
     "code.",
     fixes=(
@@ -54,7 +55,7 @@ RULE = rules.Rule(
             lambda launch: uses_fp32(launch) and launch["fma_pipe"] < 50.0,
             "Compute some of the functions with polynomials on the FMA pipe.",
             number=lambda launch: launch["fma_pipe"],
-            measured="It is {x} % busy.",
+            measured="The FMA pipe is {x} % busy.",
         ),
         when(
             "the kernel computes in FP32",

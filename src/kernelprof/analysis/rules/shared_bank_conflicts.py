@@ -52,7 +52,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 conflicts,
                 ">",
                 NOTABLE_CONFLICTS,
-                formula="1 - ideal / actual shared-memory wavefronts, without atomics",
+                formula="1 - ideal / actual shared-memory wavefronts, excluding atomics",
                 phrase="{x} of shared-memory wavefronts are caused by bank conflicts",
             ),
             rules.l1_utilization(context),

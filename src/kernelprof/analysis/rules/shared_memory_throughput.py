@@ -8,7 +8,8 @@ from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY, SHARED_MEMORY
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "shared-memory tiles in tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
+    "kernels with shared-memory tiles in tests/captures/gemm_series.full.raw.csv run at 90 % to "
+    "94 %"
 )
 
 
@@ -50,7 +51,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_mio_throttle",
                 "warp time spent waiting for the MIO queue",
                 waits,
-                formula="stall_mio_throttle / cycles per instruction, without bank conflicts",
+                formula="stall_mio_throttle / cycles per instruction, excluding waits caused by "
+                "bank conflicts",
                 phrase="{x} of warp time spent waiting for the MIO queue",
             ),
         ),
@@ -69,12 +71,13 @@ RULE = rules.Rule(
         metric="l1_throughput",
         at_limit="The data path of shared memory is close to its practical peak",
     ),
-    detects="Shared-memory accesses saturate their pipe, without notable bank conflicts.",
+    detects="Shared-memory accesses without notable bank conflicts saturate the shared-memory "
+    "pipe.",
     matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data "
     "stage. The four schedulers issue four FMAs in that cycle. With two loads per FMA, "
     "arithmetic is never the bottleneck.",
-    example="A shared-memory tile with one output per thread reads two values per FMA. An 8x8 "
-    "register tile reads 16 values for 64 FMAs.",
+    example="With a shared-memory tile and one output per thread, a thread reads two values per "
+    "FMA. With an 8x8 register tile, it reads 16 values for 64 FMAs.",
     fixes=(
         when(
             "at least 5 % of the instructions are floating-point arithmetic",

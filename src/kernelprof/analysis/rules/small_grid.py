@@ -82,7 +82,7 @@ SHORT_NS = 20_000.0
 
 SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 LARGE_TILES = Condition(
-    "the GPU has tcgen05 (tiles of 128 rows or more) and there are fewer blocks than SMs",
+    "the GPU has tcgen05 and more SMs than there are blocks",
     lambda launch: (
         has_tcgen05(launch.compute_capability) and launch["grid_size"] < launch["sm_count"]
     ),
@@ -162,8 +162,8 @@ RULE = rules.Rule(
             when=SHORT,
         ),
     ),
-    wrong_when="A persistent kernel may launch one block per SM on purpose. If its units are "
-    "busy, the gain is small, and the verdict names another bottleneck.",
+    wrong_when="A persistent kernel may launch one block per SM on purpose. If it keeps the "
+    "SMs busy, the gain is small, and the verdict names another bottleneck.",
     references=(
         "Nsight Compute 2025.3, rule LaunchConfiguration",
         "CUDA C++ Best Practices Guide, Thread and Block Heuristics",

@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER
 from kernelprof.analysis.metrics.groups import PRACTICAL_CEILING
 from kernelprof.model.numbers import factor, rounded_quantity
 
-NEAR_LIMIT = rules.near_limit("the rule uses the same thresholds for every pipe")
+NEAR_LIMIT = rules.near_limit("SOLBottleneck uses the same thresholds for every pipe")
 
 OLDER_INSTRUCTION = rules.Threshold(
     "tensor pipe utilization by mma.sync",
@@ -31,8 +31,8 @@ BEST = rules.Threshold(
     "tensor pipe utilization of the fastest kernel",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200, BF16): 98.1 % of active SM cycles in the fastest GEMM, 96.9 % in "
-    "the cuBLAS GEMM, at 1.59 of 1.98 GHz under the power limit",
+    "tests/captures/bf16 (H200, BF16): 98.1 % of active SM cycles in the fastest GEMM and 96.9 % "
+    "in the cuBLAS GEMM, both at 1.59 of 1.98 GHz under the power limit",
 )
 
 
@@ -144,7 +144,7 @@ RULE = rules.Rule(
     detects="Matrix instructions keep the tensor cores busy.",
     matters="Tensor cores are the fastest arithmetic on the chip. A kernel that saturates them is "
     "as fast as its precision allows.",
-    example="A large BF16 GEMM of cuBLAS keeps them busy in 9 of 10 cycles.",
+    example="A large BF16 GEMM of cuBLAS keeps the tensor cores busy in 9 of 10 cycles.",
     fixes=(
         Advice(
             "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): it needs "
@@ -163,9 +163,9 @@ RULE = rules.Rule(
         SKIPPED_WORK,
     ),
     caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
-    wrong_when="The power limit lowers the clock of such kernels, so the time can change "
-    "although no counter changes. If an asynchronous pipeline leaves the tensor cores "
-    "idle a quarter of the time, the verdict is async-pipeline-stalls.",
+    wrong_when="The power limit lowers the clock of kernels that saturate the tensor cores, so "
+    "their time can change although no counter changes. If an asynchronous pipeline "
+    "leaves the tensor cores idle a quarter of the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",

@@ -199,7 +199,7 @@ RULE = rules.Rule(
     ),
     wrong_when="The ideal is 16 sectors per request for 16-byte loads, and one for a broadcast. "
     "The rule therefore compares with the fewest sectors that the same instructions could move, "
-    "not with a fixed 4. A gather through random indices may have no better layout.",
+    "not with a fixed ideal of 4. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

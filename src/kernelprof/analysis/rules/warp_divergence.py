@@ -88,9 +88,9 @@ RULE = rules.Rule(
         ),
     ),
     caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),
-    wrong_when="A predicate that disables threads for one instruction (a bounds check) does not "
-    "lengthen a path. Blocks of fewer than 32 threads look like divergence in this "
-    "counter.",
+    wrong_when="If a predicate disables threads for one instruction (a bounds check), the warp "
+    "executes no additional path. Blocks of fewer than 32 threads look like divergence in the "
+    "number of active threads.",
     references=(
         "CUDA C++ Best Practices Guide, Branching and Divergence",
         "Nsight Compute, Warp State Statistics: Avg. Active Threads Per Warp",

@@ -18,7 +18,7 @@ EVEN_SHARE = rules.Threshold(
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_balance,
-        gain_reason="the run time of the same work balanced over the SMs",
+        gain_reason="the run time if the same work were balanced over the SMs",
         effect=lambda gain: rules.Effect(active=context.gains.longer_active(gain)),
         evidence=lambda: (
             rules.percent(
@@ -49,7 +49,7 @@ RULE = rules.Rule(
     "SM has finished.",
     matters="A kernel ends with its last block. Until then, SMs without work sit idle.",
     example="Each block computes one matrix row, and a few rows contain most of the non-zeros: "
-    "their SMs work while the others are idle.",
+    "the SMs with these rows work while the other SMs are idle.",
     fixes=(
         Advice("Split long items over several blocks, or give every block the same work."),
         unless(

@@ -219,7 +219,7 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
     return lines
 
 
-_COPY_LESS: Final = "Copy less ({copied} in total): keep data that is reused on the GPU."
+_COPY_LESS: Final = "Copy less ({copied} in total): keep reused data on the GPU."
 _HOST_CODE: Final = "Profile the CPU code to see what it does while the GPU is idle."
 _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
     (Limit.SYNCHRONIZATION, True): (

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.verdict.ranking import (
+    BUSY_DRAM,
     FULL,
     IDLE,
     PIPE_RULES,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     Condition = Callable[[LeadValues, RuleContext], BoolArray]
 
-BUSY_DRAM: Final = 0.70
-"""Of 40 launches of the first half with device memory at 70 % of its peak or more, 36 were at this
-limit; between 60 and 70 % none of 8."""
 FILLED_WARPS: Final = 24.0
 """Threads of an instruction from which divergence is not what fills a pipe."""
 BUSY_FMA: Final = 0.53
@@ -299,7 +297,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "integer-throughput",
         _full_of_integers,
-        "the half of the FP32 pipe that multiplies integers is full",
+        "the FMA heavy pipe, which multiplies integers, is saturated",
         at_limit=True,
     ),
     _lead(
@@ -318,12 +316,12 @@ SAMPLED_LEADS: Final = (
     _lead(
         "uncoalesced-global-access",
         _scatters,
-        "L1 is saturated, not by shared memory, and few instructions are issued",
+        "accesses other than shared memory saturate L1, and few instructions are issued",
     ),
     _lead(
         "l1-throughput",
         _full_l1,
-        "L1 is busy, not with shared memory, and issue slots are not idle",
+        "L1 is busy with accesses other than shared memory, and issue slots are not idle",
         at_limit=True,
     ),
     _lead(
@@ -332,13 +330,13 @@ SAMPLED_LEADS: Final = (
         "the tensor pipe is busy, and warps wait neither for memory nor at barriers",
         at_limit=True,
     ),
-    _lead("constant-cache", _waits_for_constants, "warps wait to issue, and L1 serves none of it"),
+    _lead("constant-cache", _waits_for_constants, "warps wait for the MIO queue, but L1 is idle"),
     _lead(
         "atomic-contention",
         _is_at_rest,
-        "many warps are resident, and no unit does anything: atomics on few addresses do that",
+        "many warps are resident, but all units are idle: typical of atomics on few addresses",
     ),
-    _lead("dependency-latency", _waits_mostly("wait"), "warps wait for the instruction before"),
+    _lead("dependency-latency", _waits_mostly("wait"), "warps wait for their previous instruction"),
     _lead("instruction-fetch", _waits_mostly("no_instruction"), "warps wait for instructions"),
     _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
     _lead(
@@ -354,7 +352,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "memory-latency",
         _seems_to_wait_for_memory,
-        "no unit is busy, although there are many warps; what they wait for was not sampled",
+        "no unit is busy, although many warps are resident; stall reasons were not sampled",
     ),
     _lead(
         "low-occupancy",

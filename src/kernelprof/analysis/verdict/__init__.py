@@ -243,7 +243,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     # A prediction lacks no single metric: all of it is what measuring makes sure.
     predicted = bool(judged.cases)
     missing = () if high or predicted else next_step.absent(row, rule.slug)
-    lacks = bool(missing) or (predicted and not high)
+    lacks = bool(missing) or predicted
     run = next_step.run(row, group.rows, missing) if lacks else None
     notes = list(graded.reasons)
     if group.mixed:

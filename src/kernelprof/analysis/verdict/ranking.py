@@ -19,7 +19,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import ARCHITECTURES, chip_of
 from kernelprof.analysis.metrics.catalogue import has_tcgen05
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.gpus import fewest_sms
+from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms, find_gpu
 from kernelprof.analysis.metrics.groups import (
     FALLBACKS,
     NEAR_LIMIT,
@@ -30,7 +30,7 @@ from kernelprof.analysis.metrics.groups import (
 from kernelprof.analysis.metrics.pipelines import BUSY_WITH_COPIES, OF_A_LIBRARY
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, load_rules
-from kernelprof.model.capture import Origin
+from kernelprof.model.capture import DEVICE_NAME, Origin
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import count
@@ -93,8 +93,11 @@ BASIC: Final = (*ACCESSES, *WAITS, "global_sectors", "threads_per_instruction", 
 """What the set ``basic`` does not collect: with any of it, the rules decide."""
 
 FULL: Final = 0.80
-"""Of 60 launches with device memory at 80 % of its peak or more, 54 were at this limit. In the
-other six it was full as well, with sectors of which each thread used little."""
+BUSY_DRAM: Final = 0.70
+"""Of 25 launches with device memory at 70 to 80 % of its peak 23 were at this limit, of 60 with
+more 54. In the other six it was full as well, with sectors of which each thread used little."""
+BUSY_TENSOR: Final = 0.80
+"""Of 16 launches with the tensor pipe at 80 % or more 14 were at this limit."""
 IDLE: Final = 0.60
 """Nsight Compute's SOLBottleneck rule (2025.3): below 60 % of every peak a kernel waits."""
 SHORT_NS: Final = 20_000.0
@@ -126,6 +129,22 @@ class LeadValues:
     def __getitem__(self, metric: str) -> FloatArray:
         """Return the raw numbers of a metric."""
         return self._facts.values(metric)
+
+    def dram_share(self) -> FloatArray:
+        """Return DRAM utilization in percent, by the specified rate where ncu gives none."""
+        own, rates = self["dram_throughput"], self["dram_bandwidth"]
+        rows = np.flatnonzero(np.isnan(own) & ~np.isnan(rates))
+        if not len(rows):
+            return own
+        capture, own = self._facts.capture, own.copy()
+        names, sms = capture.text.get(DEVICE_NAME), self["sm_count"]
+        for row in rows.tolist():
+            name = names[row] if names else None
+            count_of_sms = None if np.isnan(sms[row]) else float(sms[row])
+            gpu = find_gpu(name, capture.launches[row].compute_capability, count_of_sms)
+            if gpu is not None:
+                own[row] = 100.0 * rates[row] / (gpu.dram_gb_per_s * GIGA)
+        return np.where(own <= MOST_OF_PEAK, own, np.nan)
 
     def uncoalesced_share(self) -> FloatArray:
         """Return the share of global sectors beyond the widest useful requests."""
@@ -161,7 +180,9 @@ def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
     bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_TENSOR_PIPE)
     # Earlier chips were judged without: their captures keep their answers.
     blackwell = context.facts.by_capability(lambda each: each is not None and each >= (10, 0))
-    return blackwell & ~values.small & (values.tensor >= bar)
+    # Kernels whose warps multiply have no pipeline that could leave the tensor cores waiting.
+    by_warps = ~context.pipeline.by_design.maybe & (values["tensor_pipe"] >= 100 * BUSY_TENSOR)
+    return blackwell & ~values.small & ((values.tensor >= bar) | by_warps)
 
 
 def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -246,7 +267,8 @@ LEADS: Final = (
     Lead(
         "small-grid",
         lambda values, context: values.small & context.pipeline.by_design.sure,
-        "based only on the grid: fewer blocks than SMs; overlap within blocks is not judged",
+        "based only on the grid: fewer blocks than SMs; whether copies overlap computation within "
+        "blocks is not judged",
         without=ACCESSES[:4],
     ),
     Lead(
@@ -267,7 +289,7 @@ LEADS: Final = (
     ),
     Lead(
         "dram-bandwidth",
-        lambda values, _: np.greater_equal(values["dram_throughput"], 100 * FULL),
+        lambda values, _: np.greater_equal(values.dram_share(), 100 * BUSY_DRAM),
         "based on DRAM utilization alone; wasted traffic is not measured",
         at_limit=True,
     ),
@@ -292,12 +314,12 @@ def follow_leads(
     leads: Sequence[Lead], context: RuleContext, decided: BoolArray
 ) -> Iterator[tuple[Lead, BoolArray]]:
     """Yield leads, each with the launches that it decides: those that nothing else does."""
-    left = ~decided & ~context.units.shipped.has_explaining_section
+    left = ~decided
     if not left.any():
         return
-    values = LeadValues(context)
+    values, explained = LeadValues(context), context.units.shipped.has_explaining_section
     for lead in leads:
-        rows = left.copy()
+        rows = left.copy() if lead.at_limit else left & ~explained
         for name in lead.without:
             if not rows.any():
                 break
@@ -480,7 +502,7 @@ def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, b
     candidates = sorted(ranking.candidates(row), key=lambda each: -ranking.high[each, row])
     if candidates and ranking.high[candidates[0], row] >= LEAST_GAIN:
         others = " or ".join(ranking.rules[each] for each in candidates[1:3])
-        near = "the estimated gain is near the threshold"
+        near = "the estimated gain is close to the smallest gain that is reported"
         reason = f"the metrics are also consistent with {others}" if others else near
         return candidates[0], False, reason
     saturations = context.units.saturations
@@ -553,7 +575,7 @@ def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
     if near:
         return [f"the estimated gain of {ranking.rules[near[0]]} is about the same"]
     if second * CLEAR_MARGIN > first:
-        return [f"the estimated gain of {name} is close"]
+        return [f"the estimated gain of {name} is not much smaller"]
     top = context.units.top.low[row]
     if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
         return ["no unit is near its limit, so several causes may share the gain"]
@@ -563,24 +585,28 @@ def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
 
 
 OPEN_IN_A_CASE: Final = "the verdict depends on the predicted time or stalls"
+PREDICTED: Final = "the counters are predicted, not measured"
 
 
 def weigh_cases(graded: Grade, judged: Judgement, row: int) -> Grade:
-    """Return the grade of a verdict by what the cases make of it.
+    """Return the grade of a verdict by what the cases make of it; as it is without cases.
 
-    A step lower where one leaves it open, low where one has another; as it is without cases. Of 114
-    verdicts on predictions of the corpus that only a case took the first step off 101 are those on
-    the measured kernel, of 36 that had lost one before 17.
+    A step lower where one leaves it open, low where one has another, and never high: of the four
+    public kernels of ``reports/predict-times-h200.md`` whose prediction was so sure, two measured
+    another cause. Of 114 verdicts on predictions of the corpus that only a case took the first step
+    off 101 are those on the measured kernel, of 36 that had lost one before 17.
     """
+    if not judged.cases:
+        return graded
     slug = judged.rule(row).slug
     bottlenecks = {
         None if case.status(row) is Status.INCONCLUSIVE else case.rule(row).slug
         for case in judged.cases
     }
-    if bottlenecks <= {slug}:
-        return graded
+    high = graded.confidence is Confidence.HIGH
+    if bottlenecks == {slug}:
+        return Grade(Confidence.MEDIUM, (PREDICTED,)) if high else graded
     if others := sorted(each for each in bottlenecks if each not in (None, slug)):
         reason = f"if the predicted run time is off, the verdict may be {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
-    high = graded.confidence is Confidence.HIGH
     return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN_IN_A_CASE))

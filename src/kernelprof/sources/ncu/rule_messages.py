@@ -27,12 +27,16 @@ _N: Final = r"(\d[\d,]*(?:\.\d+)?)"
 
 @dataclass(frozen=True, slots=True)
 class ReportedNumber:
-    """A value from a message. ``share_of`` makes it a factor of another metric's value."""
+    """A value from a message.
+
+    It is multiplied by the metric ``share_of`` and divided by ``share_by``, if the page has them.
+    """
 
     metric: str
     value: float
     unit: str
     share_of: str | None = None
+    share_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +236,13 @@ def _read_pipes(text: str) -> Message:
         return Message()
     pipe, percent = match[1].strip(), _parse_value(match[2])
     of_active = _search("highest-utilized pipeline .{0,20}based on active cycles", text)
-    numbers = [ReportedNumber(under, 0.0, "")]
-    if of_active:
-        numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_of_active_pct", percent, "%"))
-    else:
-        numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_pct", percent, "%"))
-        if pipe in _PIPES_WITH_CYCLES:
-            name = f"sm__pipe_{pipe.lower()}_cycles_active.{_ELAPSED}"
-            numbers.append(ReportedNumber(name, percent, "%"))
+    numbers = [
+        ReportedNumber(under, 0.0, ""),
+        _over_elapsed(f"{PREFIX}highest_pipe_pct", percent, of_active),
+    ]
+    if pipe in _PIPES_WITH_CYCLES:
+        name = f"sm__pipe_{pipe.lower()}_cycles_active.{_ELAPSED}"
+        numbers.append(_over_elapsed(name, percent, of_active))
     texts = [(f"{PREFIX}highest_pipe", pipe)]
     sub_pipeline = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
     if sub_pipeline is not None:
@@ -252,10 +255,18 @@ def _read_pipes(text: str) -> Message:
         pipe, percent = by_count[2].strip(), _parse_value(by_count[1])
         texts.append((f"{PREFIX}highest_pipe_by_instructions", pipe))
         numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", percent, "%"))
-        if pipe in _PIPE_INSTRUCTIONS and not of_active:
+        if pipe in _PIPE_INSTRUCTIONS:
             name = f"sm__inst_executed_pipe_{_PIPE_INSTRUCTIONS[pipe]}.{_ELAPSED}"
-            numbers.append(ReportedNumber(name, percent, "%"))
+            numbers.append(_over_elapsed(name, percent, of_active))
     return Message(tuple(numbers), tuple(texts))
+
+
+def _over_elapsed(name: str, percent: float, of_active: re.Match[str] | None) -> ReportedNumber:
+    """A utilization over all cycles, also where a message has it over those of active SMs."""
+    both = (
+        (None, None) if of_active is None else ("sm__cycles_active.avg", "gpc__cycles_elapsed.max")
+    )
+    return ReportedNumber(name, percent, "%", *both)
 
 
 def _read_imbalance(text: str) -> Message:
