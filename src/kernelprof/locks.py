@@ -56,7 +56,7 @@ def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
         raise BusyError(
             f"another process is changing this file{_holder(lock_file)}",
             where=str(file),
-            hint="wait until it ends, then try again",
+            hint="wait until that process ends, then try again",
         ) from error
     except OSError as error:
         raise InputError(

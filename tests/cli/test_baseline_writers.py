@@ -67,7 +67,7 @@ def test_whoever_waits_too_long_is_told_for_whom(
                 err=[
                     f"another process is changing this file (process {os.getpid()} on ",
                     f"where: {file}",
-                    "next: wait until it ends",
+                    "next: wait until that process ends",
                 ],
             )
         kernelprof(f"gate {file} {TILE}")

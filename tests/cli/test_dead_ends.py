@@ -317,8 +317,8 @@ def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
         "diagnose main.cu",
         code=(0, 3),
         out="main.cu as predicted for sm_90 (no GPU and no ncu here)\n",
-        err="kernelprof: predicted: this machine has no GPU and no ncu; to measure it, run this "
-        "on a machine with a GPU: kernelprof diagnose main.cu\n",
+        err="kernelprof: predicted: this machine has no GPU and no ncu; to measure the kernel, "
+        "use a machine with a GPU: kernelprof diagnose main.cu\n",
     )
 
 

@@ -53,7 +53,7 @@ def test_an_equipped_machine(kernelprof) -> None:
         out=[
             "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n",
             "ok       Nsight Compute (ncu): 2025.3.1.0 at",
-            "ok       Permission for counters: all users may read them\n",
+            "ok       Permission for counters: all users may read the counters\n",
         ],
     )
 

@@ -40,7 +40,7 @@ def test_run_status_and_query(kernelprof, plan: Path) -> None:
     page = plan.parent / "team.html"
     kernelprof(f"fleet status {plan} --html {page}", out=f"{found['planned']} jobs")
     text = page.read_text(encoding="utf-8")
-    assert "What could be saved, by kernel" in text
+    assert "Time that could be saved, by kernel" in text
     kernelprof(
         "fleet query", plan.parent / "store", "potential", "--limit", "2", out="The first 2 of"
     )

@@ -56,7 +56,7 @@ def test_a_source_is_judged_by_its_own_entry_alone(kernelprof, both: Path) -> No
     found = kernelprof.json("gate b.json scale.cu")
     assert [each["name"] for each in found["kernels"]] == ["scale"]
     assert [(each["code"], each["text"]) for each in found["findings"]] == [
-        ("ignored", "not judged, because their sources were not named: matvec")
+        ("ignored", "kernels not judged, because their sources were not named: matvec")
     ]
     (both / "elsewhere").mkdir()
     with pytest.MonkeyPatch.context() as patch:

@@ -20,7 +20,7 @@ __global__ void shift(const float* x, float* y, int n) {{
 }}
 """
 ASSUMED = (
-    "its launch was inferred from the source: kernel {kernel}; block 256, grid ceil_div(n, 256); "
+    "the launch was inferred from the source: kernel {kernel}; block 256, grid ceil_div(n, 256); "
     "n = 16777216; {values}. `kernelprof init {path}` writes it into the file for review"
 )
 
@@ -75,7 +75,7 @@ def test_a_result_that_nothing_checks_is_not_called_right(kernelprof, kernel_cu)
             "Result not checked: no reference given (--against "
             "OLD.cu compares it with another version)"
         ),
-        says="its launch was inferred from the source: kernel shift",
+        says="the launch was inferred from the source: kernel shift",
     )
 
 
@@ -109,7 +109,7 @@ def test_the_kernel_of_several(kernelprof, kernel_cu) -> None:
     (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
     assert found["inferred"]["remarks"] == [
-        "the file launches only this one of its 2 kernels (--kernel saxpy selects another)"
+        "the file launches only shift of its 2 kernels (--kernel saxpy selects another)"
     ]
 
 
@@ -123,7 +123,7 @@ def test_the_gate_launches_both_alike(kernelprof, kernel_cu) -> None:
     found = done.json
     assert found["kernels"][0]["match"] == "same"
     assert {each["code"] for each in found["kernels"][0]["findings"]} >= {"counter-worse"}
-    assert "before: its launch was inferred" in done.out
+    assert "before: the launch was inferred" in done.out
     wrong = kernel_cu(PLAIN.replace("1.0f", "2.0f"), "wrong.cu")
     against = f"--against {old}"
     kernelprof(
@@ -167,7 +167,7 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
     found = kernelprof.json(f"diagnose {path} --predict --size n=1024", code={0, 3})
     verdict = found["kernels"][0]["verdict"]
     assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
-    said = "the number of blocks follows from inferred sizes; --size sets them"
+    said = "the number of blocks follows from inferred sizes; set them with --size"
     assert verdict["notes"][0] == said
 
 
@@ -220,12 +220,12 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
                 part<<<(n + 255) / 256, 256>>>(x, y, n);
             }
             """,
-            ["and the sizes inferred from the source are not possible together", "grid[0]"],
+            ["and the sizes inferred from the source contradict each other", "grid[0]"],
         ),
         (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
-            "it may be declared in <other.h>, which was not found",
+            "a missing name may be declared in <other.h>, which was not found",
         ),
     ],
     ids=["blanks", "wrong", "negative", "macro", "header"],

@@ -335,7 +335,7 @@ def test_toml_that_takes_forever_or_is_too_deep(refused, folder, line) -> None:
 )
 def test_json_that_is_too_deep_or_too_much(refused, folder, text) -> None:
     (folder / "d.json").write_text(text)
-    assert "this cannot be compared" in refused("compare", "d.json", str(CHANGES / "2"))
+    assert "the file cannot be compared" in refused("compare", "d.json", str(CHANGES / "2"))
 
 
 # Folders

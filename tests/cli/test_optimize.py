@@ -274,7 +274,7 @@ def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(
         code=2,
     )
     assert decision == "refused"
-    assert reason == "files outside its folder changed: ours.py"
+    assert reason == "files outside the command's folder changed: ours.py"
     (saved,) = tmp_path.glob("kernelprof-original-*/files/ours.py")
     assert saved.read_text("utf-8") == "def f(A, x): return A @ x\n"
     assert loop.kernel.read_text("utf-8") == loop.text

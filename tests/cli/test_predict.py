@@ -63,7 +63,7 @@ def test_without_the_compiler_the_command_that_brings_it_comes_first(
         code=4,
         err=[
             "matvec.cu cannot be measured here: this machine has no NVIDIA GPU",
-            "to predict it here, without a GPU: pip install 'kernelprof[predict]'\n",
+            "to predict the kernel here, without a GPU: pip install 'kernelprof[predict]'\n",
             "kernelprof profile matvec.cu -o matvec\n",
         ],
     )
@@ -145,7 +145,9 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(kernelprof, work: Path) 
 def test_a_kernel_that_only_a_gpu_can_run_is_named_with_its_line(kernelprof, work: Path) -> None:
     name = changed(work, (LOAD, f"{LOAD}\n        sum += clock64() == 1;"))
     kernelprof(
-        f"diagnose {name}", code=4, err="it cannot be predicted either: the instruction 'CS2R"
+        f"diagnose {name}",
+        code=4,
+        err="the kernel cannot be predicted either: the instruction 'CS2R",
     )
     kernelprof(f"diagnose {name} --predict", code=4, err=f"where: {name}:{LINE + 1}\n")
 

@@ -77,7 +77,7 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(kernelprof) -> Non
     assert len(lines) <= 12
     assert lines[1].startswith("  | ptxas application ptx input, line ")
     assert any(each.startswith("  | and ") and each.endswith("errors from ptxas") for each in lines)
-    needs = "its code needs an sm_90a GPU: diagnose it on a machine with such a GPU and ncu"
+    needs = "the kernel needs an sm_90a GPU: diagnose it on a machine with such a GPU and ncu"
     assert lines[-1] == f"  next: {needs}"
 
 
@@ -96,7 +96,7 @@ def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) ->
     assert "is part of tcgen05 (tensor cores with tensor memory), which needs a GPU" in err
     assert err.endswith("  next: diagnose it on a machine with a GPU and ncu\n")
     err = kernelprof("diagnose tmem.cu --predict --arch sm_120", code=2).err
-    needs = "its code needs an sm_100a GPU: diagnose it on a machine with such a GPU and ncu"
+    needs = "the kernel needs an sm_100a GPU: diagnose it on a machine with such a GPU and ncu"
     assert err.endswith(f"  next: {needs}\n")
 
 

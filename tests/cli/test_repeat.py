@@ -54,7 +54,7 @@ def test_each_capture_is_one_of_its_own(counted: Path, kernelprof) -> None:
     assert out[3:] == [
         "out/a b: 3 captures; next, make a baseline from them:",
         "kernelprof baseline save 'out/a b' -o kernels.json",
-        "or judge them against one:",
+        "or judge them against an existing baseline:",
         "kernelprof gate kernels.json 'out/a b'",
     ]
     folder = counted / "out" / "a b"

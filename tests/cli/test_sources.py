@@ -81,7 +81,7 @@ def test_a_source_without_a_specification_is_prepared_as_it_is_inferred(
     found["source"]["inferred"] = ["nothing was tried"]
     file.write_text(json.dumps(found), "utf-8")
     (capture,) = kernelprof.json("diagnose out", code={0, 3})["captures"]
-    assert capture["warnings"][-2].startswith("its launch was inferred from the source: kernel ")
+    assert capture["warnings"][-2].startswith("the launch was inferred from the source: kernel ")
     assert capture["warnings"][-1] == "about the inferred launch: nothing was tried"
     assert capture["inferred"]["remarks"] == ["nothing was tried"]
 

@@ -312,7 +312,7 @@ def test_a_damaged_record_is_as_good_as_none(source, record, diagnose) -> None:
     (newer / "raw.csv.gz").write_bytes(b"?")
     assert "on 2026-11-20 with" in diagnose().out.splitlines()[0]
     (older / "raw.csv.gz").unlink()
-    diagnose(refused=f"its recorded capture is damaged ({newer})")
+    diagnose(refused=f"the recorded capture of this kernel is damaged ({newer})")
 
 
 def test_records_that_say_less_of_their_source_do_not_match(source, record, diagnose) -> None:
@@ -322,7 +322,7 @@ def test_records_that_say_less_of_their_source_do_not_match(source, record, diag
     _change(folder, source=SourceFacts(facts.path, facts.sha256))
     diagnose(refused="the launch specification differs")
     _change(folder, source=None)
-    diagnose(refused="no capture of it was recorded")
+    diagnose(refused="no capture of this kernel was recorded")
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(
     text = (known / "before.cu").read_text("utf-8")
     for folder, why in (
         (known.name, "but the source differs"),
-        ("mine", "no capture of it was recorded"),
+        ("mine", "no capture of this kernel was recorded"),
     ):
         changed = tmp_path / folder / "before.cu"
         changed.parent.mkdir()

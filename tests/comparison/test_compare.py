@@ -101,7 +101,7 @@ def test_several_kinds_of_change_are_pointed_out() -> None:
     assert found.kinds == ("source", "defines")
     assert several_text(found) == (
         "2 kinds of change at once (source, defines): the difference cannot be attributed to one "
-        "of them; measure one at a time"
+        "of them; measure one kind at a time"
     )
     assert notes(found) == (several_text(found),)
     assert not several_text(only(before, after))

@@ -66,7 +66,8 @@ def test_what_was_not_judged_is_told() -> None:
     assert report_unjudged(()) == ()
     (finding,) = report_unjudged([of("a.cu", name) for name in ("a", "b", "b", "c", "d", "e")])
     assert (finding.code, finding.outcome) == (Code.IGNORED, Outcome.PASS)
-    assert finding.text == "not judged, because their sources were not named: a, b, c and 2 more"
+    text = "kernels not judged, because their sources were not named: a, b, c and 2 more"
+    assert finding.text == text
 
 
 def test_a_path_ends_with_whole_names() -> None:

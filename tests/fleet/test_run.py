@@ -216,7 +216,7 @@ def test_ctrl_c_ends_compilers_and_leaves_no_folders(write_plan, tmp_path, cli_e
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert said == "kernelprof: interrupted: 0 of 1 job stored; run it again to continue\n"
+    assert said == "kernelprof: interrupted: 0 of 1 job stored; run the plan again to continue\n"
     assert not any(map(_is_there, pids))
     assert list(folder.glob("kernelprof-*")) == []
 

@@ -201,5 +201,5 @@ def test_its_example_is_what_init_writes() -> None:
 def test_it_lists_all_types_and_references() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert all(re.search(rf"\b{name}\b", text) for name in elements.TYPES)
-    table = text.split("## References")[1].split("They compute")[0]
+    table = text.split("## References")[1].split("Built-in references compute")[0]
     assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= set(references.BUILTINS)

@@ -287,7 +287,7 @@ def test_choosing_a_kernel() -> None:
         ("const float* A, const float* B, float* C", "3 parameters, but the specification has 4"),
         ("const float* A, const float* B, float* C, long M", "'M' is a scalar of int32"),
         ("const float* A, const float* B, double* C, int M", "'C' is an array of float32"),
-        ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*with type float32 here"),
+        ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*with type float32 in"),
         ("const float* A, const float* B, int M, float* C", "'C' is an array of float32"),
         ("const float* A, const float* B, const float* C, int M", "cannot write"),
     ],

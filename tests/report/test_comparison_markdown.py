@@ -169,7 +169,7 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
     says = " The policy lets that pass."
     assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
-    assert "different GPU) (inconclusive, so the policy fails it).\n" in fails
+    assert "different GPU) (inconclusive, which the policy counts as a failure).\n" in fails
     verdicts = "`l1-throughput` → `memory-latency`"
     assert f"| not comparable | {verdicts} | inconclusive | time unknown |\n" in fails
 

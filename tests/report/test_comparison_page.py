@@ -342,7 +342,7 @@ def test_a_counter_by_request_tells_the_whole_too() -> None:
     (row,) = change_tables.counters_table([counter]).rows
     texts = [plain(cell.text) for cell in row]
     assert texts == ["sectors", "16 sector/request", "2 sector/request", "8x less", "better"]
-    assert row[0].tip == "160 before and 20 after in total"
+    assert row[0].tip == "In total, 160 before and 20 after"
     (alike,) = change_tables.counters_table([structs.replace(counter, after_each=16.0)]).rows
     assert (plain(alike[1].text), alike[0].tip) == ("160 sector", "")
 

@@ -14,7 +14,7 @@ from kernelprof.report.writers.terminal import write
 
 POTENTIAL = FleetTable(
     "potential",
-    "What could be saved, by kernel",
+    "Time that could be saved, by kernel",
     (
         Heading("kernel", title="Kernel"),
         Heading("name", title="Of"),

@@ -194,7 +194,7 @@ def _failed(error: Exception, debug: bool) -> int:
         return int(ExitCode.BAD_INPUT)
     print_error(
         f"internal error: {type(error).__name__}: {error}",
-        hint="run it again with --debug and report the traceback",
+        hint="run the command again with --debug and report the traceback",
     )
     return INTERNAL_ERROR
 

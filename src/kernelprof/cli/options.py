@@ -85,7 +85,7 @@ class MeasurementFlags:
         typer.Option("--keep", metavar="DIR", help="Write the capture into this directory."),
     ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing capture in --keep.")
+        bool, typer.Option("--force", help="Replace an existing capture in the --keep folder.")
     ] = False
     launch_skip: LaunchSkipOption = None
     launch_count: LaunchCountOption = None
@@ -112,8 +112,8 @@ class MeasurementFlags:
             "--budget",
             metavar="S",
             min=0.0,
-            help="Measure a surveyed program with ncu for about S seconds, costliest kernels "
-            "first; 0: survey only.",
+            help="After surveying a program, measure it with ncu for about S seconds, costliest "
+            "kernels first; 0: survey only.",
         ),
     ] = 120.0
     perfetto: Annotated[
@@ -140,11 +140,19 @@ class MeasurementFlags:
     ] = None
     size: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="NAME=VALUE", help="Override a size of a .cu file."),
+        typer.Option(
+            "--size",
+            metavar="NAME=VALUE",
+            help="Override a size in a .cu file's launch specification.",
+        ),
     ] = None
     define: Annotated[
         list[str] | None,
-        typer.Option("--define", metavar="NAME=VALUE", help="Override a #define of a .cu file."),
+        typer.Option(
+            "--define",
+            metavar="NAME=VALUE",
+            help="Override a define in a .cu file's launch specification.",
+        ),
     ] = None
     sanitize: Annotated[
         list[str] | None,
@@ -178,8 +186,8 @@ class GateFlags:
             "--proposed-baseline",
             metavar="FILE",
             hidden=True,
-            help="The baseline that the change proposes: diffed against BASELINE; not used to "
-            "judge.",
+            help="The pull request's version of BASELINE. The gate lists the differences, but "
+            "judges by BASELINE.",
         ),
     ] = None
     proposed_policy: Annotated[
@@ -189,8 +197,8 @@ class GateFlags:
             metavar="FILE",
             hidden=True,
             help=(
-                "The policy that the change proposes: diffed against the policy; not used to "
-                "judge. A difference gives exit code 3."
+                "The pull request's version of the policy. The gate lists the differences, but "
+                "judges by the current policy. A difference gives exit code 3."
             ),
         ),
     ] = None

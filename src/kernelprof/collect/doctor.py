@@ -163,7 +163,7 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
         unknown = None if seen.gpus else False
         return unknown, "unknown: there is no /proc/driver/nvidia/params"
     if not restricted:
-        return True, "all users may read them"
+        return True, "all users may read the counters"
     if environment.is_administrator():
         return True, "restricted to administrators, and this process has administrator rights"
     return False, "restricted to administrators, and this process lacks CAP_SYS_ADMIN"

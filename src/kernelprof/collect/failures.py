@@ -134,13 +134,13 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "'(.*?)' does not exist or is not an executable",
         InputError,
         "there is no such program, or it cannot be executed: {}",
-        "include its folder (./app), or a script's interpreter: -- python train.py",
+        "name the program with its folder (./app), or a script's interpreter: -- python train.py",
     ),
     (
         "Unable to write to file|cannot be used as the output log",
         ProfilerError,
         "ncu could not write its report",
-        "write to a folder in which you have write permission; under sudo, ncu writes as root",
+        "write to a folder that is writable by the user that runs ncu (under sudo: root)",
     ),
 )
 """Words of ``ncu``, the error that they are, and what to do; a group's text stands for ``{}``."""
@@ -180,7 +180,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
             f"a kernel failed while it was profiled: {match[1].strip() or 'driver error'}",
             where=ended.program,
             hint=(
-                "run the program without a profiler, and under 'compute-sanitizer' to find the "
+                "run the program without a profiler, then under 'compute-sanitizer' to find the "
                 "faulty access"
             )
             + ended.last_lines(),
@@ -205,8 +205,8 @@ def _program_failed(ended: NcuOutcome, code: int) -> KernelprofError:
         return ProfilerError(
             "ncu failed while it profiled a kernel",
             where=ended.where,
-            hint="run it with fewer metrics (--preset speed-of-light) or launches (--launch-count "
-            "1), and see whether the program exits cleanly without ncu" + ended.last_lines(),
+            hint="profile fewer metrics (--preset speed-of-light) or launches (--launch-count 1), "
+            "and check whether the program exits cleanly without ncu" + ended.last_lines(),
         )
     return ProgramError(
         f"the program failed with exit code {code} before a kernel was profiled",
@@ -225,15 +225,15 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
             where=ended.program,
             hint=f"the program launches: {first_few(kernels, _MOST_KERNELS)}"
             if kernels
-            else "try it without --kernel, --launch-skip and --nvtx-include; a push/pop range is "
-            'written with a slash after its name: --nvtx-include "step/"',
+            else "try again without --kernel, --launch-skip and --nvtx-include; a push/pop range "
+            'is written with a slash after its name: --nvtx-include "step/"',
         )
     if ended.has_gpu is False:
         return MissingToolError(
             "no kernel was profiled, and no GPU is visible on this machine",
             where=ended.program,
-            hint="run it on a machine with an NVIDIA GPU; 'kernelprof doctor' lists what is "
-            "missing",
+            hint="run the program on a machine with an NVIDIA GPU; 'kernelprof doctor' lists "
+            "what is missing",
         )
     return InputError(
         "the program ended without launching a kernel, so none was profiled",

@@ -142,14 +142,14 @@ def _manifest(folder: Path, _changed: int, _size: int) -> Manifest | None:
 
 def _difference(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:
     if damaged:
-        return f"its recorded capture is damaged ({damaged[0]})"
+        return f"the recorded capture of this kernel is damaged ({damaged[0]})"
     paths = [PurePath(each.source.path) for each, _ in near if each.source is not None]
     if len(set(paths)) > 1:
         # Every pair of the corpus has a before.cu: one of another folder is another kernel.
         folder = source.absolute().parent.name
         near = [each for each, path in zip(near, paths, strict=True) if path.parent.name == folder]
     if not near:
-        return "no capture of it was recorded"
+        return "no capture of this kernel was recorded"
     manifest, differing = min(near, key=lambda each: len(each[1]))
     return f"{source.name} was recorded on {_day(manifest)}, but {', '.join(differing)}"
 

@@ -189,8 +189,8 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
             f"{' and '.join(options)} cannot be used with a recorded capture, and this machine "
             f"has {tools.describe()} to make a new one",
             where=str(request.source),
-            hint=f"leave out {' and '.join(options)} to diagnose the recorded capture, or run this "
-            "on a machine with a GPU",
+            hint=f"leave out {' and '.join(options)} to diagnose the recorded capture, or run the "
+            "same command on a machine with a GPU",
         )
 
 

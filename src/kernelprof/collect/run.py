@@ -611,8 +611,8 @@ def _collect_all(
             if session.runs:
                 raise
             shown.note(
-                "the program launches different kernels in each run: only the kernels of the "
-                "first run are measured"
+                "the program launches different kernels in each run: only kernels that the survey "
+                "recorded are measured"
             )
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)

@@ -73,8 +73,8 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     if None in threads or threads[0] == threads[1]:
         return None
     return (
-        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after); without a "
-        "launch specification on both sides, the problem size may differ too"
+        f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after); the "
+        "problem size may differ too, because a side has no launch specification"
     )
 
 

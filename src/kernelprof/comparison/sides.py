@@ -123,7 +123,7 @@ def report_unjudged(kernels: Sequence[KernelSnapshot]) -> tuple[GateFinding, ...
     shown = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         shown += f" and {len(names) - _MOST_NAMED} more"
-    text = f"not judged, because their sources were not named: {shown}"
+    text = f"kernels not judged, because their sources were not named: {shown}"
     return (GateFinding(Code.IGNORED, Outcome.PASS, text),)
 
 
@@ -165,7 +165,7 @@ def pool_runs(runs: Sequence[Snapshot]) -> Snapshot:
             raise InputError(
                 f"runs that were measured differently cannot be pooled: {apart}",
                 where=each.origin,
-                hint=f"leave it out, or measure it in the same way as {first.origin}",
+                hint=f"leave this run out, or measure it in the same way as {first.origin}",
             )
         other = {kernel.key: kernel.inputs for kernel in each.kernels}
         for kernel in first.kernels:
@@ -217,7 +217,7 @@ def read_json_snapshot(path: Path) -> Snapshot:
         values = read_object(text, finite=True)
     except RecordError as error:
         raise InputError(
-            f"this cannot be compared: {error}",
+            f"the file cannot be compared: {error}",
             where=str(path),
             hint="expected a baseline, or JSON from 'kernelprof diagnose --format json'",
         ) from error

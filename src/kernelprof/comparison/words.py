@@ -191,7 +191,7 @@ def further_text(before: Verdict, after: Verdict) -> str:
     old, new = sides
     came = [each for each in new[1:] if each not in old]
     went = [each for each in old[1:] if each not in new]
-    texts = ((came, "now followed by {}"), (went, "no longer followed by {}"))
+    texts = ((came, "now also limited by {}"), (went, "no longer limited by {}"))
     return "; ".join(text.format(join_words(names)) for names, text in texts if names)
 
 
@@ -251,7 +251,7 @@ def several_text(kernel: KernelComparison) -> str:
         return ""
     return (
         f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): the difference cannot "
-        "be attributed to one of them; measure one at a time"
+        "be attributed to one of them; measure one kind at a time"
     )
 
 
@@ -387,7 +387,7 @@ def policy_text(result: GateResult) -> str:
     """What the policy makes of the outcome, empty where that is nothing special."""
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         return "the policy lets this pass"
-    return "inconclusive, so the policy fails it" if result.fails_inconclusive else ""
+    return "inconclusive, which the policy counts as a failure" if result.fails_inconclusive else ""
 
 
 def passed_text(result: GateResult) -> str:

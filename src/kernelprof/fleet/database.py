@@ -255,7 +255,7 @@ def _connect_views(
         raise InputError(
             "there is no measurement in this store",
             where=store.backend.shown,
-            hint="measure some: kernelprof fleet run PLAN.toml",
+            hint="measure kernels: kernelprof fleet run PLAN.toml",
         )
     torn = {each.file for each in damaged}
     paths = {each: store.backend.path(each) for each in names}
@@ -298,7 +298,7 @@ def run_sql(store: StoreConnection, sql: str) -> tuple[list[str], list[tuple[Any
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(
             "--sql takes one query",
-            hint="begin it with select or with; a query cannot change the store",
+            hint="begin the query with SELECT or WITH; a query cannot change the store",
         )
     # Nothing but the views can be opened by what others wrote.
     files = ", ".join(f"'{_escape(each)}'" for each in store.whole)
@@ -319,7 +319,7 @@ def _storage_error(error: Exception) -> UsageError:
     return UsageError(
         "\n".join(["the query failed:", *lines]),
         hint="the views are kernels, measurements and launches; --sql 'describe kernels' lists the "
-        "columns of one",
+        "columns of kernels",
     )
 
 

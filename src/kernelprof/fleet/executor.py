@@ -79,7 +79,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     if not devices:
         raise MissingToolError(
             "there is no NVIDIA GPU to measure on (nvidia-smi reports none)",
-            hint="run the plan on a machine with one, on a Ray cluster with --ray ADDRESS, or "
+            hint="run the plan on a machine with a GPU, on a Ray cluster with --ray ADDRESS, or "
             "use recorded captures with --recorded",
         )
     chosen = []
@@ -87,9 +87,9 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
         matches = [each for each in devices if part.lower() in each.name.lower()]
         if not matches:
             raise UsageError(
-                f"the plan needs a GPU {part!r}, but this machine has none",
+                f"the plan needs a GPU {part!r}, which this machine does not have",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
-                hint="fix `gpus` in the plan, or run it on a machine with one",
+                hint="fix `gpus` in the plan, or run the plan on a machine with that GPU",
             )
         chosen += matches
     return tuple(each for each in devices if not wanted or each in chosen)
@@ -205,10 +205,10 @@ class Executor(ABC):
             self._queues[made.call.device].appendleft(made)
             return
         error = ErrorFacts(
-            f"{made.deaths} workers died while running it",
+            f"{made.deaths} workers died while running this job",
             exit_code=int(ExitCode.ENVIRONMENT),
-            hint="it may need more memory than this machine has; `retries` in the plan sets how "
-            "often to try",
+            hint="the job may need more memory than this machine has; `retries` in the plan sets "
+            "how often to try",
         )
         self._done.append(replace(made, error=error))
 

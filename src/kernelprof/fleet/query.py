@@ -147,10 +147,12 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
     notes = []
     if within := tried - len(slower):
         notes.append(
-            f"{within:,} more took longer, but are within the noise or were measured differently."
+            f"{within:,} more kernels took longer, but within the noise or measured differently."
         )
     if others := len(candidates) - tried:
-        notes.append(f"{others:,} more took longer and were not analyzed; --limit 0 analyzes all.")
+        notes.append(
+            f"{others:,} more kernels took longer and were not analyzed; --limit 0 analyzes all."
+        )
     return slower, notes
 
 
@@ -195,11 +197,11 @@ def _regression(
 
 
 def _incomparable(first: Point, last: Point) -> str | None:
-    for key, what in (("timed_by", "timed by"), ("clock_control", "clock control")):
+    for key, what in (("timed_by", "timing method"), ("clock_control", "clock control")):
         if first[key] != last[key]:
-            return f"{what} {first[key]} then, {last[key]} now"
+            return f"{what} changed from {first[key]} to {last[key]}"
     if first["timed_by"] != EVENTS and first["ncu"] != last["ncu"]:
-        return f"Nsight Compute {first['ncu']} then, {last['ncu']} now"
+        return f"Nsight Compute changed from {first['ncu']} to {last['ncu']}"
     return None
 
 
@@ -388,7 +390,7 @@ QUESTIONS: Final = {
         _regressions,
     ),
     "potential": _Question(
-        "What could be saved, by kernel",
+        "Time that could be saved, by kernel",
         (
             *_WHO,
             _heading("created", "Newest"),

@@ -222,7 +222,7 @@ def run_plan(
         _store_run(store, finished)
         if isinstance(error, KeyboardInterrupt):
             done = f"{finished.stored:,} of {count(running.planned, 'job')} stored"
-            raise Interrupted(f"{done}; run it again to continue") from error
+            raise Interrupted(f"{done}; run the plan again to continue") from error
         raise
     finished = result()
     _store_run(store, finished)

@@ -190,7 +190,7 @@ def _storage_error(error: OSError, where: str) -> KernelprofError:
     return StoreError(
         f"the store cannot be used: {reason}",
         where=where,
-        hint="free some space, and run it again: stored jobs are not measured again"
+        hint="free some space, and run the plan again: stored jobs are not measured again"
         if room
         else "name a store that you can read and write",
     )
@@ -230,7 +230,7 @@ class FleetStore:
     def foreign_files(self) -> tuple[Damaged, ...]:
         """Parquet files whose name is none of ours."""
         return tuple(
-            Damaged(self.backend.path(each), "its name is not that of a stored measurement")
+            Damaged(self.backend.path(each), "its name is not the name of a stored measurement")
             for each in self.backend.names(DATA, ENDING)
             if _NAME.search(each) is None
         )

@@ -229,7 +229,7 @@ def profile(
     program, kernel = options.get("program"), options.get("kernel")
     progress = options.get("progress")
     if output is None:
-        raise UsageError("no output directory is named", hint="name one as the output")
+        raise UsageError("no output directory is named", hint="name a directory as the output")
     if (target is None) == (program is None):
         what = "there is nothing to profile"
         if target is not None:

@@ -82,7 +82,7 @@ def _predicted_sides(
         )
     if options.get("size") or options.get("define"):
         raise UsageError(
-            "compare does not accept --size and --define with --predict",
+            "compare does not accept --size or --define with --predict",
             where=" ".join(paths),
             hint="write the values into the launch specification of both files",
         )
@@ -193,7 +193,7 @@ def _with_proposed(
     if accepted and file is None and policy_file is None:
         raise UsageError(
             "there is nothing to accept",
-            hint="name what the change proposes: --proposed-baseline, --proposed-policy",
+            hint="name a proposed file: --proposed-baseline or --proposed-policy",
         )
     findings: list[GateFinding] = []
     if policy_file is not None:

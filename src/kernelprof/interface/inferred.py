@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis, PathLike
 
 _SMALL_GRID: Final = "small-grid"
-_INFERRED_SIZES: Final = "the number of blocks follows from inferred sizes; --size sets them"
+_INFERRED_SIZES: Final = "the number of blocks follows from inferred sizes; set them with --size"
 _DOUBTFUL: Final = "the inferred launch may be wrong: {}"
 _MOST_REMEMBERED: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""
@@ -224,14 +224,14 @@ def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[
         if changes.inferred is None:
             raise
         raise InputError(
-            "there is no launch specification, and the sizes inferred from the source are not "
-            "possible together",
+            "there is no launch specification, and the sizes inferred from the source contradict "
+            "each other",
             where=error.where,
             hint=_filling_in(source, changes.inferred.kernel),
         ) from error
     except LaunchError as error:
         if changes.inferred is not None:
-            error.what = f"the inferred launch may be wrong: with it {error.what}"
+            error.what = f"the inferred launch may be wrong: with this launch, {error.what}"
             more = f"{_init(source)} writes the launch into the file for review"
             error.hint = "\n".join(filter(None, (error.hint, more)))
         raise

@@ -355,8 +355,8 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
         raise InputError(
             "the source was changed during the run, so kernelprof did not replace it",
             where=tried.source,
-            hint="run it again without editing the source, or write the best source with --best "
-            "FILE",
+            hint="run the command again without editing the source, or write the best source "
+            "with --best FILE",
         )
     if tried.accepted:
         write(tried.text, file)
@@ -483,7 +483,8 @@ class _Loop:
         """The text that the command left. Raises :class:`Refused` where it is not to be judged."""
         if changed := self.original.changed_files():
             changed_names = ", ".join(changed)
-            raise Refused(Decision.REFUSED, f"files outside its folder changed: {changed_names}")
+            reason = f"files outside the command's folder changed: {changed_names}"
+            raise Refused(Decision.REFUSED, reason)
         try:
             text = read_proposal(file, folder)
         except InputError as error:

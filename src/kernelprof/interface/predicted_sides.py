@@ -141,7 +141,7 @@ class SourcePredictor:
                 f"the baseline contains predictions for {', '.join(recorded)}, but none for "
                 f"{', '.join(lacking)}",
                 where=baseline.origin,
-                hint="leave out --arch, or baseline all architectures: kernelprof baseline save "
+                hint="leave out --arch, or predict all architectures: kernelprof baseline save "
                 f"KERNEL.cu --predict --arch {','.join((*recorded, *lacking))} -o FILE",
             )
         snapshots = []

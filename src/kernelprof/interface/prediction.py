@@ -286,8 +286,8 @@ def _refuse_for_main(request: ProfileRequest) -> None:
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
-            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel from "
-            "its launch specification, and does not run main()",
+            f"{' and '.join(given)} cannot be used with a prediction, which launches one kernel "
+            "from its launch specification and does not run main()",
             where=str(request.source),
             hint="write arguments and compiler flags into the launch specification "
             "(docs/launch-specification.md)",
@@ -321,16 +321,16 @@ def diagnose_instead(
             raise
         what, where, hint = error.what, error.where, problem.hint
         if isinstance(problem, MissingToolError):
-            hint = f"to predict it here, without a GPU: {hint}"
+            hint = f"to predict the kernel here, without a GPU: {hint}"
         else:
-            what += f"; it cannot be predicted either: {problem.what}"
+            what += f"; the kernel cannot be predicted either: {problem.what}"
             where = problem.where or where
         hint = "\n".join(filter(None, (hint, error.hint)))
         raise MissingToolError(what, where=where, hint=hint) from problem
     origin = f"{diagnosis.capture.origin} ({error.lacking} here)"
     measure = shlex.join(["kernelprof", "diagnose", str(request.source)])
     remark = (
-        f"predicted: this machine has {error.lacking}; to measure it, run this on a machine with "
+        f"predicted: this machine has {error.lacking}; to measure the kernel, use a machine with "
         f"a GPU: {measure}"
     )
     capture = replace(

@@ -264,6 +264,6 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
     ):
         if before != now:
             raise UsageError(
-                f"the results to continue are for a different {what}: {before} instead of {now}",
+                f"cannot continue results for a different {what}: {before}, but this run has {now}",
                 hint="write to other files, or leave out --continue to start over",
             )

@@ -135,7 +135,7 @@ def read_ladder(path: Path) -> Ladder:
     except ValueError as error:
         _refuse(f"it is not valid TOML: {error}", path)
     if document.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
-        _refuse(f"{document.name!r} is not the name of its folder", path, "name")
+        _refuse(f"the name {document.name!r} does not match the folder's name", path, "name")
     if document.sizes != sorted(set(document.sizes)):
         _refuse("the sizes are not in ascending order", path, "sizes")
     home = PLACE if document.name == DEFAULT else f"{PLACE}/{document.name}"

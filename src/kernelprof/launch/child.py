@@ -256,14 +256,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--specification", type=Path, help="TOML that replaces the source's specification"
     )
-    parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
-    parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
-    parser.add_argument("--expect", help="refuse a source whose digest differs from this")
-    parser.add_argument("--no-poison", action="store_true", help="leave outputs as they are")
     parser.add_argument(
-        "--answer", action="store_true", help="time it when requested on standard input"
+        "--cubin", type=Path, help="store the compiled kernel in this file, and reuse it"
     )
-    parser.add_argument("--only-check", action="store_true", help="compare with the reference only")
+    parser.add_argument(
+        "--trial", type=Path, help="check and time the kernel, and write the outcome to this file"
+    )
+    parser.add_argument("--expect", help="refuse a source whose digest differs from this")
+    parser.add_argument(
+        "--no-poison", action="store_true", help="leave outputs uninitialized before the launch"
+    )
+    parser.add_argument(
+        "--answer", action="store_true", help="time the kernel for each request on standard input"
+    )
+    parser.add_argument(
+        "--only-check", action="store_true", help="check the result, but do not time the kernel"
+    )
     return parser
 
 

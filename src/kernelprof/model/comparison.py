@@ -79,20 +79,21 @@ class TimeChange(JsonStruct, frozen=True):
     ratio_high: float | None = None
     p: Annotated[Share | None, about("Two-sided Mann-Whitney probability.")] = None
     noise_floor: Annotated[
-        float | None, about("Relative differences up to this count as noise.")
+        float | None, about("Relative differences up to this value are noise.")
     ] = None
     noise_floor_from: str = ""
     samples: Samples = Samples()
     reason: Annotated[
-        str, about("Why it is undecided, or which statistic decided instead of the median.")
+        str,
+        about("Why the outcome is undecided, or which statistic decided instead of the median."),
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
-        added("Statistic of the launches' times; mean where their total time decides."),
+        added("Compared statistic of the launch times; mean if their total time decides."),
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
-        added("Smallest relative slowdown that counts as slower if all launches have it."),
+        added("Smallest relative slowdown, common to all launches, that would count as slower."),
     ] = None
 
 
@@ -104,7 +105,9 @@ class CounterChange(JsonStruct, frozen=True):
     unit: str
     before: FiniteOrNull
     after: FiniteOrNull
-    worse: Annotated[bool | None, about("null where neither direction is worse.")]
+    worse: Annotated[
+        bool | None, about("Whether the counter got worse; null if neither direction is worse.")
+    ]
 
 
 class ComparedCounter(CounterChange, frozen=True):
@@ -113,7 +116,10 @@ class ComparedCounter(CounterChange, frozen=True):
     is_partial: ClassVar[bool] = False
     """Whether some launches are as before; the values are those that differ most."""
 
-    each: Annotated[str | None, about("before_each and after_each are per this unit.")] = None
+    each: Annotated[
+        str | None,
+        about("What before_each and after_each are counted per, such as a request."),
+    ] = None
     before_each: float | None = None
     after_each: float | None = None
 

@@ -60,7 +60,7 @@ class FindingJson(JsonStruct, frozen=True):
     """A fact that one value shows, and the bottleneck that it points to, if any."""
 
     text: str
-    metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
+    metric: Annotated[str, about("Canonical name of the metric; ncu's name if it has none.")]
     bottleneck: Bottleneck | None = None
 
 
@@ -92,20 +92,27 @@ class Cause(JsonStruct, frozen=True):
 
     bottleneck: Bottleneck
     gain: Annotated[
-        float, about("Gain from its fix alone; below 1 if the fix makes the kernel slower.")
+        float, about("Gain from fixing this cause alone; below 1 if the kernel gets slower.")
     ]
-    gain_low: Annotated[float, about("Lower end; the range covers four of five measured gains.")]
-    gain_high: Annotated[float, about("Upper end of that range.")]
-    gain_after_previous: Annotated[Factor, about("Further gain after fixing the causes before it.")]
+    gain_low: Annotated[
+        float, about("Lower end of the gain's range, which covers four of five measured gains.")
+    ]
+    gain_high: Annotated[float, about("Upper end of the gain's range.")]
+    gain_after_previous: Annotated[
+        Factor, about("Further gain from fixing this cause after the causes listed before it.")
+    ]
     confidence: Confidence
     alternative_to: Annotated[
-        Bottleneck | None, about("The cause whose fix removes the same time; null if none does.")
+        Bottleneck | None, about("Another cause whose fix saves the same time; null if none.")
     ] = None
-    worse_alone: Annotated[bool, about("Whether its fix alone makes the kernel slower.")] = False
+    worse_alone: Annotated[
+        bool, about("Whether fixing this cause alone makes the kernel slower.")
+    ] = False
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
     place: Annotated[
-        BlamedLine | None, added("The source line that contributes most; null if unknown.")
+        BlamedLine | None,
+        added("The source line that contributes most to this cause; null if unknown."),
     ] = None
 
 

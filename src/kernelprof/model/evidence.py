@@ -30,7 +30,7 @@ class Evidence(JsonStruct, frozen=True):
     threshold: float | None = None
     source: Origin = Origin.MEASURED
     formula: Annotated[
-        str, added("How the value was computed; empty for the metric's own value.")
+        str, added("How the value was computed; empty if it is the metric itself.")
     ] = ""
     low: Annotated[
         float | None, added("Lower bound of a predicted value; null where it is exact.")

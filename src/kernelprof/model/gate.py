@@ -74,7 +74,7 @@ class GateFinding(JsonStruct, frozen=True):
     text: str
     places: Annotated[
         tuple[SourceLocation, ...],
-        added("Source lines responsible, changed lines first; predictions only."),
+        added("Source lines that cause the finding, changed lines first; for predictions only."),
     ] = ()
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Date = Annotated[
     str,
     about(
-        "When it was captured, saved or committed, in UTC.",
+        "When the capture was made, or the baseline was saved or committed, in UTC.",
         pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
     ),
 ]
@@ -51,7 +51,10 @@ class MomentJson(JsonStruct, frozen=True):
     """A capture, or a baseline as it was at one time."""
 
     date: Date
-    origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
+    origin: Annotated[
+        str,
+        about("Path relative to the history's folder; COMMIT:PATH for a baseline read from git."),
+    ]
     kind: MomentKind
     commit: Annotated[Commit | None, about("The commit of a baseline read from git.")]
 

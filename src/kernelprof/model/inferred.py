@@ -25,7 +25,7 @@ def describe_assumptions(source: SourceFacts | None) -> tuple[str, ...]:
         filter(None, (*_describe_launch(specification), *_describe_values(specification)))
     )
     return (
-        f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
+        f"the launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
         "into the file for review",
         *(f"about the inferred launch: {each}" for each in source.inferred),
     )

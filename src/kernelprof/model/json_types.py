@@ -46,7 +46,7 @@ Bottleneck = Annotated[str, Meta(title=BOTTLENECK)]
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""
 _Counts = tuple[NonNegative, NonNegative, NonNegative]
-_XYZ: Final = "x, y and z, where that is known."
+_XYZ: Final = "Size in x, y and z; null if unknown."
 Dimensions = Annotated[_Counts | None, about(_XYZ)]
 KnownDimensions = Annotated[_Counts, about(_XYZ, **{OR_NULL: True})]
 CanonicalName = Annotated[str, about("Canonical name of a metric.")]

@@ -131,10 +131,13 @@ class OverTime(JsonStruct, frozen=True):
     duration_ns: Nanoseconds
     interval_ns: Annotated[Nanoseconds, about("Time between two samples.")]
     steps: Positive
-    ramp: Annotated[Share | None, about("Time until any unit reaches half its 90th percentile.")]
+    ramp: Annotated[
+        Share | None, about("Share of the time before any unit reaches half its 90th percentile.")
+    ]
     steady: Share | None
     tail: Annotated[
-        Share | None, about("Time from when every unit stays below half its 90th percentile.")
+        Share | None,
+        about("Share of time at the end, while every unit stays below half its 90th percentile."),
     ]
     tail_active: Annotated[
         Share | None, about("SMs active in the tail, relative to the steady part.")

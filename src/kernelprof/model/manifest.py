@@ -54,7 +54,8 @@ class CompilerWarning:
     function: Annotated[
         str | None,
         about(
-            "mangled name of the kernel or of a function that it may call; null if not specified"
+            "mangled name of the kernel, or of a function that the kernel may call; null if the "
+            "warning names none"
         ),
     ] = None
 
@@ -75,8 +76,8 @@ class SourceFacts:
     includes: Annotated[
         dict[str, str] | None,
         about(
-            "files that it includes in quotes, with their hashes; a file named only through a "
-            "macro has no hash"
+            "files that the source includes in quotes, with their hashes; a file named only "
+            "through a macro has no hash"
         ),
     ] = None
     resources: Annotated[
@@ -95,7 +96,8 @@ class SourceFacts:
     options: Annotated[
         tuple[str, ...],
         about(
-            "from the command line: sizes, defines and compiler flags other than the source's own"
+            "command-line options for sizes, defines and compiler flags that differ from the "
+            "source's own"
         ),
     ] = ()
 
@@ -140,7 +142,7 @@ class RunFacts:
     command: Annotated[
         tuple[str, ...], about("the exact command; file names are those in this directory")
     ]
-    raw: Annotated[FileName, about("file of the raw page, gzip")]
+    raw: Annotated[FileName, about("file of the raw page, compressed by gzip")]
     raw_sha256: Sha256
     report: Annotated[FileName | None, about("file of the report")]
     why: Annotated[str, about("purpose of the run")]
@@ -163,16 +165,16 @@ class RunFacts:
     lines: Annotated[
         FileName | None,
         about(
-            "file of the samples by source line, CSV with the columns file, function, "
-            "line and samples, gzip; null: not requested, or no line information"
+            "gzip-compressed CSV file of the samples by source line (columns: file, function, "
+            "line, samples); null if not requested, or without line information"
         ),
     ] = None
     lines_sha256: Sha256 | None = None
     code: Annotated[
         FileName | None,
         about(
-            "file of the machine instructions with their samples, counters and lines, JSON, gzip; "
-            "null: not requested, or not available"
+            "gzip-compressed JSON file of the machine instructions with their samples, counters "
+            "and lines; null if not requested or not available"
         ),
     ] = None
     code_sha256: Sha256 | None = None
@@ -189,10 +191,10 @@ class Manifest:
     driver: Annotated[str | None, about("version of the GPU's driver")]
     cuda: Annotated[str | None, about("newest CUDA that the driver supports")]
     gpu: GpuFacts
-    clock_control: Annotated[str, about("what ncu did to the GPU's clocks")]
+    clock_control: Annotated[str, about("value of ncu's option --clock-control")]
     runs: Annotated[
         tuple[RunFacts, ...],
-        about("in order; later runs add metrics that the first lacks", minItems=1),
+        about("runs of ncu, oldest first; later runs add metrics that the first lacks", minItems=1),
     ]
     preset: PresetFacts | None = None
     unavailable: Annotated[
@@ -204,7 +206,7 @@ class Manifest:
     correctness: CorrectnessFacts | None = None
     survey: Annotated[
         FileName | None,
-        about("file of the survey of the whole program, JSON, gzip; null: there was none"),
+        about("gzip-compressed JSON file of the whole program's survey; null if there was none"),
     ] = None
     survey_sha256: Sha256 | None = None
     schema_version: str = SCHEMA_VERSION

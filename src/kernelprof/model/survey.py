@@ -82,10 +82,14 @@ class GpuTime(JsonStruct, frozen=True):
         NonNegative, about("From the first activity until 10 % of the launches were made.")
     ] = field(name="start_up_ns")
     span: Annotated[
-        NonNegative, about("From the end of start-up to the end of its last kernel.")
+        NonNegative, about("From the end of start-up to the end of the GPU's last kernel.")
     ] = field(name="span_ns")
-    kernels: Annotated[NonNegative, about("At least one kernel ran.")] = field(name="kernels_ns")
-    copies: Annotated[NonNegative, about("Only copies and memsets ran.")] = field(name="copies_ns")
+    kernels: Annotated[NonNegative, about("Time in which at least one kernel ran.")] = field(
+        name="kernels_ns"
+    )
+    copies: Annotated[NonNegative, about("Time in which only copies and memsets ran.")] = field(
+        name="copies_ns"
+    )
     idle: tuple[IdleTime, ...]
     after_waiting: Annotated[
         NonNegative, about("Idle time in gaps that began while the host waited for the GPU.")
@@ -134,10 +138,12 @@ class SampledKernel(JsonStruct, frozen=True):
     metrics: Annotated[
         dict[str, float], about("Keys are ncu's metric names; counts are per launch.")
     ]
-    confidence: Annotated[str | None, added("low; medium if the rules decide the verdict.")] = None
+    confidence: Annotated[
+        str | None, added("medium if the rules decide the verdict, otherwise low.")
+    ] = None
     reason: Annotated[str | None, added("The basis of a low-confidence verdict.")] = None
     waits: Annotated[
-        tuple[Evidence, ...], added("What its warps waited for most, in percent of their time.")
+        tuple[Evidence, ...], added("Longest waits of the kernel's warps, in percent of warp time.")
     ] = ()
 
 
@@ -184,10 +190,10 @@ class Survey(JsonStruct, frozen=True, kw_only=True):
     """A whole program, recorded at nearly its own speed before its kernels were measured."""
 
     seconds: Annotated[float, about("How long the program ran.")]
-    ended: Annotated[str, about("How it ended; empty after a normal exit.")] = ""
+    ended: Annotated[str, about("How the program ended; empty after a normal exit.")] = ""
     processes: NonNegative
     answer: ProgramAnswer | None
-    gpus: Annotated[tuple[GpuTime, ...], about("The GPU with the most kernel time first.")]
+    gpus: Annotated[tuple[GpuTime, ...], about("Sorted by kernel time, longest first.")]
     kernels: Annotated[tuple[SurveyedKernel, ...], about("Sorted by time, longest first.")]
     groups: Annotated[tuple[Owner, ...], about("Grouped by kind, most time first.")]
     coverage: Annotated[Coverage | None, about("null where nothing was measured.")] = None

@@ -21,7 +21,9 @@ class BlamedLine(JsonStruct, frozen=True):
     line: Positive | None
     text: Annotated[str, about("The line's source; empty where it is not known.")]
     function: Annotated[str, about("The kernel.")]
-    instruction: Annotated[str, about("The machine instruction with the most weight on that line.")]
+    instruction: Annotated[
+        str, about("The machine instruction with the largest share on that line.")
+    ]
     offset: Annotated[NonNegative, about("Offset in the kernel's code, in bytes.")]
     kind: Annotated[str, about("load, store, atomic, barrier, branch and the like.")]
     share: Share
@@ -36,7 +38,7 @@ class BlamedLine(JsonStruct, frozen=True):
         str, about("The inlined function that the line is in; empty for the kernel itself.")
     ] = ""
     called_at: Annotated[
-        tuple[int, ...], about("Lines of the same file that call it, if known.")
+        tuple[int, ...], about("Lines of the same file that call the inlined function, if known.")
     ] = ()
     sectors: Annotated[float | None, about("32-byte sectors per request of a warp.")] = None
     wavefronts: Annotated[
@@ -54,7 +56,7 @@ class RoleWait(JsonStruct, frozen=True):
         str,
         about(
             "`free buffers`, `tiles`, `products` and `other mbarriers`: waits at mbarriers for "
-            "warps with other roles. All other values are waits elsewhere."
+            "warps with other roles. All other values are waits that are not at mbarriers."
         ),
     ]
     share: Annotated[Share, about("Share of the role's samples.")]
@@ -65,7 +67,7 @@ class WarpRole(JsonStruct, frozen=True):
 
     role: Annotated[str, about("producer, mma or epilogue.")]
     samples: NonNegative
-    waits: Annotated[tuple[RoleWait, ...], about("The longest first, at most three.")]
+    waits: Annotated[tuple[RoleWait, ...], about("The longest waits first, at most three.")]
 
 
 class WarpRoles(JsonStruct, frozen=True):
@@ -75,8 +77,8 @@ class WarpRoles(JsonStruct, frozen=True):
     limit: Annotated[
         str | None,
         about(
-            "The role that the others wait for, or `copies` where producers wait for free "
-            "buffers and MMA warps for tiles; null where it is not clear."
+            "The role that the others wait for; `copies` if producers wait for free buffers "
+            "while MMA warps wait for tiles; null if unclear."
         ),
     ]
 

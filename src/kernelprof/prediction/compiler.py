@@ -147,7 +147,7 @@ class DeviceCompiler:
             raise InputError(
                 f"NVRTC {version} cannot compile for {arch}",
                 where=f"it supports {', '.join(f'sm_{each}' for each in numbers)}",
-                hint=f"install a newer one: {install_command('predict')}"
+                hint=f"install a newer NVRTC: {install_command('predict')}"
                 if newer
                 else "choose one of these",
             )

@@ -135,7 +135,7 @@ class _MessageWriter:
             return self._barrier(fault)
         if isinstance(fault, DeadlockError):
             waiting = [line for each in fault.waiting for line in self._waiting(each)]
-            return [*waiting, f"{fault.ended} have ended"]
+            return [*waiting, f"threads that have ended: {fault.ended}"]
         (at,) = _locations_of(fault)
         if not isinstance(fault, AccessError):
             return [*self._who(at)]
@@ -174,7 +174,7 @@ class _MessageWriter:
 
     def _waiting(self, waiting: BlockedThreads) -> list[str]:
         first, last = self._who(waiting.first)
-        return [f"{waiting.threads} wait {waiting.kind}, the first", first, f"{last};"]
+        return [f"threads waiting {waiting.kind}: {waiting.threads}; the first:", first, f"{last};"]
 
     def _who(self, at: FaultLocation) -> tuple[str, str]:
         return f"at {self._name(at.instruction)}", _by(at.place)
@@ -305,7 +305,7 @@ def _describe_access(
         return f"{what} is {_format_distance(-at, element)} before the first of {whole}"
     past = _format_distance(at + fault.size - size, element)
     if at < size:
-        return f"{what} is the last of {whole}, and the access extends {past} past it"
+        return f"the access starts at {what} and ends {past} past the end of {whole}"
     return f"{what} is {past} past the last of {whole}"
 
 

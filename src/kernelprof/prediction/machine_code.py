@@ -99,7 +99,7 @@ def compile_kernel(
     try:
         text = disassemble(built.cubin, tools.nvdisasm, meanwhile)
     except DisassemblerError as error:
-        hint = f"install a newer one: {install_command('predict')} --upgrade"
+        hint = f"install a newer nvdisasm: {install_command('predict')} --upgrade"
         raise MissingToolError(error.what, where=error.where, hint=hint) from error
     listing = compiler.real_names(text)
     code = load_program(built.cubin, listing, built.entry)

@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from kernelprof.model.optimization import Attempt, Optimization
     from kernelprof.model.snapshot import KernelSnapshot
 
-Passed = Annotated[bool | None, about("Whether the checked result was correct; null: not checked.")]
+Passed = Annotated[
+    bool | None, about("Whether the result was correct; null if it was not checked.")
+]
 Date = Annotated[
     str,
     Meta(
-        description="When it was captured, saved or committed, in UTC.",
+        description="When the capture was made, or the baseline was saved or committed, in UTC.",
         pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
     ),
 ]
@@ -64,7 +66,9 @@ class SideVerdictJson(JsonStruct, frozen=True):
     """A verdict of one side."""
 
     status: Status
-    bottleneck: Annotated[str | None, about("Baselines of other versions may contain other names.")]
+    bottleneck: Annotated[
+        str | None, about("Baselines of other kernelprof versions may contain other names.")
+    ]
     confidence: Confidence
     also: list[str]
     estimated_gain: float | None
@@ -84,10 +88,12 @@ class SideJson(JsonStruct, frozen=True):
     launches: Positive
     verdict: SideVerdictJson
     median_ns: Median
-    events_ns: Annotated[list[float], about("Launches, timed by CUDA events.")]
-    profiled_ns: Annotated[list[float], about("Launches, timed by the profiler.")]
+    events_ns: Annotated[list[float], about("Time of each launch, by CUDA events.")]
+    profiled_ns: Annotated[list[float], about("Time of each launch, by the profiler.")]
     passed: Passed
-    source: Annotated[SourceFileJson | None, about("What it was built from, if known.")]
+    source: Annotated[
+        SourceFileJson | None, about("Source file that the kernel was built from, if known.")
+    ]
 
 
 class ComparedKernelJson(JsonStruct, frozen=True):
@@ -109,7 +115,7 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
     arch: Annotated[
         str | None,
-        added("Architecture that it was predicted for, such as sm_90; null: it was measured."),
+        added("Architecture of the prediction, such as sm_90; null if the kernel was measured."),
     ]
     same_code: Annotated[
         bool, added("Whether both sides have the same machine code; predictions only.")
@@ -130,9 +136,10 @@ class ComparisonJson(JsonDocument, frozen=True, kw_only=True):
     before: Annotated[str, about("What the first side was read from.")]
     after: Annotated[str, about("What the second side was read from.")]
     summary: Line
-    times_comparable: Annotated[bool, about("Whether the sides were measured alike.")]
+    times_comparable: Annotated[bool, about("Whether both sides were measured in the same way.")]
     machine: Annotated[
-        tuple[InputChange, ...], about("What differs between the machines and profilers.")
+        tuple[InputChange, ...],
+        about("Differences between the machines and profilers of the sides."),
     ]
     notes: tuple[str, ...]
     kernels: Annotated[
@@ -147,12 +154,12 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
     kind: Literal["gate"] = "gate"
     outcome: Outcome
     exit_code: Annotated[int, about("0 passed, 1 regression, 3 inconclusive.", enum=[0, 1, 3])]
-    reason: Annotated[str, about("The outcome and why, in a line.")]
+    reason: Annotated[str, about("The outcome and its reason, in one line.")]
     inconclusive_passes: Annotated[
         bool,
         about(
-            "Whether the policy passes inconclusive results. A change to the policy or baseline "
-            "fails in any case."
+            "Whether the policy passes inconclusive results. If true, a change to the policy "
+            "or baseline still fails."
         ),
     ]
     findings: Annotated[list[GateFinding], about("Findings that belong to no single kernel.")]
@@ -188,7 +195,7 @@ class HistoryRowJson(MomentJson, frozen=True):
     source_sha256: str | None
     measured_by: Annotated[
         Annotated[str, Meta(extra_json_schema={"enum": [EVENTS, PROFILER]})] | None,
-        about("null without times of individual launches."),
+        about("null if there are no times of individual launches."),
     ]
     samples: Annotated[NonNegative, about("How many launches were timed.")]
     median_ns: Median
@@ -208,7 +215,7 @@ class KernelHistoryJson(JsonStruct, frozen=True):
     name: str
     detail: Annotated[str, about("Distinguishes kernels with the same name.")]
     summary: Line
-    older: Annotated[NonNegative, about("Number of rows before the first one listed.")]
+    older: Annotated[NonNegative, about("Number of older rows, which are not listed.")]
     rows: Annotated[
         list[HistoryRowJson], Meta(min_length=1, description="Sorted by date, oldest first.")
     ]
@@ -218,9 +225,11 @@ class HistoryJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof history --format json` writes."""
 
     kind: Literal["history"] = "history"
-    origin: Annotated[str, about("The folder or the baseline file.")]
+    origin: Annotated[str, about("The folder or baseline file that was read.")]
     source: HistoryOrigin
-    moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
+    moments: Annotated[
+        int, Meta(ge=1, description="Number of captures, baselines or commits that were read.")
+    ]
     notes: tuple[str, ...]
     kernels: Annotated[
         list[KernelHistoryJson], about("Sorted by time in their newest row, longest first.")
@@ -234,14 +243,14 @@ class AttemptJson(JsonStruct, frozen=True):
     decision: Decision
     reason: Annotated[str, about("Reason for the decision.")]
     seconds: Annotated[float, about("Time from the request to the decision.")]
-    gate: Annotated[Outcome | None, about("null where it was not judged.")]
+    gate: Annotated[Outcome | None, about("null if the proposal was not judged.")]
     ratio: Annotated[
         float | None,
         about("Time after / time before, in the round; null if not measured."),
     ]
     verdict: SideVerdictJson | None
     diff: Annotated[str, about("Diff against the source given to the command.")]
-    printed: Annotated[str, about("The last lines that the command printed.")]
+    printed: Annotated[str, about("Last lines of the output of the proposing command.")]
 
 
 class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
@@ -256,7 +265,7 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     first: Annotated[SideVerdictJson, about("The verdict of the original source.")]
     last: Annotated[SideVerdictJson, about("The verdict of the best source.")]
     ratio: Annotated[
-        float | None, about("Time of the best source over the original's; null without times.")
+        float | None, about("Time of the best source / time of the original; null without times.")
     ]
     seconds: float
     notes: tuple[str, ...]
@@ -264,8 +273,10 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     changed: Annotated[
         tuple[str, ...], about("Files of the kernel that another program changed during the run.")
     ]
-    saved: Annotated[str, about("Folder with the original `changed` files; empty string if none.")]
-    diff: Annotated[str, about("The best source against the original.")]
+    saved: Annotated[
+        str, about("Folder with the originals of the `changed` files; empty string if none.")
+    ]
+    diff: Annotated[str, about("Unified diff from the original source to the best one.")]
     text: Annotated[str, about("The best source.")]
 
 

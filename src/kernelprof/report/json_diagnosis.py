@@ -64,14 +64,16 @@ class InferredLaunchJson(JsonStruct, frozen=True):
 class CaptureJson(JsonStruct, frozen=True):
     origin: Annotated[str, about("The file or stream it was read from.")]
     launches: NonNegative
-    preset: Annotated[str | None, about("The preset that the commands request, if one was chosen.")]
+    preset: Annotated[
+        str | None, about("The preset that the suggested commands request, if one was chosen.")
+    ]
     warnings: Annotated[tuple[str, ...], about("Problems in the capture.")]
     survey: Annotated[
-        Survey | None, added("The whole program, where it was surveyed before it was measured.")
+        Survey | None, added("The survey of the whole program, if one preceded the measurement.")
     ]
     inferred: Annotated[
         InferredLaunchJson | None,
-        added("The launch, if it was inferred from a source without a specification."),
+        added("The launch that was inferred from a source without a specification."),
     ]
     command: Annotated[
         str | None, added("One command that collects the missing metrics of all verdicts.")
@@ -91,7 +93,7 @@ class VerdictJson(JsonStruct, frozen=True):
     also: Annotated[
         list[Bottleneck],
         about(
-            "Runners-up that the evidence does not separate from the first, or the "
+            "Runners-up that the evidence does not separate from the bottleneck, or the "
             "candidates of an inconclusive verdict."
         ),
     ]
@@ -99,9 +101,7 @@ class VerdictJson(JsonStruct, frozen=True):
     evidence: list[Evidence]
     waste: Annotated[
         list[Evidence],
-        added(
-            "At a unit's limit: the kinds of needless work that were checked, with their shares."
-        ),
+        added("Status at-limit: the kinds of needless work that were checked, with their shares."),
     ]
     missing: Annotated[
         list[str],
@@ -113,8 +113,8 @@ class VerdictJson(JsonStruct, frozen=True):
     command: Annotated[
         str | None,
         about(
-            "The ncu command that collects the missing metrics; also null if ncu does not have "
-            "these metrics."
+            "The ncu command that collects the missing metrics; null if none are missing or "
+            "ncu does not have them."
         ),
     ]
     why: str
@@ -123,18 +123,21 @@ class VerdictJson(JsonStruct, frozen=True):
     next_limit: Annotated[
         Factor | Bottleneck | None,
         about(
-            "At a unit's limit: the gain at which the next unit reaches its limit. For a "
-            "bottleneck: the unit at its limit after all causes are fixed, if there is one."
+            "Status at-limit: the speedup that would saturate the next unit. Status bottleneck: "
+            "the unit that is saturated after all causes are fixed, if there is one."
         ),
     ]
     gain_if_halved: Annotated[
         Factor | None,
-        about("At a unit's limit: the gain if its work is halved, at most next_limit."),
+        about("Status at-limit: the gain from halving the unit's work, at most `next_limit`."),
     ]
-    candidates: Annotated[tuple[Candidate, ...], about("`also`, each with its gain.")]
+    candidates: Annotated[
+        tuple[Candidate, ...], about("The bottlenecks in `also`, each with its gain.")
+    ]
     notes: tuple[str, ...]
     missing_metrics: Annotated[
-        tuple[MissingMetric, ...], about("`missing`, each with why it matters.")
+        tuple[MissingMetric, ...],
+        about("The metrics in `missing`, each with the reason why it matters."),
     ]
     gain_interval: Annotated[
         tuple[Factor, Factor] | None,
@@ -173,8 +176,8 @@ class AccessJson(JsonStruct, frozen=True):
         NonNegative, about("Machine instructions at this line that make these accesses.")
     ]
     requests: AmountJson
-    sectors: Annotated[AmountJson | None, about("Of global and local memory.")]
-    wavefronts: Annotated[AmountJson | None, about("Of shared memory.")]
+    sectors: Annotated[AmountJson | None, about("Sectors of global or local memory.")]
+    wavefronts: Annotated[AmountJson | None, about("Wavefronts of shared memory.")]
     ideal: Annotated[
         AmountJson | None, about("Sectors or wavefronts if the addresses were adjacent.")
     ]
@@ -185,7 +188,7 @@ class PredictionJson(JsonStruct, frozen=True):
 
     arch: Annotated[str, about("Architecture that the code was compiled for, such as sm_90.")]
     code: Annotated[str, about("Hash of the machine code; equal hashes mean equal code.")]
-    blocks: Annotated[NonNegative, about("Of the grid.")]
+    blocks: Annotated[NonNegative, about("Number of blocks in the grid.")]
     blocks_run: Annotated[NonNegative, about("Number of blocks executed.")]
     accesses: Annotated[list[AccessJson], about("Largest change first.")]
 

@@ -208,8 +208,8 @@ class Answers:
             raise UsageError(
                 "this server does not measure, and there is no recorded capture of this source",
                 where=str(path),
-                hint="use gate (it predicts both), or name captures; to allow measuring, start the "
-                f"server with: kernelprof mcp {sources.ALLOW}",
+                hint="use gate (it predicts both sources), or name captures; to allow measuring, "
+                f"start the server with: kernelprof mcp {sources.ALLOW}",
             )
         return capture
 
@@ -281,7 +281,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
         titles[PAIRS] = f"{PAIRS}: before.cu has the bottleneck, after.cu does not"
     if which not in titles:
         raise UsageError(
-            f"there are no recorded kernels {which!r}", hint=f"available: {', '.join(titles)}"
+            f"no set of kernels is named {which!r}", hint=f"available: {', '.join(titles)}"
         )
     lines = [*_rungs(which)] if pairs is None or which != PAIRS else [*_pairs(pairs)]
     wanted = [each for each in lines if contains.lower() in each.lower()]

@@ -77,7 +77,7 @@ class Folders:
         return InputError(
             "only files in the folders that this server was started with can be read",
             where=name,
-            hint=f"name one below {self.in_words()}; folders are chosen when the server starts: "
+            hint=f"name a path below {self.in_words()}; folders are chosen when the server starts: "
             "kernelprof mcp FOLDER...",
         )
 

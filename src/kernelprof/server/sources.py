@@ -99,8 +99,8 @@ def _refuse_python(spec: LaunchSpec, source: Path) -> None:
             raise UsageError(
                 f"{what} is a Python function ({name}), which is not run here",
                 where=str(source),
-                hint=f"to allow that, start the server with: kernelprof mcp {ALLOW}; built-in "
-                "references and fills run no code",
+                hint=f"to allow Python functions, start the server with: kernelprof mcp {ALLOW}; "
+                "built-in references and fills run no code",
             )
 
 

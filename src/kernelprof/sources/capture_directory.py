@@ -279,6 +279,6 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
         next(target.path.iterdir(), None)  # one that may not be read raises OSError
         raise NoCaptureError(
             f"this directory is not a capture (it has no {MANIFEST})",
-            "If it contains captures, name one of them.",
+            "If the directory contains captures, name one of them.",
         )
     return read_stored(target.path)

@@ -105,7 +105,7 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
             where=origin,
-            hint=f"Name the ncu to use with ${NCU_VARIABLE}, or put it in PATH.",
+            hint=f"Set ${NCU_VARIABLE} to the path of ncu, or put ncu in PATH.",
         ) from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()

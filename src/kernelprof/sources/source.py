@@ -77,7 +77,7 @@ def too_many(what: str, most: int) -> NoCaptureError:
     """Return the error for a capture with more than ``most`` of something."""
     return NoCaptureError(
         f"there are more than {most:,} {what}",
-        "Export only part of it: --kernel-name, --launch-skip and --launch-count choose launches.",
+        "Export fewer launches: use --kernel-name, --launch-skip or --launch-count.",
     )
 
 
@@ -228,7 +228,7 @@ class Input:
                     raise NoCaptureError(
                         f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
                         f"{files.size_in_words(_UNPACKED)}; exports do not compress this well",
-                        "If it is an export, unpack it yourself.",
+                        "If the file is a real export, unpack it yourself.",
                     )
                 if chunk:
                     yield chunk

@@ -181,26 +181,26 @@ def test_a_cause_behind_the_first_is_credited_and_its_return_is_found(run_cli) -
     """Records in other order: few blocks stay the limit, and with L1's hits gone it is slower."""
     both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
     fixed = run_cli("compare", both, one).stdout
-    assert "no longer followed by uncoalesced-global-access" in " ".join(fixed.split())
+    assert "no longer limited by uncoalesced-global-access" in " ".join(fixed.split())
     back = " ".join(run_cli("gate", one, both).stdout.split())
     assert (
-        "pass verdict-changed: still small-grid; now followed by uncoalesced-global-access"
+        "pass verdict-changed: still small-grid; now also limited by uncoalesced-global-access"
     ) in back
 
 
 def test_a_removed_cause_is_credited_in_a_gate_and_the_same_causes_say_nothing(run_cli) -> None:
     both, one = (str(TWO_CAUSES / f"1_grid_layout{fixed}.raw.csv.gz") for fixed in ("", "_B"))
     fixed = " ".join(run_cli("gate", both, one).stdout.split())
-    assert "still small-grid; no longer followed by uncoalesced-global-access" in fixed
-    assert "followed by" not in run_cli("gate", both, both).stdout
+    assert "still small-grid; no longer limited by uncoalesced-global-access" in fixed
+    assert "limited by" not in run_cli("gate", both, both).stdout
 
 
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
-        ("a b c", "a", "no longer followed by b and c"),
-        ("a", "a b", "now followed by b"),
-        ("a b", "a c", "now followed by c; no longer followed by b"),
+        ("a b c", "a", "no longer limited by b and c"),
+        ("a", "a b", "now also limited by b"),
+        ("a b", "a c", "now also limited by c; no longer limited by b"),
         ("a b", "b", ""),
         ("a b", "b a", ""),
         ("", "a b", ""),

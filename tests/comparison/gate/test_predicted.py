@@ -148,7 +148,7 @@ def test_times_of_predictions_are_shown_and_not_judged() -> None:
     old = before(metrics={**COUNTS, "duration": 120_000})
     new = after(global_load_sectors=4096, duration=250_000)
     shown = str(document(gated(old, new)).blocks)
-    assert "about 120 µs → about 250 µs, modelled; not judged" in shown
+    assert "about 120 µs → about 250 µs, modelled; not used to judge" in shown
     assert codes(gated(old, new)) == [("regression", "counter-worse")]
     assert codes(gated(old, after(duration=250_000))) == []
     budget = {"budget": {"duration": {"at_most": 1}}}

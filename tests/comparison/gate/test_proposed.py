@@ -296,7 +296,7 @@ def test_what_is_accepted_judges_and_is_told(files: Path, run_cli: RunCli) -> No
         ("new.toml", "a = " + "[" * 100_000, "cannot be read"),
         ("new.toml", "max_slowdown = " + "9" * 10_000, "cannot be read"),
         ("new.json", None, "the file would be deleted"),
-        ("new.json", "", "cannot be read: this cannot be compared: it is not JSON"),
+        ("new.json", "", "cannot be read: the file cannot be compared: it is not JSON"),
         ("new.json", "[" * 100_000, "cannot be read"),
         (
             "new.json",

@@ -65,7 +65,7 @@ def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monk
     monkeypatch.setattr("kernelprof.comparison.history.moments.MOST_BYTES", 20_000)
     with pytest.raises(InputError, match="versions total more than 20,000 bytes") as caught:
         read_commits(repository / FILE, None)
-    assert caught.value.hint == "a smaller --limit reads fewer of them"
+    assert caught.value.hint == "a smaller --limit reads fewer versions"
     assert len(read_commits(repository / FILE, 1).moments) == 1
 
 

@@ -90,8 +90,8 @@ def test_the_sentence_at_the_top(page: Document, raw: dict[str, Any]) -> None:
         f"{100 * ceiling / fastest:.0f} % of cuBLAS."
     )
     assert plain(top.blocks[0].text) == (
-        f"That is {slowest / fastest:.0f}x as fast. 9 of the rungs lead to the fastest, each "
-        "changing one thing in the one before; the other 4 are variants for comparison."
+        f"That is {slowest / fastest:.0f}x as fast. 9 of the rungs lead to the fastest; each "
+        "changes one thing in the previous rung. The other 4 are variants for comparison."
     )
     facts = facts_of(top.blocks)
     assert facts["Problem"] == "FP32, M = N = K = 4096"

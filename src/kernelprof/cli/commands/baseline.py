@@ -20,7 +20,7 @@ ORDER = 60
 COMMAND = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Baselines: the accepted state of a repository's kernels.",
+    help="Manage baselines: the accepted results of a repository's kernels.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The baseline file.")]
@@ -28,11 +28,13 @@ CandidateArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="CANDIDATE",
-        help="A capture, as for `compare`. Several captures count as runs of the same code.",
+        help="A capture, in any format that `compare` accepts. Several captures count as runs of "
+        "the same code.",
     ),
 ]
 PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="The policy, as for `gate`.")
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="The policy; see --policy of `gate`."),
 ]
 
 
@@ -42,8 +44,8 @@ def save(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A capture, as for `compare`, or .cu files with --predict. Several captures "
-            "count as runs of the same code.",
+            help="A capture, in any format that `compare` accepts; with --predict, .cu files. "
+            "Several captures count as runs of the same code.",
         ),
     ],
     *,
@@ -56,7 +58,9 @@ def save(
         options.Expand(
             options.GateFlags,
             *("kernels", "policy", "predict", "arch"),
-            policy=typer.Option("--policy", metavar="FILE", help="The policy, as for `gate`."),
+            policy=typer.Option(
+                "--policy", metavar="FILE", help="The policy; see --policy of `gate`."
+            ),
         ),
     ],
 ) -> None:
@@ -130,12 +134,14 @@ def accept(
     ],
     kernel: Annotated[
         list[str] | None,
-        typer.Option("--kernel", metavar="NAME", help="Only this kernel, by its full name."),
+        typer.Option(
+            "--kernel", metavar="NAME", help="Accept only the kernel with this full name."
+        ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="NAME", help="Who accepts the candidate; default: git's user."
+            "--by", metavar="NAME", help="Who accepts the candidate; default: git's user.name."
         ),
     ] = None,
 ) -> None:
@@ -162,7 +168,8 @@ def calibrate(
         list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="Two or more captures of the baseline's code, each as for `compare`.",
+            help="Two or more captures of the baseline's code, in any format that `compare` "
+            "accepts.",
         ),
     ],
 ) -> None:
@@ -191,8 +198,9 @@ def _refuse_existing(file: Path) -> None:
         raise UsageError(
             "the file exists",
             where=str(file),
-            hint="to store a candidate that passes the gate: 'kernelprof baseline update'; one "
-            "that fails: 'kernelprof baseline accept'; to replace the file: --force",
+            hint="to store a candidate that passes the gate: 'kernelprof baseline update'; to "
+            "store a candidate that fails: 'kernelprof baseline accept'; to replace the file: "
+            "--force",
         )
 
 

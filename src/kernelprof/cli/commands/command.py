@@ -19,17 +19,17 @@ def command(
     kernel: Annotated[
         str | None,
         typer.Option(
-            "--kernel", metavar="NAME", help="Only this kernel, by its name in a capture."
+            "--kernel", metavar="NAME", help="Collect only this kernel, named as in a capture."
         ),
     ] = None,
     launch_skip: options.LaunchSkipOption = None,
     launch_count: options.LaunchCountOption = None,
     clock_control: Annotated[
         ClockControl | None,
-        typer.Option("--clock-control", help="The clock control of ncu."),
+        typer.Option("--clock-control", help="Value of the ncu option --clock-control."),
     ] = None,
 ) -> None:
-    """Print the ncu command that collects a preset's metrics, and nothing else.
+    """Print only the ncu command that collects a preset's metrics.
 
     Without a program after `--`, the command ends in a placeholder.
     """

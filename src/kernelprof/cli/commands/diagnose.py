@@ -41,8 +41,8 @@ def diagnose(
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Metrics to collect, in a single run; see `presets`. The ncu commands in the "
-            "output request the whole preset."
+            "Metrics to collect, in a single run; see `presets`. ncu commands in the output then "
+            "collect the whole preset, not only missing metrics."
         ),
     ] = None,
     to: Annotated[
@@ -58,7 +58,7 @@ def diagnose(
         bool,
         typer.Option(
             "--merge",
-            help="Merge captures of the same launches: later ones fill in missing metrics.",
+            help="Merge captures of the same launches: later captures fill in missing metrics.",
         ),
     ] = False,
     measurement: Annotated[MeasurementOptions, options.Expand(options.MeasurementFlags)],

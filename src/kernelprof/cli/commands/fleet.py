@@ -29,7 +29,8 @@ NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Neither read nor write the cache.")
 ]
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="STORE", help="A store's folder or URL, or a plan that names one.")
+    str,
+    typer.Argument(metavar="STORE", help="A store's folder or URL, or a plan that names a store."),
 ]
 
 
@@ -141,8 +142,8 @@ def query(
         str | None,
         typer.Argument(
             metavar="[QUESTION]",
-            help="regressions: what got slower, and since when. potential: what could be saved, "
-            "by kernel. sweep: the fastest parameters of each sweep.",
+            help="regressions: which kernels got slower, and since when. potential: how much "
+            "time each kernel could save. sweep: the fastest parameters of each sweep.",
             show_default=False,
         ),
     ] = None,

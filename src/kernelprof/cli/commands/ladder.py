@@ -57,7 +57,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="RUNG",
-            help="A ladder, such as bf16, or its rungs: 3, 03_shared_tile.cu, bf16/4.",
+            help="A ladder, such as bf16, or single rungs, such as 3, 03_shared_tile.cu or bf16/4.",
             show_default=False,
         ),
     ] = None,
@@ -71,14 +71,14 @@ def run(
     rung: Annotated[
         list[str] | None,
         typer.Option(
-            "--rung", metavar="RUNG", help="Only this rung; accepts the same names as RUNG."
+            "--rung", metavar="RUNG", help="Run only this rung, named as in the arguments."
         ),
     ] = None,
     file: FileOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write the results here instead of beside the report."
+            "--json", metavar="FILE", help="Write the results to FILE instead of beside the report."
         ),
     ] = None,
     captures: Annotated[
@@ -90,7 +90,7 @@ def run(
         ),
     ] = None,
     no_profile: Annotated[
-        bool, typer.Option("--no-profile", help="Check and time only, without ncu.")
+        bool, typer.Option("--no-profile", help="Only check and time the rungs, without ncu.")
     ] = False,
     resume: Annotated[
         bool,
@@ -156,7 +156,9 @@ def report(
     file: FileOption = None,
     captures: Annotated[
         Path | None,
-        typer.Option("--captures", metavar="DIR", help="The rungs' captures, for --html."),
+        typer.Option(
+            "--captures", metavar="DIR", help="The rungs' captures, to show in the HTML report."
+        ),
     ] = None,
     html: HtmlOption = None,
 ) -> None:

@@ -33,7 +33,7 @@ def mcp(
 ) -> None:
     """Serve diagnoses over the Model Context Protocol, on standard input and output.
 
-    A client of that protocol starts it. Tools: diagnose, predict, compare, gate, next_measurement,
+    An MCP client starts this server. Tools: diagnose, predict, compare, gate, next_measurement,
     explain, list_recorded. Needs the extra mcp.
     """
     from kernelprof.server.serve import serve_clients

@@ -33,7 +33,7 @@ class OptimizationFlags:
     command_limit: Annotated[
         float,
         typer.Option(
-            "--time-limit", metavar="S", min=0.1, help="Stop each proposal after S seconds."
+            "--time-limit", metavar="S", min=0.1, help="Stop each run of COMMAND after S seconds."
         ),
     ] = 600.0
     predict: Annotated[
@@ -48,7 +48,7 @@ class OptimizationFlags:
     ] = None
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", metavar="FILE", help="The gate's policy, as for `gate`."),
+        typer.Option("--policy", metavar="FILE", help="The policy; see --policy of `gate`."),
     ] = None
 
 
@@ -63,7 +63,7 @@ def optimize(
             "--with",
             metavar="COMMAND",
             help="Command that proposes changes: it runs in a scratch folder with a copy of the "
-            "source, reads the brief from standard input, and edits the copy.",
+            "source, reads the diagnosis from standard input, and edits the copy.",
         ),
     ],
     limits: Annotated[OptimizationOptions, Expand(OptimizationFlags)],

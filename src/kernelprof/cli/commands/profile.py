@@ -82,7 +82,7 @@ def profile(
         output.write_lines(
             f"{directory}: {count(len(made), 'capture')}; next, make a baseline from them:",
             f"kernelprof baseline save {quoted} -o kernels.json",
-            "or judge them against one:",
+            "or judge them against an existing baseline:",
             f"kernelprof gate kernels.json {quoted}",
         )
 

@@ -119,9 +119,8 @@ class Surveyed:
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
             raise InputError(
-                f"another run of the program takes about {seconds:.0f} s, but only "
-                f"{max(left, 0):.0f} s of the {self.budget:g} s budget are left to measure "
-                f"kernels that take {share(of_time)} of the time",
+                f"another run takes about {seconds:.0f} s, but the {self.budget:g} s budget leaves "
+                f"only {max(left, 0):.0f} s for kernels that take {share(of_time)} of the time",
                 hint="increase the budget with --budget",
             )
 

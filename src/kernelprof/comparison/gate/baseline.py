@@ -121,7 +121,7 @@ def from_text(text: str, where: str) -> Baseline:
     try:
         values = read_object(text, finite=True)
         if values.get("kind") != KIND:
-            raise RecordError("it is not a baseline")
+            raise RecordError("the file is not a baseline")
         if (version := values.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
                 f"the baseline has schema version {version!r}, but this kernelprof supports only "
@@ -136,7 +136,7 @@ def from_text(text: str, where: str) -> Baseline:
         raise InputError(
             f"the baseline cannot be read: {error}",
             where=where,
-            hint="make one with 'kernelprof baseline save CAPTURE -o FILE'",
+            hint="make a baseline with 'kernelprof baseline save CAPTURE -o FILE'",
         ) from error
     return baseline
 
@@ -175,7 +175,7 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
     if undecided := _find_undecided(kernels, rules):
         share = _time_share(undecided, kernels)
         if share is None or share > MOST_UNDECIDED:
-            much = "" if share is None else f" ({100 * share:.0f} % of the time)"
+            much = "" if share is None else f" ({100 * share:.0f} % of the kernel time)"
             raise InputError(
                 f"the verdict is inconclusive for {len(undecided)} of {len(kernels)} "
                 f"kernels{much}: "
@@ -309,21 +309,21 @@ def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
         raise InputError(
             f"the capture is incomplete and cannot be a baseline: {snapshot.damage[0]}",
             where=snapshot.origin,
-            hint='capture it again, or allow it with damaged = "allow" in a policy',
+            hint='capture again, or allow incomplete captures: damaged = "allow" in a policy',
         )
     for kernel in snapshot.kernels:
         if kernel.passed is False:
             raise InputError(
                 f"{kernel.name} computes a wrong result, so it cannot be a baseline",
                 where=snapshot.origin,
-                hint="correct it, and capture it again",
+                hint="correct the kernel, and capture it again",
             )
         nothing = kernel.median_ns is None and not set(kernel.metrics) & set(COUNTERS)
         if kernel.verdict.status is Status.INCONCLUSIVE and nothing:
             raise InputError(
                 f"the capture has no verdict, time or exact counter for {kernel.name}",
                 where=snapshot.origin,
-                hint="capture it with more metrics: kernelprof profile --preset full",
+                hint="capture more metrics: kernelprof profile --preset full",
             )
 
 
@@ -343,12 +343,14 @@ def calibrate_noise(
             "one more capture is not enough to calibrate the noise"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
-            hint=f"name at least {FEWEST_CAPTURES - 1}, each a separate run of the same code",
+            hint=f"name at least {FEWEST_CAPTURES - 1} captures, each a separate run of the same "
+            "code",
         )
     for each in repeats:
         if apart := machine_changes(baseline.machine, each.machine)[1]:
             raise InputError(
-                f"it was measured differently from the baseline: {apart}", where=each.origin
+                f"this capture was measured differently from the baseline: {apart}",
+                where=each.origin,
             )
     kernels, without = [], []
     for kernel in baseline.kernels:
@@ -361,7 +363,7 @@ def calibrate_noise(
         raise InputError(
             "none of the baseline's kernels is in enough of these captures",
             where=repeats[0].origin,
-            hint=f"name captures of the code in {baseline.origin}",
+            hint=f"name captures of the same code as {baseline.origin}",
         )
     return replace(baseline, kernels=tuple(kernels)), tuple(without)
 

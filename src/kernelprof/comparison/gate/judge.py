@@ -346,8 +346,8 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches on one side. Differences below {format_range(floors)} "
         f"cannot be detected; differences above {format_range(sure)} can. To detect smaller "
-        "differences, capture five runs per side: "
-        f"{to_settle(few[0], comparison.after)}, then kernelprof gate BEFORE runs"
+        "differences, capture both sides five times (the candidate: "
+        f"{to_settle(few[0], comparison.after)}), then run kernelprof gate BASELINE_RUNS runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 

@@ -199,7 +199,7 @@ _ROOM: Final = {THREADS: 0.01}
 in a divergent part makes lanes idle, as another compiler makes it."""
 
 _UNCHECKED: Final = "this code behaves differently at the sizes used to check the result"
-_NEVER_RUN: Final = "no sampled block ran this code, but other blocks or other data may"
+_NEVER_RUN: Final = "no sampled block ran this code; other blocks or other data may reach it"
 
 _OPEN: Final = 0.05
 """By how much more the upper end of an interval may be than what the first version counts."""
@@ -210,7 +210,7 @@ LEAST_SAVED: Final = 0.01
 _DIGITS: Final = 5
 """Of a ratio of counts, of which files have seven."""
 
-_TRADE: Final = "as much work was removed elsewhere: measure on a GPU to see whether it pays off"
+_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether the change is faster"
 
 
 def findings(
@@ -260,7 +260,7 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "blocks that take rare branches were not run: too many, or too slow"
+        text = "blocks that take rare branches were not run: there are too many, or they are slow"
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
@@ -294,7 +294,7 @@ def _lines_not_covered(
     for earlier, later, text in (
         (was.never_run, now.never_run, _NEVER_RUN),
         (was.unchecked, now.unchecked, _UNCHECKED),
-        (was.untimed, now.untimed, "counts do not show how long this takes"),
+        (was.untimed, now.untimed, "this code sleeps or reads clocks: counts do not show its time"),
     ):
         there = {(each.file, each.line) for each in earlier}
         lines = []
@@ -338,7 +338,8 @@ def _lines_of_other_trips(
         # The compiler changes the instructions of a line, but not those of two in proportion.
         if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
             often = "more" if change > 0 else "less"
-            yield f"these lines run {often} often ({change:+.2%}): check what data causes it", lines
+            text = f"these lines run {often} often ({change:+.2%}): check which data causes this"
+            yield text, lines
 
 
 def _describe_difference(old: Predicted, new: Predicted) -> str:
@@ -354,7 +355,7 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
         usual = math.sqrt(sum(sizes) / max(len(sizes), 1))
         allowed = _BOTH_OFF * max(each.tolerance, other.tolerance)
         if each.shared and other.shared and set(each.places) != set(other.places):
-            return f"the same blocks write different elements of {each.name}"
+            return f"the same blocks write other elements of {each.name} than before"
         for place, after in zip(each.places, each.values, strict=True):
             before = earlier.get(place, after)
             if before is None and each.extreme:

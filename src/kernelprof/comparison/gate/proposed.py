@@ -303,7 +303,7 @@ def _kernel_changes(
             _shorten(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
         ]
         what = (
-            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "with other gain or runners-up"
+            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "differs in gain or candidates"
         )
         yield ProposedChange(f"verdict {what}")
     if old.launches != new.launches:
@@ -339,7 +339,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "calibration differs: captures or varying counters"
+    other = "noise calibration differs in its captures or varying counters"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

@@ -268,7 +268,7 @@ def _list_versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         prefix = _run_git(folder, "rev-parse", "--show-prefix")
     except InputError as error:
         raise InputError(
-            f"this is not in a readable git repository ({error})",
+            f"the file is not in a readable git repository ({error})",
             where=str(file),
             hint="--git reads the versions of a file committed to a git repository",
         ) from error
@@ -299,7 +299,7 @@ def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]
         raise InputError(
             f"the file's versions total more than {files.size_in_words(MOST_BYTES)}",
             where=str(folder),
-            hint="a smaller --limit reads fewer of them",
+            hint="a smaller --limit reads fewer versions",
         )
     answer, at = _run_git(folder, "cat-file", "--batch", given=given), 0
     for name in names:
@@ -334,7 +334,9 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool =
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
-            f"git cannot be run: {error}", where=str(folder), hint="check with 'git log' there"
+            f"git cannot be run: {error}",
+            where=str(folder),
+            hint="check with 'git log' in that folder",
         ) from error
     if done.returncode and not may_fail:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()

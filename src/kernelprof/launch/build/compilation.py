@@ -243,7 +243,9 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         kind = "a tensor map" if is_map else "a structure" if is_structure else kind
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
             what = f"argument {name} is {kind}, but the kernel's parameter is '{parameter.written}'"
-            what += f", with type {type_name} here" if type_name != parameter.type else ""
+            what += (
+                f", with type {type_name} in this instance" if type_name != parameter.type else ""
+            )
             yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
             what = f"argument {name} is an output, but the kernel cannot write it"
@@ -254,7 +256,7 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             continue
         if not files.is_plain(spec.path.parent / file):
             what = f"argument {name} is filled from {file}, which does not exist"
-            yield what, f"kernelprof looks for it in {spec.path.parent}"
+            yield what, f"kernelprof looks for the file in {spec.path.parent}"
 
 
 def nvcc_options(spec: LaunchSpec) -> tuple[str, ...]:
@@ -295,15 +297,15 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         raise CompileError(
             f"the compiled file has no kernel {kernel!r}; it has: {', '.join(names) or 'none'}",
             where=where,
-            hint="check that the defines do not exclude it by an #if",
+            hint="check that no #if excludes the kernel with these defines",
         )
     hint = 'give the kernel a unique name, or declare it extern "C"'
     if template:
         hint = "write all template arguments as plain numbers and types, in the template's order"
         if find_in_toolkit(_DEMANGLER) is None:
             hint = (
-                f"{_DEMANGLER} of the CUDA toolkit, which distinguishes them, is not installed "
-                "here: install it, or keep only one of them in the file"
+                f"{_DEMANGLER} of the CUDA toolkit, which distinguishes these kernels, is not "
+                "installed: install it, or keep only one of the kernels in the file"
             )
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(matches)}",
@@ -361,7 +363,7 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     hint = "correct the source, or the flags and defines under [compile]"
     if kernel is None:
         hint = (
-            "if it needs other options or libraries, build it yourself and profile it: "
+            "if the program needs other options or libraries, build it yourself and profile it: "
             "kernelprof diagnose -- ./app args..."
         )
     elif unknown:
@@ -372,15 +374,15 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             )
             hint += " under [compile]"
     elif needs := required_architecture(output):
-        hint = f"its code needs {needs}: use --arch {needs.rstrip('af')}"
+        hint = f"the kernel needs {needs}: use --arch {needs.rstrip('af')}"
         if needs in _ONLY_ON.values():
             # Predictions refuse what these sets of features alone have.
             hint = (
-                f"its code needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
+                f"the kernel needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
             )
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
-        hint = f"it may be declared in {missing[1]}, which was not found: give its folder with "
-        hint += 'flags = ["-IFOLDER"] under [compile]'
+        hint = f"a missing name may be declared in {missing[1]}, which was not found: give its "
+        hint += 'folder with flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:
@@ -436,7 +438,7 @@ def pack_parameters(
             where=where,
             hint="write one [[arguments]] table for each parameter, in order, with its type; set "
             "passed = false for an array that is not a parameter; list all members of a "
-            "structure, with align where the alignment exceeds the type's",
+            "structure, and set align for a member that is aligned more strictly than its type",
         )
     buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
     for value, slot in zip(values, slots, strict=True):

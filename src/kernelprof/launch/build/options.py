@@ -163,7 +163,7 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
         return None
     return (
         f"the flag {flag!r} passes {wrong!r} to ptxas, which is not allowed",
-        'allowed: -v, -O0 to -O3, -dlcm=ca and the like: "-Xptxas=-v,-dlcm=cg"',
+        'allowed: -v, -O0 to -O3, -dlcm=ca and similar; for example "-Xptxas=-v,-dlcm=cg"',
     )
 
 
@@ -256,7 +256,7 @@ def divide_linker_options(options: Iterable[str], folder: Path) -> tuple[list[st
         if not _LINKED.fullmatch(text):
             raise InputError(
                 f"{option!r} has a library or folder name that is not allowed",
-                hint="use only letters, digits and / . _ + -, or build it yourself with --build",
+                hint="use only letters, digits and / . _ + -, or build the program with --build",
             )
         linker.append(option[:2] + text)
     return linker, others

@@ -371,8 +371,8 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="the values must match the launch: [check] sizes in the comparison, [sizes] in "
-            "the measurement",
+            hint="the shapes must match: at the [check] sizes when the result is checked, at "
+            "[sizes] when the kernel is measured",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(

@@ -49,7 +49,9 @@ class Case:
         if array.ndim == 2:
             return array
         if rows not in self.sizes or columns not in self.sizes:
-            raise ValueError(f"an array is flat, but there are no sizes {rows} and {columns}")
+            raise ValueError(
+                f"without sizes {rows} and {columns}, a flat array cannot be read as a matrix"
+            )
         return array.reshape(self.sizes[rows], self.sizes[columns])
 
     def scaled(self, product: Array) -> Any:
@@ -152,8 +154,8 @@ def find_builtin(name: str, inputs: int, outputs: int) -> Builtin:
     if (inputs, outputs) != (builtin.inputs, 1):
         raise BadFunctionError(
             f"the reference {name!r} ({builtin.summary}) takes {builtin.inputs} input "
-            f"array{'s' * (builtin.inputs != 1)} and one output; the kernel has {inputs} and "
-            f"{outputs}",
+            f"array{'s' * (builtin.inputs != 1)} and one output; the kernel has {inputs} "
+            f"input{'s' * (inputs != 1)} and {outputs} output{'s' * (outputs != 1)}",
             hint='mark outputs with output = true, or name your own function: "module:function"',
         )
     return builtin
@@ -256,7 +258,7 @@ def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Arra
         raise BadFunctionError(
             f"the function returned no result for the output {missing[0]!r}",
             where=reference,
-            hint="return an array for each output: a dict by name, or a tuple in their order",
+            hint="return one array for each output, in a dict by name or in a tuple in order",
         )
     return result
 
@@ -279,7 +281,7 @@ def _load(name: str, folder: Path) -> Callable[..., Any]:
         raise BadFunctionError(
             f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}",
             where=name,
-            hint=f"kernelprof looks for it in {folder}, then among the installed modules",
+            hint=f"kernelprof looks for the module in {folder}, then among the installed modules",
         ) from error
     finally:
         sys.path[:] = before

@@ -313,7 +313,7 @@ def infer_grid(
         elif axis in along and len(guesses.block) == len(along):
             threads = guesses.block["xyz".index(axis)]
             grid.append(amounts.ceil_div(amounts.parse_size(along[axis]), threads))
-            why.append(f"a matrix product: {along[axis]} along {axis}")
+            why.append(f"blockIdx.{axis} covers {along[axis]} of a matrix product")
         elif axis not in usage.axes_of_blocks:
             grid.append(ONE)
             if axis == "x" and not axes:
@@ -324,11 +324,11 @@ def infer_grid(
             threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else ONE
             threads = amounts.constant_size(int(stride)) if stride.isdecimal() else threads
             grid.append(amounts.ceil_div(amounts.parse_size(name), threads))
-            whose = "one block for each"
+            whose = f"{name} blocks"
             if threads != ONE:
-                many = f"one block for each {threads.text}"
-                whose = "one thread for each" if axis in usage.axes_of_threads else many
-            why.append(f"{whose} of {name}, a size with no other use")
+                many = f"one block for each {threads.text} of {name}"
+                whose = f"{name} threads" if axis in usage.axes_of_threads else many
+            why.append(f"{whose}, because {name} has no other use")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))

@@ -200,7 +200,7 @@ def infer_specification(
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(
-            f"the file launches only this one of its {len(declared)} kernels (--kernel "
+            f"the file launches only {chosen.name} of its {len(declared)} kernels (--kernel "
             f"{others[0]} selects another)"
         )
     if against is not None:

@@ -174,15 +174,15 @@ class LoadedKernel:
             raise LaunchError(
                 f"{self.device.name} does not support tensor maps",
                 where=self.where,
-                hint="they need compute capability 9.0 or newer",
+                hint="tensor maps need compute capability 9.0 or newer",
             )
         if threads > got.most_threads:
             raise LaunchError(
                 f"a block has {threads} threads, but this kernel allows at most "
                 f"{got.most_threads}: a thread needs {got.registers} registers",
                 where=self.where,
-                hint="make the block smaller, or tell the compiler its size with "
-                f"__launch_bounds__({threads}), so that it uses fewer registers",
+                hint=f"make the block smaller, or add __launch_bounds__({threads}), so that the "
+                "compiler uses fewer registers",
             )
         total = got.shared_bytes + launch.shared_bytes
         attribute = self.device.driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
@@ -201,7 +201,7 @@ class LoadedKernel:
             raise LaunchError(
                 f"{self.device.name} does not support clusters",
                 where=self.where,
-                hint="they need compute capability 9.0 or newer: leave [launch] cluster out",
+                hint="clusters need compute capability 9.0 or newer: leave [launch] cluster out",
             )
         attribute = self.device.driver.function_attribute
         extents = [attribute(each) for each in _CLUSTER_EXTENTS]
@@ -289,9 +289,9 @@ class BoundKernel:
                 if delay_ns >= _LONGEST_DELAY_NS and not got:
                     raise LaunchError(
                         "this machine is too busy to time the kernel: the GPU is ready before "
-                        "its launches arrive",
+                        "the launches arrive",
                         where=self.kernel.where,
-                        hint="stop other work here and try again",
+                        hint="stop other work on this machine and try again",
                         exit_code=ExitCode.ENVIRONMENT,
                     )
                 delay_ns = min(4 * delay_ns, _LONGEST_DELAY_NS)

@@ -82,7 +82,7 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "cluster misconfiguration",
         "clusters of this size do not fit on the GPU with this kernel",
-        "use smaller clusters (8 blocks are portable) or smaller blocks: the registers and "
+        "use smaller clusters (up to 8 blocks are portable) or smaller blocks: the registers and "
         "shared memory of a cluster must fit its SMs",
     ),
     _Meaning(

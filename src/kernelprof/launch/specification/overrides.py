@@ -131,7 +131,7 @@ def relative_version(against: Path, folder: Path) -> str:
             where=str(against),
             hint="--against before.cu",
         )
-    refuse_other_than_file(against, hint="name the .cu file of another version with --against")
+    refuse_other_than_file(against, hint="--against takes the .cu file of another version")
     return os.path.relpath(against.resolve(), folder.resolve())
 
 

@@ -300,7 +300,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
     ):
         what = "limit applies only to random integers and to offsets"
-        yield ("limit",), what, 'fill = "random" or "offsets", and an integer type'
+        yield ("limit",), what, 'set fill = "random" or "offsets", and an integer type'
     if fill == "offsets" and argument.limit is None:
         hint = 'give the last offset, such as limit = "NNZ"'
         yield ("fill",), "no limit is given for the offsets", hint
@@ -321,17 +321,18 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
         given = [key for key in _MEMBER_KINDS if getattr(each, key) is not None]
         if len(given) != 1:
             what = f"member {each.name!r} needs one of the keys 'value', 'values' and 'of'"
-            yield at, what, 'value = "width", values = [0, 1] or of = "x", a pointer to that array'
+            yield at, what, 'value = "width", values = [0, 1], or of = "x" to point to the array x'
         elif (each.of is None) != (each.type is not None):
             what = "has no 'type'" if each.of is None else "is a pointer, and must not have 'type'"
-            yield at, f"member {each.name!r} {what}", "an array's type is in its own table"
+            hint = "numbers need a 'type'; an array has its type in its own table"
+            yield at, f"member {each.name!r} {what}", hint
         elif each.of is not None and each.of not in arrays:
             yield (*at, "of"), *_no_such_array(each.of, arrays)
 
 
 def _no_such_array(name: str, arrays: Sequence[str]) -> tuple[str, str]:
     hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
-    hint += "; set passed = false if it is not a parameter of the kernel"
+    hint += "; set passed = false for an array that is not a parameter of the kernel"
     return f"no array is called {name!r}", hint
 
 

@@ -33,7 +33,7 @@ class Member(StrictTable, frozen=True, kw_only=True):
     ] = None
     of: Annotated[
         Annotated[str, Meta(pattern=f"^{IDENTIFIER}$")] | None,
-        Meta(description="the name of the array that it points to", examples=["x"]),
+        Meta(description="the name of the array that the member points to", examples=["x"]),
     ] = None
     align: Annotated[
         Literal[1, 2, 4, 8, 16, 32, 64, 128] | None,
@@ -136,7 +136,10 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     architecture_specific: Annotated[
         bool,
-        Meta(description="false: compile for sm_90, not sm_90a: no architecture-specific features"),
+        Meta(
+            description="false: compile for sm_90 instead of sm_90a, without "
+            "architecture-specific features"
+        ),
     ] = True
     standard: Annotated[
         Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])
@@ -206,7 +209,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     ] = None
     sizes: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],
-        Meta(description="names for expressions, and their values in a measurement"),
+        Meta(description="names to use in expressions, and their values in a measurement"),
     ] = msgspec.field(default_factory=dict)
     check: Check = msgspec.field(default_factory=Check)
     compile: CompileOptions = msgspec.field(default_factory=CompileOptions)
@@ -214,8 +217,8 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     arguments: Annotated[
         tuple[Argument, ...],
         Meta(
-            description="one for each of the kernel's parameters, in their order; arrays that "
-            "are not passed can be anywhere"
+            description="one table for each parameter of the kernel, in the same order; arrays "
+            "with passed = false can be at any position"
         ),
     ] = ()
 

@@ -158,7 +158,7 @@ def _element_strides(table: TensorMap, names: Mapping[str, Number]) -> tuple[int
             f"the tensor map has {count(len(table.element_strides), 'element stride')}, but its "
             f"box has {count(len(table.box), 'dimension')}",
             where=table.element_strides[0].where,
-            hint="each dimension has one; the first is 1",
+            hint="give one element stride for each dimension; the first is 1",
         )
     return tuple(evaluate_whole(e, names, 1, _MOST_STEP) for e in table.element_strides)
 
@@ -218,8 +218,8 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
         raise SpecError(
             f"a row of the box has {row} bytes, but the swizzle {table.swizzle} spans only {span}",
             where=where,
-            hint=f"make the row {span // size} elements long, and copy more boxes or add a "
-            "dimension to the map for the rest: dims = [...], strides = [...]",
+            hint=f"make the row {span // size} elements long; for the rest, copy more boxes or add "
+            "a dimension to the map: dims = [...], strides = [...]",
         )
     return box
 

@@ -153,7 +153,7 @@ def _draw(entries: Sequence[TreemapEntry]) -> Markup:
     whole = areas([_size(own) for _, own in ordered], Area(0, 0, 1, 1))
     parts = []
     for (name, own), area in zip(ordered, whole, strict=True):
-        title = f"{name or 'no range'} {percent(_size(own) / total)}"
+        title = f"{name or 'no NVTX range'} {percent(_size(own) / total)}"
         inside = element("ul", joined(_cells(own, area, total)))
         head = element("span", title, class_="range", title=title)
         parts.append(element("li", head, inside, style=area.style, class_="group"))

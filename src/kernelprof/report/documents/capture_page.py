@@ -158,7 +158,11 @@ def provenance(
         blocks.append(Note(_FEWER))
     runs = () if manifest is None else manifest.runs
     if made := [shown(shlex.join(run.command)) for run in runs if run.command]:
-        title = "The command that made it" if len(made) == 1 else "The commands that made it"
+        title = (
+            "Command that made this capture"
+            if len(made) == 1
+            else "Commands that made this capture"
+        )
         code = tuple(CodeBlock(each, language="sh", copy=True) for each in made)
         blocks.append(Section(title, code, folded=True))
     if hashes:
@@ -332,7 +336,9 @@ def _occupancy(launch: LaunchFigures) -> Iterable[Section]:
 LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
 
-_IN_A_MODEL: Final = "Estimated by a model of one SM, nearly always within a factor of 1.5."
+_IN_A_MODEL: Final = (
+    "Estimated by a model of one SM; the error is nearly always below a factor of 1.5."
+)
 _TIMED: Final = (
     "From CUDA events: median of launches that took {low} to {high}. With the profiler: the time "
     "of the launch whose counters are shown."
@@ -341,11 +347,11 @@ _ESTIMATED: Final = (
     "Estimates from the counters: each step is the time that a fix saves after the fixes above it."
 )
 _PROFILED: Final = (
-    "Time of the launch that has the counters; the profiler runs kernels one at a time."
+    "Time of the launch whose counters are shown; the profiler runs kernels one at a time."
 )
 _BUSIEST: Final = (
-    "The unit nearest to its limit. In a streaming kernel L2 can rank above device memory, "
-    "although it only passes the data on."
+    "The unit nearest to its limit. In a streaming kernel, L2 can rank above device memory, "
+    "although L2 only passes the data on."
 )
 _SHOWN: Final = "All numbers below are for this launch, the one with the median time."
 _PILLS: Final = {
@@ -540,7 +546,7 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
         faster = gain.replace("x", "x as fast", 1)
         yield Paragraph(f"Without this limit the kernel would be {faster}.", Tone.STRONG)
     elif text := less_work(verdict) if verdict.status is Status.AT_LIMIT else "":
-        yield Paragraph(f"Only less work would make it faster: {text}.", Tone.STRONG)
+        yield Paragraph(f"Only less work would make the kernel faster: {text}.", Tone.STRONG)
     if verdict.advice:
         yield Paragraph((Span("First: ", Tone.STRONG), without_homes(verdict.advice[0])))
     elif verdict.command is not None:

@@ -186,7 +186,7 @@ def _counter(change: ComparedCounter) -> tuple[Cell, ...]:
     if change.before_each is not None and change.after_each is not None:
         each = change.before_each, change.after_each
         if number(each[0]) != number(each[1]):
-            tip = f"{number(old)} before and {number(new)} after in total"
+            tip = f"In total, {number(old)} before and {number(new)} after"
             (old, new), unit = each, f"{unit}/{change.each}"
     return (
         Cell(Span(clip_text(change.label)), tip=tip),

@@ -111,12 +111,12 @@ MOST_DOTS: Final = 100
 """Launches of a side that are drawn; of more, every so many."""
 
 _DOTS: Final = (
-    "Each dot is a launch, in order from top to bottom; the line across them is the median, "
-    "with its 95 % interval as a band"
+    "Each dot is a launch, in order from top to bottom; the line across the dots is the "
+    "median, with its 95 % interval as a band"
 )
 _CAUSES: Final = (
     "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. Parts that oppose the change are subtracted proportionally from the others."
+    "change. Parts that oppose the change are not shown: the other parts are reduced in proportion."
 )
 
 
@@ -233,8 +233,8 @@ _UNKNOWN: Final = "One capture has no source information, so only the launch is 
 _NO_TEXT: Final = "The sources differ, but one capture does not contain the source text to compare."
 _REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (
-    "Percentages are of the unit's peak, or of the total. Other bars are relative to the larger "
-    "of the two values."
+    "The bar of a percentage ends at 100 %: the unit's peak, or the total. Other bars are relative "
+    "to the larger of the two values."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 
@@ -284,7 +284,7 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
     if sides[0] and sides[1]:
         old, new = (quantity(each, "ns") for each in sides if each)
-        yield Fact("Predicted time", (f"about {old} → about {new}, modelled; not judged",))
+        yield Fact("Predicted time", (f"about {old} → about {new}, modelled; not used to judge",))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:

@@ -78,8 +78,8 @@ _COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
-    "Each mark is the ratio of the median times, after / before, with its 95 % interval. Kernels "
-    "left of the dashed line became faster."
+    "Each mark is the ratio of the median times, after / before, with its 95 % interval. A mark "
+    "to the left of the dashed line is a kernel that became faster."
 )
 _CHARTED: Final = {
     TimeOutcome.SLOWER: "slower",
@@ -314,7 +314,7 @@ def _provenance(comparison: Comparison, command: str) -> Section:
     blocks: list[Block] = [Table(_SIDES, tuple(rows), label="where both sides come from")]
     if command:
         code = CodeBlock(without_homes(printable(command)), language="sh", copy=True)
-        blocks.append(Section("The command that made it", (code,), folded=True))
+        blocks.append(Section("Command that wrote this page", (code,), folded=True))
     return Section("Where this comes from", tuple(blocks))
 
 

@@ -45,7 +45,7 @@ WORDS: Final = {
     Done.RECORDED: "recorded captures used",
     Done.DIAGNOSED: "captures diagnosed",
     Done.UNCHANGED: "unchanged and already stored",
-    Done.SAME: "the same as another job",
+    Done.SAME: "same machine code and launch as another job",
     Done.LEFT_OUT: "files left out (not captures)",
     Done.FAILED: "failed",
 }

@@ -36,8 +36,8 @@ MOST_PROPOSED = 10
 
 
 _PROPOSED: Final = (
-    "This change alters the policy or baseline. It was judged by the previous ones. Someone must "
-    "accept these changes:"
+    "This change alters the policy or baseline. It was judged by the previous policy and baseline. "
+    "Someone must accept these changes:"
 )
 _ACCEPTED: Final = "This change was judged by its own policy and baseline, which were accepted:"
 

@@ -48,7 +48,8 @@ LOG_FROM: Final = 8.0
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
     "Times are medians of the launches of a capture. A change is given as a number only if it is "
-    "significant and larger than the noise. It is relative to the previous row on the same GPU."
+    "significant and larger than the noise. Changes are relative to the previous row on the same "
+    "GPU."
 )
 _MARKS: Final = (
     ("▲", "slower"),

@@ -215,8 +215,8 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
         if variants:
             others = "is a variant" if variants == 1 else f"{variants} are variants"
             sentences.append(
-                f"{len(timed) - variants} of the rungs lead to the fastest, each changing one "
-                f"thing in the one before; the other {others} for comparison."
+                f"{len(timed) - variants} of the rungs lead to the fastest; each changes one "
+                f"thing in the previous rung. The other {others} for comparison."
             )
     failed = sum(rung.error is not None for rung in climb.rungs)
     if failed:
@@ -278,16 +278,16 @@ def _rungs(climb: Climb) -> Section:
 
 
 _ALONE: Final = (
-    "The verdict is based on the preset `full`. 'Expected gain' is estimated from this "
+    "Verdicts use the metrics of the preset `full`. 'Expected gain' is estimated from this "
     "rung's counters alone. 'Next rung gained' is the measured gain of each rung that changes one "
-    "thing in this one. It can exceed the estimate if the change removes more limits; a variant "
-    "can be slower."
+    "thing in this rung. It can exceed the expected gain if the change removes further limits; a "
+    "variant can be slower."
 )
 _INTERLEAVED: Final = (
-    'The verdict is based on the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both timed '
-    "in alternating rounds; median of the rounds, lowest and highest in brackets. 'Gain' and 'next "
-    "rung gained' are measured at {size}, relative to the rung that was changed. 'Expected gain' "
-    "is estimated from this rung's counters alone."
+    'Verdicts use the metrics of the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both '
+    "timed in alternating rounds; median of the rounds, lowest and highest in brackets. 'Gain' and "
+    "'next rung gained' are measured at {size}, relative to the rung that was changed. 'Expected "
+    "gain' is estimated from this rung's counters alone."
 )
 
 
@@ -405,7 +405,9 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if about is not None:
         blocks.append(Paragraph(Span(about.changes)))
         if about.before is not None and about.after is not None:
-            led = f"Verdict of rung {int(about.after[:2])} that led here: {about.before}"
+            led = (
+                f"Verdict of rung {int(about.after[:2])}, the reason for this rung: {about.before}"
+            )
             blocks.append(Paragraph(Span(led), Tone.MUTED))
     facts = tuple(_rung_facts(climbed, climb))
     if facts:

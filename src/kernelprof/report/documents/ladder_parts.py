@@ -262,8 +262,8 @@ def roofline_section(
     label = "Operations per second of each rung against its operations per byte of device memory"
     text = (
         "Each number marks a rung. Vertical: useful operations per second, timed outside the "
-        "profiler. Horizontal: operations per byte of DRAM traffic. The line joins the rungs of "
-        "the main path."
+        "profiler. Horizontal: operations per byte of DRAM traffic. The line joins the rungs "
+        "that lead to the fastest."
     )
     if ceilings:
         text += f" Limits: {', '.join(each.title for each in ceilings)}."
@@ -370,8 +370,8 @@ def _interleaving_rule(climb: Climb) -> str:
         "Times are medians of launches, timed by CUDA events outside the profiler. Each rung "
         f"alternates with cuBLAS for at most {count(rounds, 'round')} and "
         f"{count(launches, 'launch')}, fewer for a long kernel. cuBLAS goes first in every other "
-        "round. An untimed launch precedes each measurement. The cuBLAS times of a rung come from "
-        "the same rounds. "
+        "round. An untimed launch precedes each measurement. The cuBLAS times beside a rung "
+        "come from that rung's rounds. "
         f"Profiles, and numbers without a size, are for size {climb.measured_sizes[-1]}."
     )
 

@@ -91,9 +91,9 @@ def _ended(optimization: Optimization) -> str:
         case Ended.BUDGET:
             return f"Ended after {optimization.limit:g} s."
         case Ended.NOTHING:
-            return "Ended because nothing more was proposed."
+            return "Ended because there was no further proposal."
         case Ended.TAMPERED:
-            return "Ended because the kernel's own files were changed meanwhile."
+            return "Ended because the kernel's own files changed during the run."
         case Ended.INTERRUPTED:
             return "Ended by an interrupt."
 
@@ -101,7 +101,7 @@ def _ended(optimization: Optimization) -> str:
 def _sources(optimization: Optimization) -> str:
     if optimization.changed:
         names = ", ".join(map(printable, optimization.changed))
-        text = f"Something else changed {names}; kernelprof replaced nothing."
+        text = f"Another program changed {names}, so kernelprof replaced nothing."
         saved = f" {optimization.saved} has the original files."
         return text + (saved if optimization.saved else "")
     if not optimization.accepted:

@@ -53,7 +53,8 @@ def section(kernel: KernelDiagnosis) -> Iterable[Section]:
     blocks.append(
         Note(
             f"{count(samples, 'sample')} of one launch, {quantity(over_time.interval_ns, 'ns')} "
-            "apart; each lane spans 0 to 100 % of peak. Values are scaled to match the launch mean."
+            "apart; each lane spans 0 to 100 % of peak. Values are scaled so that each lane's mean "
+            "is the metric of the whole launch."
         )
     )
     yield Section("Over time", tuple(blocks))

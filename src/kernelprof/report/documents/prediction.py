@@ -125,8 +125,8 @@ _TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE
 _LABEL: Final = "Accesses to memory by line"
 _IDEAL: Final = (
     "Average number of 32-byte sectors, or of shared-memory wavefronts, per warp request, and "
-    "the ideal number for adjacent addresses. Both follow from the addresses that the machine "
-    "code computes."
+    "the ideal number for adjacent addresses. Both numbers follow from the addresses that the "
+    "machine code computes."
 )
 
 

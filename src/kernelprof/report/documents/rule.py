@@ -43,7 +43,7 @@ _ABOUT: Final = (
     "edit the rules, not this file."
 )
 _LIBRARIES: Final = (
-    "What the caller of a library kernel can try for any bottleneck, unless a unit is at its limit."
+    "What the caller of a library kernel can try for any bottleneck, if no unit is at its limit."
 )
 
 

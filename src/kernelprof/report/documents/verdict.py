@@ -109,7 +109,7 @@ def _bar(fact: Evidence) -> Bar | None:
 def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
     metric = load_metrics().get(fact.metric)
     if metric is not None and not _same(metric.unit, fact.unit):
-        yield f"Computed from {fact.metric} and others. {fact.metric}: {metric.why}"
+        yield f"Computed from {fact.metric} and other metrics. {fact.metric}: {metric.why}"
     else:
         yield "" if metric is None else metric.why
         yield _ORIGINS.get(fact.source, "")
@@ -150,7 +150,7 @@ def summarize_verdict(verdict: Verdict, *, predicted: bool = False) -> str:
             reason = _UNSURE if verdict.confidence is Confidence.LOW else _ALL_NEEDED
             return f"{template.at_limit}, {reason}"
         most = _title(verdict.bottleneck or "")
-        return f"No waste found; most of the remaining time is {most}."
+        return f"No waste was found; the kernel spends most of its time on {most}."
     value = _number(template, verdict.evidence)
     return template.numbered.format(x=value) if value else template.plain
 
@@ -213,8 +213,8 @@ BRIEF_ADVICE: Final = 65
 line of the screen."""
 
 _TIPS: Final = {
-    "Gain": "An estimate. Four of five gains measured for kernels with a known bottleneck are "
-    "within the range in brackets."
+    "Gain": "An estimate, with its range in brackets. Four of five gains measured for kernels with "
+    "a known bottleneck are within such a range."
 }
 _LACKING: Final = frozenset({"Missing"})
 """Long lists, folded on a page."""
@@ -346,7 +346,7 @@ def gain(verdict: Verdict) -> str:
         return f"{text}, computed from {reason}" if text and reason else text
     text = ", computed from ".join(filter(None, (describe_gain(verdict), reason)))
     others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-    return text + "".join(f"; fixing {each} would remove the same time" for each in others)
+    return text + "".join(f"; fixing {each} instead would save the same time" for each in others)
 
 
 def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]:

@@ -49,7 +49,8 @@ _LIMITS: Final = {
     "producer": "The producer limits the kernel.",
     "mma": "The MMA warps limit the kernel.",
     "epilogue": "The epilogue limits the kernel.",
-    "copies": "Waiting for copies limits the kernel: memory is too slow, or stages are too few.",
+    "copies": "Waiting for copies limits the kernel: memory is too slow, or the pipeline has too "
+    "few stages.",
 }
 _NO_LINES: Final = (
     "The report has no line information: compile with -lineinfo to see the lines of the source."

@@ -30,7 +30,7 @@ _DISTINCT: Final = (
 )
 _L1: Final = (
     "32-byte sectors of global loads and stores (L1 hits and misses) and of bulk copies "
-    "(TMA). Sectors beyond the bytes that the threads use are waste."
+    "(TMA). Sectors beyond those that the used bytes need are waste."
 )
 _L2: Final = "32-byte sectors that L1 requested from L2 or sent to it."
 _DRAM: Final = "Bytes read from and written to device memory."
@@ -212,4 +212,7 @@ def _notes(launch: LaunchFigures, fewest: float | None) -> Iterable[str]:
         yield f"The minimum number of bytes is {least}, according to the launch specification."
     local = launch.exact_value(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
-        yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."
+        yield (
+            f"{share(local)} of the sectors are for local memory: spilled registers or local "
+            "arrays."
+        )

@@ -27,38 +27,39 @@ LEAST_UNKNOWN: Final = 0.005
 EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. "
     "Fewer accesses, data closer to the SM, more accesses in flight, or more "
-    "warps shorten this.",
+    "warps shorten the wait.",
     "short_scoreboard": "A warp waits for a result from shared memory, a special function or a "
     "dynamic branch. Fewer such instructions, or independent instructions "
-    "between them, shorten this.",
+    "between them, shorten the wait.",
     "lg_throttle": "The queue for global and local memory instructions is full: there are too "
-    "many of them, regardless of their size. Wider loads and stores shorten this.",
+    "many of them, regardless of their size. Wider loads and stores shorten the wait.",
     "mio_throttle": "The queue for shared memory, special functions and dynamic branches is full: "
-    "there are too many such instructions. Wider or fewer shared accesses shorten this.",
+    "there are too many such instructions. Wider or fewer shared accesses shorten the wait.",
     "math_pipe_throttle": "The arithmetic pipe that a warp needs is busy with other warps. This "
     "is typical of a kernel at its arithmetic limit.",
-    "wait": "A warp waits for the fixed latency of its own last instruction. More warps hide "
-    "this, as do independent instructions in between, from unrolling for example.",
+    "wait": "A warp waits until its previous instruction, of fixed latency, is complete. More "
+    "warps or independent instructions, for example from unrolling, hide this latency.",
     "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
     "block. Balancing the work between barriers, or using smaller blocks, shortens "
-    "this.",
+    "the wait.",
     "not_selected": "A warp could issue, but the scheduler selected another: there are enough "
     "warps, and more would not help.",
     "selected": "A warp issues its instruction. This is work, not waiting.",
     "no_instruction": "A warp waits for its next instruction to be fetched, often because the "
     "code exceeds the instruction cache or jumps too far.",
     "branch_resolving": "A warp waits until the target of a branch is known. Fewer branches, or "
-    "predicates instead of branches, shorten this.",
+    "predicates instead of branches, shorten the wait.",
     "dispatch_stall": "A warp was selected, but the dispatcher delayed its instruction because a "
     "resource was busy.",
     "drain": "A warp has ended and waits until its last stores have drained. Many stores at the "
     "end of short kernels cause this.",
     "imc_miss": "A warp waits for a constant that was not in the constant cache.",
-    "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
+    "membar": "A warp waits at a memory fence until its earlier accesses are visible to other "
+    "threads.",
     "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
     "sleeping": "A warp sleeps because its code requests it (nanosleep).",
-    "misc": "A warp waits for another reason, which the hardware does not specify.",
-    "gmma": "A warp waits for matrix multiplications of its warp group on the tensor cores.",
+    "misc": "A warp waits for a reason that the hardware does not specify.",
+    "gmma": "A warp waits for matrix multiplications of its warpgroup on the tensor cores.",
 }
 
 
@@ -208,6 +209,6 @@ def _lag(theoretical: float | None, achieved: float | None) -> str:
     if theoretical is None or achieved is None or achieved >= LAGGING * theoretical:
         return ""
     return (
-        f"Occupancy averaged {share(achieved)} of a possible {share(theoretical)}: the grid "
+        f"Occupancy averaged {share(achieved)}, but {share(theoretical)} is possible: the grid "
         "is small, warps end early, or blocks end at different times."
     )

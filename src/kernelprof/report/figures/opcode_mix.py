@@ -145,7 +145,7 @@ _OF_ALU: Final = (
     "has 64 lanes."
 )
 _OF_FMA: Final = (
-    "Computed from the utilization of the FMA pipe, minus the FP32 arithmetic counted there. "
+    "Computed from the utilization of the FMA pipe, minus FP32 arithmetic on that pipe. "
     "This is an upper bound: a 64-bit product uses the pipe twice. Compilers also write moves, "
     "shifts and additions as multiply-adds."
 )
@@ -217,7 +217,7 @@ def in_words(mix: Sequence[Share]) -> str:
         return ""
     return (
         f"{share(others.share)} of the instructions are of unknown kind. {others.tip} "
-        "A capture of the preset full contains the machine code, which shows them."
+        "A capture of the preset full contains the machine code, which shows their kinds."
     )
 
 

@@ -248,8 +248,8 @@ _OTHER_RULES: Final = {
     ),
     OPEN: (
         "Not decided by the evidence",
-        "The capture lacks the metrics that decide what limits this kernel. The message contains "
-        "the command that collects them.",
+        "The capture does not contain the metrics that decide what limits this kernel. The message "
+        "contains the command that collects them.",
     ),
 }
 """Title and meaning of rules that are no bottleneck."""
@@ -280,8 +280,8 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
             f"Left out: {count(left, 'kernel')} with the least time. A file has at most "
-            f"{MOST_RESULTS:,} results. --kernel selects kernels, and --format json has all of "
-            "them."
+            f"{MOST_RESULTS:,} results. --kernel selects kernels; --format json writes all "
+            "results."
         )
     predictions = filter(None, map(prediction.facts_of, diagnoses))
     moved = [(facts, each) for facts, _ in predictions for each in costly_accesses(facts)]

@@ -272,7 +272,7 @@ class CaptureBuilder:
         limits = (
             (len(self), MOST_LAUNCHES, "launches"),
             (len(self._kernels), max(MOST_KERNELS, size // BYTES_A_KERNEL), "different kernels"),
-            (len(self._kinds), MOST_KINDS, "different kernels, streams and processes"),
+            (len(self._kinds), MOST_KINDS, "different combinations of kernel, stream and process"),
             (len(self) * columns, max(MOST_VALUES, size // BYTES_A_VALUE), "values"),
         )
         for count, most, what in limits:

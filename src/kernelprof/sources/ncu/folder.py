@@ -50,7 +50,7 @@ def list_entries(folder: Path) -> Iterator[Path]:
             raise InputError(
                 f"the folder cannot be read: {error.strerror}",
                 where=str(folder),
-                hint="name one that you may read",
+                hint="name a folder that you may read",
             ) from error
         unreadable.append(Path(error.filename))
 

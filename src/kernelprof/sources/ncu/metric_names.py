@@ -151,8 +151,8 @@ OLDER: Final[dict[str, str]] = {
 }
 
 UNMAPPED: Final[dict[str, str]] = {
-    "L2 Compression Ratio": "three raw metrics could match; all were zero wherever it was seen",
-    "Preferred Cluster Size": "seen only with clusters, never together with its raw page",
+    "L2 Compression Ratio": "three raw metrics could match; all are 0 where this label occurs",
+    "Preferred Cluster Size": "seen only for cluster launches, none of which had a raw page",
     "Dropped Samples": "number of lost PM samples, not a metric of the launch",
 }
 

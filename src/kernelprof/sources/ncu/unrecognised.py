@@ -27,7 +27,7 @@ _MAGIC: Final = (
 _NSYS: Final = ("total time (ns)", "time (%)", "time(%)", "total time", "avg (ns)", "instances")
 _UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$")
 _NO_PERMISSION: Final = (
-    "Counters are restricted to administrators on that machine; "
+    "Counters are restricted to administrators on the machine that ran ncu; "
     "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
 )
 _TEXT_PAGE: Final = re.compile(r"Section: |\[\d+\] \S+@|Metric Name\s+Metric Unit")
