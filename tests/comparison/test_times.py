@@ -257,7 +257,7 @@ def test_a_candidate_that_scatters_does_not_excuse_itself() -> None:
 
 
 @pytest.mark.slow("hundreds of samples are drawn again")
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30),
     st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30),
@@ -273,7 +273,7 @@ def test_faster_and_slower_are_mirrored(old: list[float], new: list[float]) -> N
         assert back.outcome is mirror[there.outcome]
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30))
 def test_the_same_times_are_the_same(times: list[float]) -> None:
     assert time_change(kernel(times), kernel(list(times)), None).outcome is TimeOutcome.SAME
