@@ -116,7 +116,7 @@ def test_the_verdicts_of_the_full_capture_in_two_runs(four_gemms: Capture) -> No
     first, open_ = found.rounds
     assert first.why == "preset speed-of-light: Speed of light"
     assert first.kernels is open_.kernels is None
-    assert "4 kernels are undecided between l1-throughput" in open_.why
+    assert "4 kernels are undecided between uncoalesced-global-access, l1-throughput" in open_.why
     assert not set(first.metrics) & set(open_.metrics)
     assert found.passes == sum(each.passes or 0 for each in found.rounds)
 

@@ -14,7 +14,7 @@ from tests.support.few import part_of
 import kernelprof
 from kernelprof.analysis.metrics.catalogue import load_metrics
 from kernelprof.analysis.metrics.groups import STALLS
-from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE
+from kernelprof.analysis.verdict.ranking import OPEN_IN_A_CASE, PREDICTED
 from kernelprof.comparison.snapshots import make_snapshot
 from kernelprof.model.capture import Origin
 from kernelprof.model.comparison import TimeOutcome
@@ -152,12 +152,13 @@ def test_a_verdict_that_hangs_on_waits_is_never_sure() -> None:
 
 
 @pytest.mark.slow("two predictions of a second")
-def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
+def test_no_prediction_is_sure() -> None:
     source = CUDA / "pairs" / "row-norms-thread-per-row" / "before.cu"
-    for arch, confidence in (("sm_90", "high"), ("sm_80", "medium")):
+    for arch, reason in (("sm_90", PREDICTED), ("sm_80", OPEN_IN_A_CASE)):
         (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
         assert kernel.verdict.bottleneck == "uncoalesced-global-access"
-        assert kernel.verdict.confidence.value == confidence
+        assert kernel.verdict.confidence is kernelprof.Confidence.MEDIUM
+        assert kernel.verdict.notes == (reason,)
 
 
 def test_an_architecture_without_a_known_gpu_gets_no_time() -> None:

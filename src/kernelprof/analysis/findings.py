@@ -15,8 +15,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from kernelprof.analysis.metrics.architectures import COMMON, FLOPS_OF_FMA, fp32_lanes
-from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF, names_read
-from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, find_gpu
+from kernelprof.analysis.metrics.catalogue import (
+    CONFLICTS_OF,
+    COUNTERS,
+    LOCAL_BYTES_OF,
+    OWN_SHARED,
+    PEAK_SHARE,
+    TCGEN05,
+    names_read,
+)
+from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms, find_gpu
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
@@ -79,6 +87,7 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     results += _waits(facts, row)
     results += _busy_counters(facts, row)
     results += _full_l1(facts, row, value_of)
+    results += _parallelism(value_of, fewest_sms(capability) if gpu is None else gpu.sms)
     results += _few_warps(facts, row, value_of)
     results += _bandwidth(value_of, gpu)
     results += _arithmetic(value_of, fp32_lanes(capability), gpu)
@@ -331,7 +340,7 @@ def _full_l1(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFindin
     active, whole = value_of("l1_throughput_active"), value_of("memory_throughput")
     if active is None or whole is None or active < FULL_L1 or whole < FULL:
         return
-    own = sum(float(facts.raw(name)[row]) for name in _OWN_SHARED)
+    own = sum(float(facts.raw(name)[row]) for name in OWN_SHARED)
     if math.isnan(own):
         return
     verb = "uses" if own else "does not use"
@@ -342,14 +351,19 @@ def _full_l1(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFindin
 
 def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFinding]:
     """Low occupancy, which is by design where one warp issues copies or matrix instructions."""
-    multiplies = any(facts.raw(name)[row] > 0 for name in _TCGEN05)
+    multiplies = any(facts.raw(name)[row] > 0 for name in TCGEN05)
     by_design = multiplies or takes_tensor_maps(facts.capture.launches[row].kernel)
     busy = float(
-        np.fmax(facts.raw(_SM.format("elapsed"))[row], facts.raw(_SM.format("active"))[row])
+        np.fmax(
+            facts.raw(PEAK_SHARE.format("sm__throughput", "elapsed"))[row],
+            facts.raw(PEAK_SHARE.format("sm__throughput", "active"))[row],
+        )
     )
     if multiplies and busy >= FULL:
         text = f"The SM is at {rounded_quantity(busy, '%')} of peak, and it executes tcgen05.mma."
-        yield MetricFinding(text, "sm_throughput", "tensor-throughput", busy / BUSY)
+        yield MetricFinding(
+            text, PEAK_SHARE.format("sm__throughput", "active"), "tensor-throughput", busy / BUSY
+        )
     for name in ("theoretical", "achieved"):
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
@@ -363,10 +377,10 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
 def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
     """The busiest counter of each unit that has a share of its peak, whatever ncu calls it."""
     busiest: dict[str, tuple[float, str]] = {}
-    for name, column in facts.capture.columns.items():
-        limit = next((each for prefix, each in _COUNTERS.items() if name.startswith(prefix)), None)
-        if limit is not None and name.endswith(_SHARES_OF_PEAK):
-            value = float(column.values[row])
+    for counter, limit in COUNTERS.items():
+        for cycles in ("elapsed", "active"):
+            name = PEAK_SHARE.format(counter, cycles)
+            value = float(facts.raw(name)[row])
             if BUSY <= value <= MOST_OF_PEAK:
                 busiest[limit] = max(busiest.get(limit, (0.0, "")), (value, name))
     for limit, (value, name) in busiest.items():
@@ -374,30 +388,10 @@ def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
         yield MetricFinding(text, name, limit, value / BUSY)
 
 
-_ELAPSED: Final = ("_elapsed", "dram_throughput", "l2_throughput", "memory_throughput")
-_SHARES_OF_PEAK: Final = (".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active")
-_COUNTERS: Final = {
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared": "shared-memory-throughput",
-    "l1tex__lsu_writeback": "l1-throughput",
-    "l1tex__data_pipe_lsu_wavefronts": "l1-throughput",
-    "l1tex__t_": "l1-throughput",
-    "lts__t_": "l2-bandwidth",
-    "dram__bytes": "dram-bandwidth",
-    "sm__pipe_tensor_cycles": "tensor-throughput",
-    "sm__inst_executed_pipe_tensor": "tensor-throughput",
-    "sm__pipe_alu": "integer-throughput",
-    "sm__inst_executed_pipe_alu": "integer-throughput",
-    "sm__pipe_fma": "fp32-throughput",
-    "sm__inst_executed_pipe_fma": "fp32-throughput",
-    "sm__pipe_fp64": "fp64-throughput",
-    "sm__inst_executed_pipe_fp64": "fp64-throughput",
-    "sm__inst_executed_pipe_xu": "sfu-throughput",
-}
-"""Beginnings of the names of counters, with what a full one points to; the first that fits."""
-_SM: Final = "sm__throughput.avg.pct_of_peak_sustained_{}"
-_TCGEN05: Final = ("sm__inst_executed_pipe_tc.sum", "sm__pipe_tc_cycles_active.avg")
+_ELAPSED: Final = (
+    "_elapsed", "sm_throughput", "dram_throughput", "l2_throughput", "memory_throughput"
+)  # fmt: skip
 _TOO_LITTLE: Final = ("small-grid", "low-occupancy")
-_OWN_SHARED: Final = ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic")
 
 
 def _idle_sm(value_of: ValueOf) -> Iterator[MetricFinding]:
@@ -461,11 +455,13 @@ def _bandwidth(value_of: ValueOf, gpu: Gpu | None) -> Iterator[MetricFinding]:
     yield MetricFinding(f"{text}.", "dram_bandwidth", limit, weight)
 
 
-def _parallelism(value_of: ValueOf) -> Iterator[MetricFinding]:
+def _parallelism(value_of: ValueOf, least_sms: float | None) -> Iterator[MetricFinding]:
     measured = any(value_of(each) is not None for each in (*_UNITS, *_PARTS_OF_SM))
     waves, blocks, sms = value_of("waves_per_sm"), value_of("grid_size"), value_of("sm_count")
-    if blocks is not None and sms is not None and blocks < sms:
-        text = f"The grid has {count(round(blocks), 'block')} for {rounded(sms)} SMs."
+    at_least = " or more" if sms is None else ""
+    sms = sms or least_sms or 0.0
+    if blocks is not None and blocks < sms:
+        text = f"The grid has {count(round(blocks), 'block')} for {rounded(sms)} SMs{at_least}."
         yield MetricFinding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
     elif waves is not None and waves < 1:
         text = f"The grid has {rounded(waves)} waves."
@@ -482,7 +478,6 @@ _ALL: Final = (
     _bank_conflicts,
     _local_memory,
     _divergence,
-    _parallelism,
     _busy_units,
     _idle_sm,
 )

@@ -58,6 +58,32 @@ WARPS_STALLED_SHARE: Final = "smsp__warp_issue_stalled_{}_per_warp_active.pct"
 """The same in percent of the time of active warps."""
 WARPS_OF_SM: Final = "sm__warps_active.avg.per_cycle_active"
 SCHEDULER_CYCLES: Final = "smsp__cycles_active.avg"
+PEAK_SHARE: Final = "{}.avg.pct_of_peak_sustained_{}"
+"""A counter in percent of its peak, over ``elapsed`` or ``active`` cycles."""
+COUNTERS: Final = {
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared": "shared-memory-throughput",
+    "l1tex__data_pipe_lsu_wavefronts": "l1-throughput",
+    "l1tex__lsu_writeback_active": "l1-throughput",
+    "lts__t_bytes": "l2-bandwidth",
+    "lts__t_sectors": "l2-bandwidth",
+    "dram__bytes": "dram-bandwidth",
+    "dram__throughput": "dram-bandwidth",
+    "sm__pipe_tensor_cycles_active": "tensor-throughput",
+    "sm__inst_executed_pipe_tensor": "tensor-throughput",
+    "sm__pipe_alu_cycles_active": "integer-throughput",
+    "sm__inst_executed_pipe_alu": "integer-throughput",
+    "sm__pipe_fma_cycles_active": "fp32-throughput",
+    "sm__inst_executed_pipe_fma": "fp32-throughput",
+    "sm__pipe_fp64_cycles_active": "fp64-throughput",
+    "sm__inst_executed_pipe_fp64": "fp64-throughput",
+    "sm__inst_executed_pipe_xu": "sfu-throughput",
+}
+"""Counters that captures of a few metrics have as shares of their peaks, with what a high one
+points to."""
+OWN_SHARED: Final = ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic")
+"""Shared memory of a block without what the driver takes."""
+TCGEN05: Final = ("sm__inst_executed_pipe_tc.sum", "sm__pipe_tc_cycles_active.avg")
+"""More than 0 where a kernel executes tcgen05 instructions."""
 
 
 SHOWN_ONLY: Final = (
@@ -202,8 +228,10 @@ def names_read() -> frozenset[str]:
     others = {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME, WARPS_OF_SM, SCHEDULER_CYCLES}
     for kind in ("ld", "st"):
         others |= {CONFLICTS_OF.format(kind), LOCAL_BYTES_OF.format(kind)}
+    others |= {*OWN_SHARED, *TCGEN05}
     for cycles in ("elapsed", "active"):
         others |= {SHARED_PIPE.format(cycles), TENSOR_MEMORY.format(cycles)}
+        others |= {PEAK_SHARE.format(each, cycles) for each in (*COUNTERS, "sm__throughput")}
     for name in STALLS:
         others |= {WARPS_STALLED.format(name), WARPS_STALLED_SHARE.format(name)}
     return _names(read) | others

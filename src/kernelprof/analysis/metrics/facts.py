@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan, prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SIZES: Mapping[str, Callable[[Launch], tuple[int, int, int] | None]] = {
+    "grid_size": attrgetter("grid"),
+    "block_size": attrgetter("block"),
+}
 _TENSOR_PIPES = {"tensor_pipe": "elapsed", "tensor_pipe_active": "active"}
 _FP64 = re.compile(r"double|f(loat|p)?64|[dz]gemm|d884|dmma", re.IGNORECASE)
 """What names of kernels with FP64 types contain."""
@@ -233,8 +239,19 @@ class Facts:
     def _column(self, name: str) -> _Column:
         if name not in self._columns:
             column = self._coalesce(self._catalogue[name])
+            column = self._fill_from_launches(name, column)
             self._columns[name] = self._fill_from_shared_pipe(name, column)
         return self._columns[name]
+
+    def _fill_from_launches(self, name: str, column: _Column) -> _Column:
+        """Take the sizes of grids and blocks from the launches, which have them in every export."""
+        size_of = _SIZES.get(name)
+        if size_of is None or is_complete(column.values):
+            return column
+        sizes = [size_of(kind) for kind in self._launches.kinds]
+        of_kinds = np.array([nan if each is None else prod(each) for each in sizes], np.float64)
+        values = np.where(np.isnan(column.values), of_kinds[self._launches.codes], column.values)
+        return _Column(values, float(np.fmax.reduce(values, initial=-np.inf)), column.reported)
 
     def _fill_from_shared_pipe(self, name: str, column: _Column) -> _Column:
         """Take the tensor pipe from the pipe that it shares with FP64, less what FP64 takes of it.
