@@ -43,7 +43,9 @@ UNDERUTILIZED_PIPE = 0.20
 JUDGED_PIPES = frozenset({"alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe"})
 """Pipes that this rule looks at: it calls ``sfu_bound`` under-utilized with XU at 99.5 %."""
 
-EXPLAINING = frozenset({"SourceCounters", "MemoryWorkloadAnalysis", "WarpStateStats"})
+WASTE = frozenset({"SourceCounters", "WarpStateStats"})
+"""Sections with needless sectors and wavefronts, and with waits."""
+EXPLAINING = WASTE | {"MemoryWorkloadAnalysis"}
 """Sections that no small set has."""
 
 ROUNDING = 0.006
@@ -86,6 +88,11 @@ class ShippedRules:
     def has_explaining_section(self) -> BoolArray:
         """Launches whose details page has a section that says why something is busy or waits."""
         return self._seen.where(lambda seen: not seen.isdisjoint(EXPLAINING))
+
+    @cached_property
+    def tells_of_waste(self) -> BoolArray:
+        """Launches whose details page has a section that says what a full unit does needlessly."""
+        return self._seen.where(lambda seen: not seen.isdisjoint(WASTE))
 
     def _without_message(self, *metrics: str) -> BoolArray:
         """Launches of whose sentences none is about these metrics, though there are sentences."""

@@ -317,9 +317,11 @@ def follow_leads(
     left = ~decided
     if not left.any():
         return
-    values, explained = LeadValues(context), context.units.shipped.has_explaining_section
+    values, shipped = LeadValues(context), context.units.shipped
     for lead in leads:
-        rows = left.copy() if lead.at_limit else left & ~explained
+        rows = left.copy()
+        if lead.without:
+            rows &= ~(shipped.tells_of_waste if lead.at_limit else shipped.has_explaining_section)
         for name in lead.without:
             if not rows.any():
                 break
