@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from io import BufferedReader
 
+SOURCES: Final = (".cu", ".cuh", ".h", ".hpp")
+"""Suffixes of what is built and launched, or predicted, instead of read."""
 MEGABYTE: Final = 1 << 20
 LARGEST_CAPTURE_FILE: Final = 512 * MEGABYTE
 """Bytes of a compressed file in a capture directory; a million launches take 200 million."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof import files
 from kernelprof.errors import InputError, KernelprofError
-from kernelprof.model.source_files import SOURCES
+from kernelprof.files import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,9 +19,9 @@ from kernelprof.analysis.metrics.catalogue import (
 )
 from kernelprof.analysis.rules import load_rules
 from kernelprof.errors import UsageError
+from kernelprof.files import SOURCES
 from kernelprof.model.diagnosis import MissingMetric, NcuRun
 from kernelprof.model.kernel_name import kernel_filters
-from kernelprof.model.source_files import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

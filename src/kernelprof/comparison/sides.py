@@ -17,6 +17,7 @@ from kernelprof.comparison.snapshots import (
     read_diagnosis,
 )
 from kernelprof.errors import InputError, UsageError
+from kernelprof.files import SOURCES
 from kernelprof.launch.source import MAX_BYTES
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateFinding, Outcome
@@ -24,7 +25,6 @@ from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import short_name
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.model.snapshot import KernelSnapshot, Snapshot
-from kernelprof.model.source_files import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeGuard
 
 from kernelprof.errors import UsageError
-from kernelprof.model.source_files import SOURCES
+from kernelprof.files import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

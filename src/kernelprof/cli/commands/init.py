@@ -11,7 +11,7 @@ import typer
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 from kernelprof.errors import InputError, UsageError
-from kernelprof.model.source_files import SOURCES
+from kernelprof.files import SOURCES
 
 ORDER = 110
 
