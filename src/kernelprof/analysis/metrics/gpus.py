@@ -42,6 +42,7 @@ def load_gpus() -> tuple[Gpu, ...]:
         return tuple(map(_gpu, csv.DictReader(file)))
 
 
+@cache
 def find_gpu(name: str | None, capability: Capability | None, sms: float | None) -> Gpu | None:
     """Return the GPU of this name; without one, the only one of so many SMs, if it is."""
     if name is not None:
