@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernelprof.analysis.metrics.catalogue import CONFLICTS_OF, LOCAL_BYTES_OF
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, MetricColumn, Origin
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.sources import read_capture
+from kernelprof.sources import read_bytes, read_capture
 
 TRANSPOSES = {
     "naive": {"ld.sum": 524288.0, "st.sum": 4194304.0},
@@ -268,6 +269,11 @@ def test_busy_device_memory_alone_is_a_verdict(percent: float, named: str | None
     assert (verdict.bottleneck, verdict.confidence) == (named, Confidence.LOW)
 
 
+def test_busy_device_memory_is_no_verdict_where_the_sm_is_busier() -> None:
+    values = {f"gpu__dram_throughput.{ELAPSED}": 72.0, SM: 95.0}
+    assert diagnose(captured(**values)).kernels[0].verdict.bottleneck is None
+
+
 def test_device_memory_is_judged_by_the_specified_rate_too() -> None:
     """1.4 of 1.79 TB/s."""
     unnamed = captured(**{"dram__bytes.sum.per_second": 1.4e12})
@@ -281,3 +287,12 @@ def test_a_pipe_in_a_message_about_active_cycles_is_scaled_to_all_of_them() -> N
     columns = read_capture(CAPTURES / "blackwell" / name).columns
     (share,) = columns[f"sm__pipe_tensor_cycles_active.{ELAPSED}"].values
     assert share == pytest.approx(85.0 * 6721113.16 / 6936768, rel=1e-3)
+
+
+def test_a_pipe_in_a_message_without_elapsed_cycles_is_not_there() -> None:
+    name = "waynehacking8__blackwell-tensorcore-kernels/ncu_sm120_mma_warptile_8192.txt.gz"
+    text = gzip.decompress((CAPTURES / "blackwell" / name).read_bytes()).decode()
+    broken = text.replace(" 6936768", "       0")
+    assert broken != text
+    columns = read_bytes(broken.encode(), "broken.txt").columns
+    assert f"sm__pipe_tensor_cycles_active.{ELAPSED}" not in columns

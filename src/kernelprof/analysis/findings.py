@@ -359,7 +359,7 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
             facts.raw(PEAK_SHARE.format("sm__throughput", "active"))[row],
         )
     )
-    if multiplies and busy >= FULL:
+    if multiplies and FULL <= busy <= MOST_OF_PEAK:
         text = f"The SM is at {rounded_quantity(busy, '%')} of peak, and it executes tcgen05.mma."
         yield MetricFinding(
             text, PEAK_SHARE.format("sm__throughput", "active"), "tensor-throughput", busy / BUSY

@@ -173,8 +173,9 @@ class LabelledMetrics:
                     if other is None:
                         continue
                     whole = builder.values(other) if other in measured else None
-                    value *= np.nan if whole is None else float(whole[launch]) ** power
-                if np.isnan(value):
+                    factor = np.nan if whole is None else float(whole[launch])
+                    value *= factor**power if 0 < factor < np.inf else np.nan
+                if not np.isfinite(value):
                     continue
                 if number.metric not in measured:
                     numbers.setdefault((number.metric, number.unit), {}).setdefault(launch, value)

@@ -175,6 +175,15 @@ FULL_TENSOR_PIPE: Final = 90.0
 its work brings more than 1.1x. Matrix instructions have no idle lanes to look for."""
 
 
+def _busy_dram(values: LeadValues, _: RuleContext) -> BoolArray:
+    """Launches with busy device memory; up to ``FULL``, only where neither SM nor L1 is busier."""
+    share = values.dram_share()
+    l1 = (values["l1_throughput_active"] > share) & (values["memory_throughput"] >= 100 * FULL)
+    others = (values["sm_throughput"] > share) | (l1 & ~(values["l2_throughput"] >= 100 * FULL))
+    rows: BoolArray = (share >= 100 * FULL) | ((share >= 100 * BUSY_DRAM) & ~others)
+    return rows
+
+
 def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
     of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
     bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_TENSOR_PIPE)
@@ -274,7 +283,7 @@ LEADS: Final = (
     Lead(
         "tensor-throughput",
         _full_tensor_pipe,
-        "based on the utilization of the tensor pipe; nothing else about the kernel is measured",
+        "based on the utilization of the tensor pipe alone",
         without=(),
         at_limit=True,
     ),
@@ -289,8 +298,9 @@ LEADS: Final = (
     ),
     Lead(
         "dram-bandwidth",
-        lambda values, _: np.greater_equal(values.dram_share(), 100 * BUSY_DRAM),
+        _busy_dram,
         "based on DRAM utilization alone; wasted traffic is not measured",
+        without=(*BASIC, "global_load_bytes_per_sector", "global_store_bytes_per_sector"),
         at_limit=True,
     ),
     Lead(
