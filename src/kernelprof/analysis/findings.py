@@ -24,10 +24,10 @@ from kernelprof.analysis.metrics.catalogue import (
     TCGEN05,
     names_read,
 )
-from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms, find_gpu
+from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms
 from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES, STALLS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.capture import DEVICE_NAME, OWN_COLUMNS, Origin
+from kernelprof.model.capture import OWN_COLUMNS, Origin
 from kernelprof.model.diagnosis import MetricFinding
 from kernelprof.model.library_kernel import takes_tensor_maps
 from kernelprof.model.names import sentence
@@ -80,8 +80,7 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
         return float(facts.values(name)[row])
 
     capability = facts.capture.launches[row].compute_capability
-    names = facts.capture.text.get(DEVICE_NAME)
-    gpu = find_gpu(names[row] if names else None, capability, value_of("sm_count"))
+    gpu = facts.gpu(row)
     results = [each for find in _ALL for each in find(value_of)]
     results += _loads_and_stores(facts, row)
     results += _waits(facts, row)
@@ -92,7 +91,7 @@ def list_findings(facts: Facts, row: int) -> tuple[MetricFinding, ...]:
     results += _bandwidth(value_of, gpu)
     results += _arithmetic(value_of, fp32_lanes(capability), gpu)
     results = results or list(_no_waste(value_of)) or list(_values(facts, row))
-    if any(each.weight >= FULL / BUSY for each in results if each.metric.endswith(_ELAPSED)):
+    if any(each.weight >= FULL / BUSY for each in results if each.metric.endswith(_OVER_ELAPSED)):
         # What fills a unit over all of the run time has blocks and warps enough.
         results = [
             replace(each, bottleneck=None) if each.bottleneck in _TOO_LITTLE else each
@@ -375,7 +374,7 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
 
 
 def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
-    """The busiest counter of each unit that has a share of its peak, whatever ncu calls it."""
+    """The busiest of the counters that point to one bottleneck, as a share of its peak."""
     busiest: dict[str, tuple[float, str]] = {}
     for counter, limit in COUNTERS.items():
         for cycles in ("elapsed", "active"):
@@ -388,9 +387,10 @@ def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
         yield MetricFinding(text, name, limit, value / BUSY)
 
 
-_ELAPSED: Final = (
+_OVER_ELAPSED: Final = (
     "_elapsed", "sm_throughput", "dram_throughput", "l2_throughput", "memory_throughput"
 )  # fmt: skip
+"""Ends of the names of metrics that are shares of all of the run time."""
 _TOO_LITTLE: Final = ("small-grid", "low-occupancy")
 
 

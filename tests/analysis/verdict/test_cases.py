@@ -35,7 +35,7 @@ def without_waits(capture: Capture) -> Capture:
     return replace(capture, columns=columns)
 
 
-def test_a_verdict_that_all_cases_share_is_as_sure_as_before(conflicts: Capture) -> None:
+def test_a_verdict_that_all_cases_share_is_less_than_sure(conflicts: Capture) -> None:
     alone = diagnose(conflicts).kernels[0].verdict
     both = diagnose(replace(conflicts, cases=(without_waits(conflicts), conflicts)))
     verdict = both.kernels[0].verdict

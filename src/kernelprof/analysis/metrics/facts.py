@@ -29,14 +29,16 @@ from kernelprof.analysis.metrics.catalogue import (
     has_tcgen05,
     load_metrics,
 )
+from kernelprof.analysis.metrics.gpus import find_gpu
 from kernelprof.analysis.metrics.groups import FALLBACKS, STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, SMALLEST, Doubt
-from kernelprof.model.capture import Capture, Launch, Launches, Origin
+from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from kernelprof.analysis.metrics.gpus import Gpu
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.metrics.relations import Relation
     from kernelprof.model.capture import MetricColumn
@@ -185,6 +187,15 @@ class Facts:
             if column is not None and not np.isnan(column.values[row]):
                 return column
         return None
+
+    def gpu(self, row: int) -> Gpu | None:
+        """Return the GPU of a launch, by its name or by its number of SMs."""
+        names, sms = self.capture.text.get(DEVICE_NAME), self.values("sm_count").item(row)
+        return find_gpu(
+            names[row] if names else None,
+            self.capture.launches[row].compute_capability,
+            None if np.isnan(sms) else sms,
+        )
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
         """Evaluate a condition on the compute capability of each launch's device."""

@@ -19,7 +19,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import ARCHITECTURES, chip_of
 from kernelprof.analysis.metrics.catalogue import has_tcgen05
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms, find_gpu
+from kernelprof.analysis.metrics.gpus import GIGA, MOST_OF_PEAK, fewest_sms
 from kernelprof.analysis.metrics.groups import (
     FALLBACKS,
     NEAR_LIMIT,
@@ -30,7 +30,7 @@ from kernelprof.analysis.metrics.groups import (
 from kernelprof.analysis.metrics.pipelines import BUSY_WITH_COPIES, OF_A_LIBRARY
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, load_rules
-from kernelprof.model.capture import DEVICE_NAME, Origin
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import count
@@ -93,6 +93,7 @@ BASIC: Final = (*ACCESSES, *WAITS, "global_sectors", "threads_per_instruction", 
 """What the set ``basic`` does not collect: with any of it, the rules decide."""
 
 FULL: Final = 0.80
+"""Nsight Compute's SOLBottleneck rule (2025.3): above it a unit is what limits a kernel."""
 BUSY_DRAM: Final = 0.70
 """Of 25 launches with device memory at 70 to 80 % of its peak 23 were at this limit, of 60 with
 more 54. In the other six it was full as well, with sectors of which each thread used little."""
@@ -136,13 +137,9 @@ class LeadValues:
         rows = np.flatnonzero(np.isnan(own) & ~np.isnan(rates))
         if not len(rows):
             return own
-        capture, own = self._facts.capture, own.copy()
-        names, sms = capture.text.get(DEVICE_NAME), self["sm_count"]
+        own = own.copy()
         for row in rows.tolist():
-            name = names[row] if names else None
-            count_of_sms = None if np.isnan(sms[row]) else float(sms[row])
-            gpu = find_gpu(name, capture.launches[row].compute_capability, count_of_sms)
-            if gpu is not None:
+            if (gpu := self._facts.gpu(row)) is not None:
                 own[row] = 100.0 * rates[row] / (gpu.dram_gb_per_s * GIGA)
         return np.where(own <= MOST_OF_PEAK, own, np.nan)
 

@@ -29,7 +29,8 @@ _N: Final = r"(\d[\d,]*(?:\.\d+)?)"
 class ReportedNumber:
     """A value from a message.
 
-    It is multiplied by the metric ``share_of`` and divided by ``share_by``, if the page has them.
+    It is multiplied by the metric ``share_of`` and divided by ``share_by``; without these on the
+    page it is dropped.
     """
 
     metric: str
