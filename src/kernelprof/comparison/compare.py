@@ -16,8 +16,8 @@ from kernelprof.comparison.inputs import (
     same_code,
     source_diff,
 )
-from kernelprof.comparison.pairs import MOST_COMPARED, match_kernels
-from kernelprof.comparison.times import time_change
+from kernelprof.comparison.pairs import MOST_COMPARED, explain_match, match_kernels
+from kernelprof.comparison.times import predicted_time_change, time_change
 from kernelprof.comparison.words import launches_text, other_verdicts_text
 from kernelprof.model.comparison import (
     Comparison,
@@ -105,7 +105,7 @@ def _compare_kernel(
     if _is_unchecked(after):
         notes.append(f'Result not checked: reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
-        why = "as --rename says" if is_confirmed else "by similar name"
+        why = explain_match(before, after, is_confirmed=is_confirmed)
         notes.insert(0, f"matched {why}; previously named {before.name}")
     return KernelComparison(
         match=kind,
@@ -134,7 +134,7 @@ def _is_unchecked(kernel: KernelSnapshot) -> bool:
 def _compare_times(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
     if before.predicted is None or after.predicted is None:
         return time_change(before, after, apart)
-    return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "predictions do not include times")
+    return predicted_time_change(before, after, apart)
 
 
 def _source_text(kernel: KernelSnapshot, side: Snapshot) -> str | None:

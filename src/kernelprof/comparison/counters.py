@@ -185,7 +185,11 @@ DERIVED: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Counters that are worked out from others, with their units."""
 
-_LIMITS: Final = ("block_limit_registers", "block_limit_shared_mem", "block_limit_warps")
+_BY_SHARED: Final = "block_limit_shared_mem"
+"""Predictions have it only where it is what limits the blocks of an SM: how much an SM sets aside
+for shared memory is decided at the launch."""
+
+_LIMITS: Final = ("block_limit_registers", _BY_SHARED, "block_limit_warps")
 
 _BY_SM: Final = "block_limit_blocks"
 """Blocks that an SM holds at most, whatever they are."""
@@ -217,7 +221,8 @@ def counter_changes(
             continue  # the blocks say it
         old, new = _value_range(before, counter.name), _value_range(after, counter.name)
         if old is None or new is None:
-            if (old is None) != (new is None):
+            optional = counter.name == _BY_SHARED and _both_predicted(before, after)
+            if (old is None) != (new is None) and not optional:
                 lacking.append(counter.name)
             continue
         room = _calibrated_variation(counter.name, before)
@@ -256,8 +261,6 @@ def _count_resident_blocks(kernel: KernelSnapshot) -> float | None:
     limits = [kernel.metrics[limit] for limit in _LIMITS if limit in kernel.metrics]
     if kernel.predicted is None:
         return min(limits) if len(limits) == len(_LIMITS) else None
-    # A prediction has the limit by shared memory where that is the one that counts: how much an SM
-    # sets aside for it, is decided at the launch.
     return min((*limits, kernel.metrics[_BY_SM])) if _BY_SM in kernel.metrics else None
 
 

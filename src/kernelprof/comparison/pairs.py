@@ -133,7 +133,7 @@ def pair_kernels(
     """Return pairs in the order of ``after``, then what vanished; each kernel is used once.
 
     Pairs are first what was ``renamed``, then the same name, grid and block, then the same name
-    with the nearest number of threads, then the most similar names.
+    with the nearest number of threads, then the most similar names, then the only kernels.
     """
     old, new = dict(enumerate(before)), dict(enumerate(after))
     matches: dict[int, tuple[Match, int]] = {}
@@ -166,11 +166,22 @@ def pair_kernels(
         Match.RENAMED,
         [(by, i, j) for (a, b), by in close for i in names[0][a] for j in names[1][b]],
     )
+    if len(before) == len(after) == 1:
+        take(Match.RENAMED, _score_in_order(list(old), list(new)))
     pairs: list[Pair] = []
     for j, kernel in enumerate(after):
         kind, at = matches.get(j, (Match.APPEARED, -1))
         pairs.append((kind, before[at] if at >= 0 else None, kernel))
     return pairs + [(Match.VANISHED, each, None) for each in old.values()]
+
+
+def explain_match(before: KernelSnapshot, after: KernelSnapshot, *, is_confirmed: bool) -> str:
+    """Return why two kernels of different names were paired."""
+    if is_confirmed:
+        return "as --rename says"
+    names = function_name(before.name), function_name(after.name)
+    is_similar = difflib.SequenceMatcher(None, *names, autojunk=False).ratio() >= SIMILAR
+    return "by similar name" if is_similar else "as the only kernel on each side"
 
 
 def _group_by_key(

@@ -77,6 +77,21 @@ kernels that no calibration knows there are some whose launches jump: one of the
 profiled of ``three-blocks`` (``tests/captures/h200_changes``), 0.5 ms long, took 13 % longer."""
 
 
+PREDICTED: Final = "prediction"
+"""What measures a predicted time."""
+
+CHECKED_ARCH: Final = "sm_90"
+"""The only architecture whose predicted times were compared with measured ones."""
+
+RATIO_ERROR: Final = 1.5
+"""Factor by which the predicted ratio of two versions' times may be off, in either direction: holds
+95 % of 30 pairs of ``cuda/pairs`` (those whose hashed names are even), and of 26 others."""
+
+CLEARLY_PREDICTED: Final = 1.15
+"""Factor from which one predicted time counts as shorter than another: so it was for all of those
+pairs where the prediction says it."""
+
+
 class Floor(NamedTuple):
     """The relative difference below which nothing is concluded, and where it comes from."""
 
@@ -421,3 +436,35 @@ def _bootstrap_interval(
     )
     interval = result.confidence_interval
     return float(interval.low), float(interval.high)
+
+
+def predicted_time_change(
+    before: KernelSnapshot, after: KernelSnapshot, apart: str | None = None
+) -> TimeChange:
+    """Compare the predicted times of two versions; ``apart`` says why they are not comparable.
+
+    :data:`CLEARLY_PREDICTED` decides the outcome; the interval of the ratio is by
+    :data:`RATIO_ERROR`.
+    """
+    old, new = before.predicted_ns, after.predicted_ns
+    if apart is None and not (old and new):
+        apart = "only one side has a predicted time" if old or new else "no time was predicted"
+    if apart is None and after.arch != CHECKED_ARCH:
+        apart = f"predicted times are compared for {CHECKED_ARCH} only"
+    if apart is not None or not old or not new:
+        return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "")
+    ratio = new / old
+    outcome = TimeOutcome.UNDECIDED
+    if ratio >= CLEARLY_PREDICTED:
+        outcome = TimeOutcome.SLOWER
+    elif ratio <= 1 / CLEARLY_PREDICTED:
+        outcome = TimeOutcome.FASTER
+    return TimeChange(
+        outcome,
+        measured_by=PREDICTED,
+        before_ns=old,
+        after_ns=new,
+        ratio=ratio,
+        ratio_low=ratio / RATIO_ERROR,
+        ratio_high=ratio * RATIO_ERROR,
+    )

@@ -65,8 +65,10 @@ def _predicted_words(kernel: KernelComparison, metrics: Collection[str]) -> str:
     if kernel.other_work:
         return "a different amount of work"
     counters = [each for each in kernel.counters if not metrics or each.metric in metrics]
-    shown = ", ".join(map(_more_or_fewer, most_costly(counters)))
-    return f"predicted: {shown or 'the same counts'}"
+    shown = ", ".join(map(_more_or_fewer, most_costly(counters))) or "the same counts"
+    if kernel.time.outcome in _DECIDED:
+        shown = f"{outcome_text(kernel.time)}; {shown}"
+    return f"predicted: {shown}"
 
 
 def _more_or_fewer(change: CounterChange) -> str:
@@ -116,6 +118,12 @@ def _headlines(comparison: Comparison) -> str:
     return f"{text}; {changed} with a different verdict" if changed else text
 
 
+def prediction_did(kernel: KernelComparison) -> str:
+    """What a prediction's time and counts did, in a few words: ``1.4x faster, less work``."""
+    did = counts_did(kernel)
+    return f"{outcome_text(kernel.time)}, {did}" if kernel.time.outcome in _DECIDED else did
+
+
 def counts_did(kernel: KernelComparison) -> str:
     """What the counts of a prediction did, in two or three words."""
     if kernel.mistake is not None:
@@ -147,6 +155,13 @@ def time_text(time: TimeChange) -> str:
     details[-1] += f"; {floor}{seen}"
     text += f" ({', '.join(details)})"
     return f"{text}; {time.reason}" if time.reason else text
+
+
+def predicted_time_text(time: TimeChange) -> str:
+    """Predicted times: ``24 ms to 18 ms: 1.3x faster (2x faster to 1.2x slower)``."""
+    old, new = (quantity(each or 0.0, "ns") for each in (time.before_ns, time.after_ns))
+    ends = " to ".join(ratio_text(each or 1.0) for each in (time.ratio_low, time.ratio_high))
+    return f"{old} to {new}: {ratio_text(time.ratio or 1.0)} ({ends})"
 
 
 def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
@@ -263,13 +278,14 @@ def notes(kernel: KernelComparison) -> tuple[str, ...]:
 def outcome_text(time: TimeChange) -> str:
     """What happened to the time in a few words, for a cell or a chart."""
     ratio = _usable(time.ratio)
-    if time.outcome in {TimeOutcome.FASTER, TimeOutcome.SLOWER} and ratio is not None:
+    if time.outcome in _DECIDED and ratio is not None:
         return ratio_text(ratio)
     if time.outcome is TimeOutcome.SAME and ratio and abs(ratio - 1) > LEAST_FLOOR:
         return "within the noise"
     return _OUTCOME_WORDS.get(time.outcome, time.outcome.value)
 
 
+_DECIDED: Final = frozenset({TimeOutcome.FASTER, TimeOutcome.SLOWER})
 _OUTCOME_WORDS: Final = {
     TimeOutcome.SLOWER: "slower",
     TimeOutcome.FASTER: "faster",

@@ -32,7 +32,7 @@ from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome
 from kernelprof.model.manifest import SourceFacts
-from kernelprof.model.prediction import Mistake, PredictionFacts
+from kernelprof.model.prediction import Mistake, OutputSample, PathCoverage, PredictionFacts
 from kernelprof.model.waiting import SourceLocation
 from kernelprof.report.document import Note, Paragraph, Section, Span
 from kernelprof.report.documents.gate import document
@@ -144,17 +144,70 @@ def test_a_policy_says_whether_it_has_budgets() -> None:
     assert not Policy().has_budgets
 
 
-def test_times_of_predictions_are_shown_and_not_judged() -> None:
+@pytest.mark.parametrize(
+    ("microseconds", "expected"),
+    [
+        (250, [("regression", "slower"), ("regression", "counter-worse")]),
+        (130, [("regression", "counter-worse")]),
+        (110, [("regression", "counter-worse")]),
+        (60, [("pass", "faster"), ("pass", "counter-worse")]),
+    ],
+)
+def test_a_clear_predicted_time_weighs_more_than_counters(
+    microseconds: float, expected: list[tuple[str, str]]
+) -> None:
     old = before(metrics={**COUNTS, "duration": 120_000})
-    new = after(global_load_sectors=4096, duration=250_000)
-    shown = str(document(gated(old, new)).blocks)
-    assert "about 120 µs → about 250 µs, modelled; not used to judge" in shown
-    assert codes(gated(old, new)) == [("regression", "counter-worse")]
-    assert codes(gated(old, after(duration=250_000))) == []
+    new = after(global_load_sectors=4096, duration=1000 * microseconds)
+    assert codes(gated(old, new)) == expected
+
+
+def test_a_longer_predicted_time_alone_fails_with_the_changed_line() -> None:
+    old = before(metrics={**COUNTS, "duration": 120_000})
+    result = gated(old, after(duration=250_000))
+    (slower,) = result.kernels[0].findings
+    assert slower.text == (
+        "predicted: 120 µs to 250 µs: 2.1x slower (39 % slower to 3.1x slower); changed: k.cu:2"
+    )
+    assert "120 µs to 250 µs: 2.1x slower" in str(document(result).blocks)
+    assert codes(gated(old, after(duration=250_000), {"max_slowdown": "150 %"})) == [
+        ("pass", "slower")
+    ]
     budget = {"budget": {"duration": {"at_most": 1}}}
-    assert codes(gated(old, after(duration=250_000), budget)) == [
+    assert codes(gated(old, after(duration=120_000), budget)) == [
         ("inconclusive", "budget-unknown")
     ]
+
+
+def test_a_limit_by_shared_memory_may_be_on_one_side_only() -> None:
+    """A prediction has it where nothing else limits the resident blocks."""
+    limits = {"block_limit_registers": 8, "block_limit_warps": 8, "block_limit_blocks": 32}
+    old = before(metrics={**COUNTS, **limits, "block_limit_shared_mem": 4})
+    assert codes(gated(old, after(**limits))) == [("pass", "counter-better")]
+
+
+def test_results_too_large_to_square_are_compared() -> None:
+    sides = (
+        replace(
+            each,
+            predicted=replace(
+                each.predicted,
+                coverage=PathCoverage(sampled=True),
+                outputs=(OutputSample("x", "a", 1e-4, (0, 1), values),),
+            ),
+        )
+        for each, values in ((before(), (1e200, 1.0)), (after(), (2e200, 1.0)))
+    )
+    (worse,) = gated(*sides).kernels[0].findings
+    assert (
+        "the result differs at the measured size: x[0] is 2e+200, previously 1e+200" in worse.text
+    )
+
+
+def test_predicted_times_of_other_architectures_are_not_judged() -> None:
+    old = before(metrics={**COUNTS, "duration": 120_000})
+    new = after(global_load_sectors=4096, duration=60_000)
+    sides = (replace(each, predicted=replace(each.predicted, arch="sm_80")) for each in (old, new))
+    assert codes(gated(*sides)) == [("regression", "counter-worse")]
 
 
 def test_other_sizes_are_other_work() -> None:

@@ -16,6 +16,7 @@ from msgspec import structs
 from kernelprof.comparison.counters import COUNTERS, counter_value, relative_change, unit_of
 from kernelprof.comparison.gate import predicted
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
+from kernelprof.comparison.pairs import explain_match
 from kernelprof.comparison.sides import predicted_architectures
 from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, clear_difference
 from kernelprof.comparison.words import (
@@ -128,7 +129,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
     yield from _check_findings(before, after, limits)
     if kernel.match is Match.RENAMED:
         outcome = Outcome.PASS if _is_confirmed_rename(kernel, before, after) else policy.renamed
-        by = "as --rename says" if kernel.confirmed else "by similar name"
+        by = explain_match(before, after, is_confirmed=kernel.confirmed)
         yield GateFinding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
     if kernel.other_work:
         yield GateFinding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)

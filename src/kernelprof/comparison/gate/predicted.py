@@ -1,7 +1,8 @@
-"""How a prediction is judged: by what it counts, with the lines to blame, and without any time.
+"""How a prediction is judged: by its time, and by what it counts, with the lines to blame.
 
-What got worse fails, unless as much work or more went away elsewhere: whether such a trade pays,
-only a time on a GPU shows. Counts that lie within each other's intervals are the same.
+A clearly longer predicted time fails. What got worse fails, unless the predicted time is clearly
+shorter. Where it is about the same and as much work or more went away elsewhere, only a time on a
+GPU shows whether the trade pays. Counts that lie within each other's intervals are the same.
 
 Both sides have what was counted by line (:class:`kernelprof.model.prediction.Predicted`), and a
 digest of each line's text. Lines are aligned as ``difflib`` does it, so that an access that moved
@@ -29,7 +30,8 @@ from kernelprof.comparison.counters import (
     relative_change,
     sum_work,
 )
-from kernelprof.comparison.words import counter_text, verdict_text
+from kernelprof.comparison.words import counter_text, predicted_time_text, verdict_text
+from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, CounterFinding, GateFinding, Outcome
 from kernelprof.model.numbers import number
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kernelprof.comparison.gate.policy import Limits
-    from kernelprof.model.comparison import KernelComparison
+    from kernelprof.model.comparison import KernelComparison, TimeChange
     from kernelprof.model.json_types import Number
     from kernelprof.model.prediction import LineWork, Predicted, PredictedAccess
     from kernelprof.model.snapshot import KernelSnapshot
@@ -202,7 +204,7 @@ _UNCHECKED: Final = "this code behaves differently at the sizes used to check th
 _NEVER_RUN: Final = "no sampled block ran this code; other blocks or other data may reach it"
 
 _OPEN: Final = 0.05
-"""By how much more the upper end of an interval may be than what the first version counts."""
+"""By how much more the upper end of an interval may be than what either version counts."""
 
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
@@ -221,6 +223,7 @@ def findings(
     assert old is not None  # the caller has looked
     assert new is not None
     trade = _is_trade(kernel, before)
+    yield from (_with_places(e, [], old, new) for e in _time_findings(kernel.time, limits))
     for change in kernel.counters:
         metric, text, increase = change.metric, counter_text(change), relative_change(change)
         if metric == THREADS:
@@ -235,6 +238,8 @@ def findings(
         outcome = limits.counter_worse
         if increase <= limits.max_increase.get(metric, _ROOM.get(metric, 0.0)):
             outcome = Outcome.PASS
+        elif kernel.time.outcome is TimeOutcome.FASTER:
+            outcome, text = Outcome.PASS, f"{text}; the predicted time is shorter"
         elif trade and outcome is Outcome.REGRESSION:
             outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
         finding = CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
@@ -248,6 +253,15 @@ def findings(
     if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
         text = verdict_text(before.verdict, after.verdict)
         yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
+
+
+def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
+    text = f"predicted: {predicted_time_text(time)}"
+    if time.outcome is TimeOutcome.SLOWER:
+        over = (time.ratio or math.inf) - 1 > limits.max_slowdown
+        yield GateFinding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
+    elif time.outcome is TimeOutcome.FASTER:
+        yield GateFinding(Code.FASTER, Outcome.PASS, text)
 
 
 def _not_covered(
@@ -268,7 +282,8 @@ def _not_covered(
         ends = [
             each.spread.get(name, (each.metrics.get(name, 0.0),) * 2) for each in (before, after)
         ]
-        if ends[1][1] > (1 + _OPEN) * max(ends[0][1], before.metrics.get(name, 0.0)) > 0:
+        counts = [ends[0][1], *(each.metrics.get(name, 0.0) for each in (before, after))]
+        if ends[1][1] > (1 + _OPEN) * max(counts) > 0:
             text = f"the sample gives only a loose bound on {name}: up to {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
@@ -351,8 +366,8 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
         if other is None:
             continue
         earlier = dict(zip(other.places, other.values, strict=True))
-        sizes = [value**2 for value in earlier.values() if value is not None]
-        usual = math.sqrt(sum(sizes) / max(len(sizes), 1))
+        finite = [value for value in earlier.values() if value is not None]
+        usual = math.hypot(*finite) / math.sqrt(max(len(finite), 1))
         allowed = _BOTH_OFF * max(each.tolerance, other.tolerance)
         if each.shared and other.shared and set(each.places) != set(other.places):
             return f"the same blocks write other elements of {each.name} than before"

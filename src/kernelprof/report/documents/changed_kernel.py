@@ -281,10 +281,8 @@ def _medians(
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     if kernel.arch is None:
         yield Fact("Time", (Span(clip_text(words.time_text(kernel.time))),))
-    sides = [side and side.predicted_ns for side in (kernel.before, kernel.after)]
-    if sides[0] and sides[1]:
-        old, new = (quantity(each, "ns") for each in sides if each)
-        yield Fact("Predicted time", (f"about {old} → about {new}, modelled; not used to judge",))
+    elif kernel.time.ratio:
+        yield Fact("Predicted time", (words.predicted_time_text(kernel.time),))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:
@@ -321,7 +319,7 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     assert after is not None
     tone = TIME_TONES.get(kernel.time.outcome, Tone.STRONG)
     predicted = kernel.arch is not None
-    did = words.counts_did(kernel) if predicted else words.outcome_text(kernel.time)
+    did = words.prediction_did(kernel) if predicted else words.outcome_text(kernel.time)
     pill: tuple[str | Span, ...] = (" ", Span(did, tone))
     if each.result is not None:
         pill = (*pill, " ", outcome_span(each.result))

@@ -184,7 +184,7 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
         ]
         if predicted:
             both = kernel.before is not None and kernel.after is not None
-            did = words.counts_did(kernel) if both else kernel.match.value
+            did = words.prediction_did(kernel) if both else kernel.match.value
             changes = [Cell(did), Cell(_line(each))]
         verdict: Text = "not run" if kernel.same_code else verdict_change(kernel)
         cells = [Cell(name, tip=tip), *changes, Cell(verdict)]
