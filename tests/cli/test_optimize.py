@@ -122,7 +122,7 @@ elif number == "5":
     reasons = [each["reason"] for each in found["attempts"]]
     assert "differs from gemm" in reasons[0]
     assert "flat" in reasons[1]
-    assert reasons[2] == "none of its counters is lower"
+    assert reasons[2] == "neither its predicted time nor a counter is lower"
     assert found["basis"] == "predicted"
     assert found["ratio"] is None
     assert "no time was measured" in found["notes"][0]
@@ -201,7 +201,7 @@ LEFT = (
     (
         "Path('k.toml').write_text('x'); put('float sum', 'float  sum')",
         "not better",
-        "none of its counters",
+        "neither its predicted time",
     ),
     ("put('float sum', 'float  sum')", "not better", "it was tried in round 13"),
     ("pass", "nothing", "the source is unchanged"),

@@ -119,9 +119,9 @@ def _headlines(comparison: Comparison) -> str:
 
 
 def prediction_did(kernel: KernelComparison) -> str:
-    """What a prediction's time and counts did, in a few words: ``1.4x faster, less work``."""
-    did = counts_did(kernel)
-    return f"{outcome_text(kernel.time)}, {did}" if kernel.time.outcome in _DECIDED else did
+    """What a prediction's time did, or its counts where the times are about equal."""
+    decided = kernel.time.outcome in _DECIDED
+    return outcome_text(kernel.time) if decided else counts_did(kernel)
 
 
 def counts_did(kernel: KernelComparison) -> str:

@@ -66,7 +66,7 @@ _ONLY_CHECKED: Final = (
     "this machine"
 )
 _NO_TIME: Final = (
-    "no time was measured: proposals were judged by predicted counters, and their "
+    "no time was measured: proposals were judged by predicted times and counters, and their "
     "results were compared with the reference at the check sizes only"
 )
 
@@ -109,10 +109,12 @@ class PredictedJudge:
         decision = _declined(result)
         if decision is None:
             # What is counted must not be the same: that is no improvement.
-            better = Code.COUNTER_BETTER in codes and not kernel.kernel.same_code
+            better = codes & {Code.FASTER, Code.COUNTER_BETTER} and not kernel.kernel.same_code
             decision = Decision.ACCEPTED if better else Decision.NOT_BETTER
         unchanged = decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS
-        reason = "none of its counters is lower" if unchanged else summarize(result)
+        reason = (
+            "neither its predicted time nor a counter is lower" if unchanged else summarize(result)
+        )
         return _judged(decision, reason, result, sides[1])
 
     def _predict(self, source: Path) -> Capture:

@@ -50,7 +50,7 @@ def gate(
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
 
-    With --predict, two .cu files are judged by predicted counters, without a GPU. So are .cu files
+    With --predict, two .cu files are judged by predicted times and counters, without a GPU. So are .cu files
     against a baseline that `baseline save --predict` wrote.
 
     Exit codes: 0 pass, 1 regression, 3 inconclusive (a failure unless the policy allows it).

@@ -88,9 +88,9 @@ def _judge(
 
 
 def _seconds(result: KernelResult) -> float:
-    """The candidate's time of one launch; 0 where it has none."""
+    """The candidate's measured time of one launch; 0 where it has none."""
     after = result.kernel.after
-    time = result.kernel.time.after_ns
+    time = None if result.kernel.arch is not None else result.kernel.time.after_ns
     if time is None and after is not None:
         time = after.median_ns
     return (time or 0.0) / _NS
