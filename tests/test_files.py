@@ -31,7 +31,7 @@ def _why(path: Path, most: int = 100, inside: Path | None = None) -> str:
 def test_a_plain_file_up_to_its_limit(plain: Path) -> None:
     assert files.read_bytes(plain, 10) == b"0123456789"
     assert files.read_text(plain, 10) == "0123456789"
-    assert _why(plain, 9) == "it has more than 9 bytes"
+    assert _why(plain, 9) == "it is larger than 9 bytes"
     assert files.size_in_words(64 << 20) == "64 MiB"
 
 
@@ -90,7 +90,7 @@ def test_what_we_were_given_may_be_a_pipe_if_it_was_typed() -> None:
         if size == 5:
             assert files.read_bytes(given, 5, typed=True) == b"xxxxx"
         else:
-            with pytest.raises(OSError, match="more than 5 bytes"):
+            with pytest.raises(OSError, match="larger than 5 bytes"):
                 files.read_bytes(given, 5, typed=True)
         os.close(read_end)
 

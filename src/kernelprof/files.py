@@ -97,7 +97,7 @@ def read_bytes(path: Path, most: int, *, inside: Path | None = None, typed: bool
             chunks.append(chunk)
             size += len(chunk)
             if size > most:
-                raise OSError(errno.EFBIG, f"it has more than {size_in_words(most)}")
+                raise OSError(errno.EFBIG, f"it is larger than {size_in_words(most)}")
     return b"".join(chunks)
 
 

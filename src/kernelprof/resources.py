@@ -18,7 +18,7 @@ def data_folder(name: str) -> Path:
     if folder is not None:
         return folder
     raise MissingToolError(
-        f"this installation of kernelprof lacks its data folder {name!r}",
+        f"the data folder {name!r} is missing from this installation of kernelprof",
         where=str(packaged),
         hint="install kernelprof again, or run it from a complete checkout",
     )

@@ -30,7 +30,7 @@ _NVCC_PLACES = ("/usr/local/cuda/bin",)
 _NVCC_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 HOW_TO_GET_NVCC: Final = (
     "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and add its bin "
-    f"folder to the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
+    f"folder to the search path, or set ${_NVCC_VARIABLES[0]} to the toolkit's folder"
 )
 
 BROWSER_VARIABLE: Final = "KERNELPROF_CHROMIUM"
@@ -159,7 +159,7 @@ def find_browser() -> str:
         raise MissingToolError(
             "PNG output needs Chromium; none found",
             where=f"${BROWSER_VARIABLE}, the search path",
-            hint="install Chromium, or write the page and open it elsewhere",
+            hint="install Chromium, or write HTML instead and open it in any browser",
         )
     return path
 

@@ -126,7 +126,7 @@ class Worker:
                 raise TimeoutError
             return msgspec.msgpack.decode(self._server.recv_bytes(), type=_Answer)
         except (OSError, EOFError) as error:
-            raise WorkerError("its process ended before it answered") from error
+            raise WorkerError("its process did not answer") from error
 
     def _start_server(self) -> None:
         process = self._process

@@ -63,7 +63,7 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
     verdict = diagnose(transpose("naive", **idle)).kernels[0].verdict
     assert verdict.bottleneck == "uncoalesced-global-access"
     assert verdict.confidence is Confidence.LOW
-    assert "alone" in verdict.notes[0]
+    assert "based only on" in verdict.notes[0]
     assert diagnose(transpose("tiled", **idle)).kernels[0].verdict.status is Status.INCONCLUSIVE
 
 
@@ -184,8 +184,8 @@ def loads_and_stores(row: int) -> Capture:
         (
             21,
             [
-                "13.51 GB are loaded from and stored to local memory: register spills, or arrays "
-                "with run-time indices."
+                "Local-memory loads and stores move 13.51 GB: register spills, or arrays with "
+                "run-time indices."
             ],
         ),
     ],

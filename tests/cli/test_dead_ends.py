@@ -175,7 +175,7 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
             error(
                 "--size row: the launch specification has no such name",
                 where="rowsum.cu",
-                next_step="did you mean rows? it has: rows, cols",
+                next_step="did you mean rows? available: rows, cols",
             ),
         ),
         (
@@ -228,7 +228,7 @@ def test_names_of_gpus_are_architectures(name, arch) -> None:
 @pytest.mark.parametrize(
     ("installed", "expected"),
     [
-        ({"ncu_report"}, "the installed package ncu-report reads reports (.ncu-rep)"),
+        ({"ncu_report"}, "reports (.ncu-rep) can be read with the installed package ncu-report"),
         (set(), "need the package ncu-report: pip install 'kernelprof[rep]'"),
     ],
 )
@@ -266,7 +266,7 @@ COPY = """__global__ void copy(const float* x, float* y, int n) {
 STRIDED = COPY.replace("copy", "strided").replace("x[i]", "x[33 * i % n]")
 OPEN = "template <int N>\n" + COPY.replace("copy", "open").replace("n)", "n)", 1)
 MAIN = "int main() { copy<<<4096, 256>>>(nullptr, nullptr, 1 << 20); }\n"
-NOT_HERE = "this machine has no NVIDIA GPU (nvidia-smi reports none) and no ncu (Nsight Compute)"
+NOT_HERE = "this machine has no NVIDIA GPU (nvidia-smi reports no GPU) and no ncu (Nsight Compute)"
 
 
 @pytest.fixture
@@ -331,12 +331,12 @@ def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
             error(
                 f"main.cu cannot be measured here: {NOT_HERE}",
                 where="main.cu",
-                next_step="on a machine with a GPU and ncu:\n"
+                next_step="run this on a machine with a GPU and ncu:\n"
                 "kernelprof diagnose main.cu -- 1024\n"
                 "or capture there, and diagnose the capture here:\n"
                 "kernelprof profile main.cu -o main -- 1024\n"
                 "kernelprof diagnose main\n"
-                "or predict its kernels here, without running main():\n"
+                "or predict the kernels in this file here, without running main():\n"
                 "kernelprof diagnose main.cu --predict",
             ),
         ),
@@ -454,7 +454,7 @@ def test_two_sources_are_compared_by_prediction(kernelprof, kernels) -> None:
     (kernels / "new.cu").write_text(STRIDED.replace("strided", "copy"), encoding="utf-8")
     kernelprof(
         "compare old.cu new.cu --predict",
-        out="copy: predicted: more global load sectors, more instructions\n",
+        out="copy: predicted: 2.5x slower; more global load sectors, more instructions\n",
     )
     kernelprof(
         "diagnose new.cu --predict --against old.cu",
@@ -466,7 +466,7 @@ def test_two_sources_are_compared_by_prediction(kernelprof, kernels) -> None:
 @pytest.mark.usefixtures("capture")
 def test_captures_are_not_compared_by_prediction(kernelprof) -> None:
     assert kernelprof("compare c.csv c.csv --predict", code=2).err == error(
-        "--predict compares two .cu files",
+        "--predict and --arch apply only to two .cu files",
         where="c.csv c.csv",
         next_step="kernelprof compare before.cu after.cu --predict\n"
         "or, for two captures, leave out --predict and --arch",

@@ -88,7 +88,7 @@ def test_what_predicts_kernels_is_named_with_its_versions(kernelprof) -> None:
 PERMISSION = [
     (True, False, 4, "this process lacks CAP_SYS_ADMIN"),
     (True, True, 0, "this process has administrator rights"),
-    (None, True, 4, "there is no /proc/driver/nvidia/params"),
+    (None, True, 4, "no RmProfilingAdminOnly in /proc/driver/nvidia/params"),
 ]
 
 

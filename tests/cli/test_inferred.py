@@ -109,7 +109,7 @@ def test_the_kernel_of_several(kernelprof, kernel_cu) -> None:
     (found,) = kernelprof.json(f"diagnose {path} --predict", code={0, 3})["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
     assert found["inferred"]["remarks"] == [
-        "the file launches only shift of its 2 kernels (--kernel saxpy selects another)"
+        "shift was selected from the 2 kernels of the file (--kernel saxpy selects another)"
     ]
 
 
@@ -167,7 +167,7 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
     found = kernelprof.json(f"diagnose {path} --predict --size n=1024", code={0, 3})
     verdict = found["kernels"][0]["verdict"]
     assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
-    said = "the number of blocks follows from inferred sizes; set them with --size"
+    said = "the number of blocks depends on inferred sizes; set the sizes with --size"
     assert verdict["notes"][0] == said
 
 
@@ -180,7 +180,8 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
         ),
         (
             PLAIN.replace("if (i < n)", "if (i < n && i % 4 == 0)"),
-            "most of y is not written at the check sizes: the grid or the values may be wrong",
+            "most of y is not written at the check sizes: the grid or the argument values may be "
+            "wrong",
         ),
     ],
 )
@@ -206,7 +207,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         ),
         (
             PLAIN.replace("y[i]", "y[i - 1]"),
-            ["the inferred values may be wrong: with them the kernel fails: ", "bytes before y"],
+            ["the kernel fails with the inferred values, which may be wrong: ", "bytes before y"],
         ),
         (
             """

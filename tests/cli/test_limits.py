@@ -282,7 +282,7 @@ def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("long", "more than 1 MiB"),
+        ("long", "larger than 1 MiB"),
         ("zero", "no launch specification, and its source does not determine"),
         ("pipe", "no launch specification, and its source does not determine"),
     ],
@@ -369,7 +369,7 @@ def test_a_folder_that_nobody_may_read(tmp_path, kernelprof, monkeypatch, captur
     )
     printed = kernelprof(f"diagnose {tmp_path}/open")
     out, err = printed.out, printed.err
-    assert "1 file left out, not readable as a capture: inner" in out + err
+    assert "1 file left out (not readable as captures): inner" in out + err
     assert "Permission denied" in out + err
 
 

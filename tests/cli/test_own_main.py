@@ -71,8 +71,11 @@ def test_what_is_given_to_a_program_alone_is_refused_for_a_source_and_the_other_
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--launch-skip", "1"], "--launch-skip has no effect on captures"),
-        (["--keep", "out", "--budget", "5"], "--keep, --budget have no effect on captures"),
+        (["--launch-skip", "1"], "--launch-skip has no effect on existing captures"),
+        (
+            ["--keep", "out", "--budget", "5"],
+            "--keep, --budget have no effect on existing captures",
+        ),
         ([], ""),
         (["--kernel", "."], ""),
     ],

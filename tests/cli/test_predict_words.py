@@ -24,7 +24,7 @@ def test_an_open_verdict_speaks_of_the_prediction(kernelprof, work: Path) -> Non
     ).out
     assert "capture does not" not in out
     page = (work / "p.html").read_text("utf-8")
-    assert "This prediction does not show what limits the kernel: " in page
+    assert "This prediction does not show whether the limit is " in page
     sarif = kernelprof(f"{command} --format sarif", code={0, 3}).json
     texts = [each["message"]["text"] for each in sarif["runs"][0]["results"]]
     assert "only a measurement can decide." in texts[0]
@@ -94,7 +94,7 @@ def test_tcgen05_is_refused_with_the_gpu_that_runs_it(kernelprof, work: Path) ->
     )
     err = kernelprof("diagnose tmem.cu --predict --arch sm_100a", code=4).err
     assert "is part of tcgen05 (tensor cores with tensor memory), which needs a GPU" in err
-    assert err.endswith("  next: diagnose it on a machine with a GPU and ncu\n")
+    assert err.endswith("  next: diagnose the kernel on a machine with a GPU and ncu\n")
     err = kernelprof("diagnose tmem.cu --predict --arch sm_120", code=2).err
     needs = "the kernel needs an sm_100a GPU: diagnose it on a machine with such a GPU and ncu"
     assert err.endswith(f"  next: {needs}\n")

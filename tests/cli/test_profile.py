@@ -105,7 +105,7 @@ def test_a_metric_without_a_trace_is_named(kernelprof, machine) -> None:
     # It does not say what its GPU is either, and is asked for what only others have.
     metrics = preset("full").metrics
     assert lost == sorted(each.ncu[0] for each in metrics if each.only_on == ("gb100", "11.0"))
-    assert f"ncu could not collect: {lost[0]}" in err
+    assert f"ncu could not collect these metrics: {lost[0]}" in err
 
 
 def test_a_capture_is_replaced_only_on_demand(machine, kernelprof) -> None:

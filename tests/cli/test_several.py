@@ -50,7 +50,7 @@ def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, kernelprof) -> N
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep", "e"]
     lines = [line for line in told.err.splitlines() if "left out" in line]
     assert lines == [
-        f"kernelprof: {folder}: 3 files left out, not readable as a capture: "
+        f"kernelprof: {folder}: 3 files left out (not readable as captures): "
         "README.md, results.csv, scale.cu"
     ]
 
@@ -77,7 +77,9 @@ def test_a_folder_without_a_capture(tmp_path: Path, kernelprof) -> None:
         kernelprof(*command, empty, code=2, err=["there is no capture", f"where: {empty}"])
     (empty / "notes.md").write_text("Section: one\n", "utf-8")
     (empty / "a.cu").write_text("", "utf-8")
-    kernelprof(f"diagnose {empty}", code=2, err="4 levels deep; it has 2 other files")
+    kernelprof(
+        f"diagnose {empty}", code=2, err="(searched 4 levels deep); it contains 2 other files"
+    )
     assert not (tmp_path / "x.html").exists()
 
 
@@ -88,7 +90,7 @@ def test_a_damaged_capture_directory_in_a_folder_is_named_with_the_reason(
     told = kernelprof(
         f"diagnose {folder} --format json",
         code={0, 3},
-        err="4 files left out, not readable as a capture: README.md, results.csv, scale.cu "
+        err="4 files left out (not readable as captures): README.md, results.csv, scale.cu "
         "and 1 more",
     )
     assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep"]
@@ -165,6 +167,6 @@ def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, kern
     told = kernelprof(
         f"diagnose {place} --merge --format json",
         code={0, 3},
-        err="1 file left out, not readable as a capture: notes.txt",
+        err="1 file left out (not readable as captures): notes.txt",
     )
     assert len(told.json["captures"]) == 1

@@ -173,7 +173,7 @@ def test_files_of_one_name_in_two_folders_have_records_of_their_own(
     kernelprof("diagnose 01_naive.cu", out="uncoalesced-global-access")
     kernelprof("diagnose bf16/01_naive.cu", out="shared-memory-throughput")
     other.write_text(source.read_text("utf-8") + "// changed\n", encoding="utf-8")
-    differs = "the source differs from the recorded one"
+    differs = "the source differs"
     kernelprof("diagnose bf16/01_naive.cu", code=4, err=differs)
 
 
@@ -253,7 +253,7 @@ def _change_header(source: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "options", "differing"),
     [
-        (_add_byte, "", "the source differs from the recorded one\n"),
+        (_add_byte, "", "the source differs\n"),
         (_change_header, "", "an included file differs\n"),
         (
             None,

@@ -252,7 +252,7 @@ def test_a_version_that_is_not_told_is_no_reason_to_fail(cupy, interrupts) -> No
         ("import sys; sys.exit()\n", "ended without a result"),
         (
             CUPY.replace("done = False", "done = True"),
-            "the launches arrive too late to keep the GPU busy",
+            "the CPU launches the kernels too slowly to keep the GPU busy",
         ),
     ],
     ids=["no CuPy", "no device", "a fault", "an exit", "a busy machine"],

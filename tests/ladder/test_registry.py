@@ -86,7 +86,7 @@ def test_two_rungs(folder: Path) -> None:
         (HEAD + FIRST.replace("01_a.cu", "03_c.cu"), "rung[0].file", "no file '03_c.cu'"),
         (HEAD + FIRST.replace('"A"', '" "'), "rung[0].title", "matching regex"),
         (HEAD + FIRST.replace('"A"', "1"), "rung[0].title", "Expected `str`, got `int`"),
-        (HEAD + SECOND, "rung[0].after", "no rung above is named '01_a.cu'"),
+        (HEAD + SECOND, "rung[0].after", "no earlier rung is named '01_a.cu'"),
         (HEAD + FIRST + FIRST, "rung[1].file", "does not sort after '01_a.cu'"),
         (HEAD + FIRST + 'before = "?"\n', "rung[0].after", "must be given together"),
         (
@@ -175,7 +175,7 @@ def test_a_rung_is_named_by_itself_and_not_by_its_ladder(both: list[Ladder]) -> 
             (
                 mixed,
                 r"of different ladders: .* and ",
-                ("one ladder at a time", "prefix a rung of tiny with that name, as in tiny/1"),
+                ("one ladder at a time", "prefix rungs of tiny with its name, as in tiny/1"),
             )
             for mixed in (["3", "tiny/1"], ["tiny", "sgemm"], ["tiny", "2"])
         ),

@@ -442,8 +442,8 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
 @pytest.mark.parametrize(
     ("options", "lacks"),
     [
-        ([], "no NVIDIA GPU (nvidia-smi reports none) and no ncu"),
-        (["--no-profile"], "no NVIDIA GPU (nvidia-smi reports none)\n"),
+        ([], "no NVIDIA GPU (nvidia-smi reports no GPU) and no ncu"),
+        (["--no-profile"], "no NVIDIA GPU (nvidia-smi reports no GPU)\n"),
     ],
 )
 def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None:
@@ -467,7 +467,7 @@ def test_with_a_gpu_and_without_ncu(kernelprof, monkeypatch) -> None:
     ("options", "what"),
     [
         (["--rung", "99"], "the ladder sgemm has no rung '99'"),
-        (["--no-profile", "--captures", "c"], "--captures needs ncu, which --no-profile excludes"),
+        (["--no-profile", "--captures", "c"], "--captures needs ncu, but --no-profile excludes it"),
         (["--continue"], "--continue needs the results of an earlier run"),
         (["-o", "no/such/folder/l.md"], "there is no such folder"),
         (["-o", "ladder.json"], "the report must be a Markdown file"),

@@ -249,7 +249,9 @@ def test_a_child_that_dies_is_told_with_its_last_lines(right, child, does, code)
     assert said.what == f"the process that launches the kernel ended with exit code {code}"
     assert said.where == str(right)
     first, *lines = (said.hint or "").splitlines()
-    assert first.startswith(f"run it by itself: {sys.executable} {child.script} {right} --cubin ")
+    assert first.startswith(
+        f"run the process by itself: {sys.executable} {child.script} {right} --cubin "
+    )
     assert lines == [f"  line {number}" for number in range(8, 20)]
 
 
@@ -292,17 +294,21 @@ def test_the_real_child_without_pycuda_names_it(cli_environment, monkeypatch) ->
     said = _failure(LaunchError, SOURCES / "right.cu")
     assert said.what == "PyCUDA cannot be imported: No module named 'pycuda'"
     assert said.exit_code is ExitCode.ENVIRONMENT
-    assert said.hint == f"on a machine with a GPU: {find_installation().add_extra('gpu')}"
+    assert said.hint == f"on a machine with a GPU, run: {find_installation().add_extra('gpu')}"
 
 
 @pytest.mark.parametrize(
     ("overrides", "unknown", "known"),
     [
-        (LaunchOverrides(sizes={"N": 64, "n": 64}), "--size n", "did you mean N? it has: M, N, K"),
+        (
+            LaunchOverrides(sizes={"N": 64, "n": 64}),
+            "--size n",
+            "did you mean N? available: M, N, K",
+        ),
         (
             LaunchOverrides(defines={"TILES": 8}),
             "--define TILES",
-            "did you mean TILE? it has: TILE, MODE",
+            "did you mean TILE? available: TILE, MODE",
         ),
     ],
 )
@@ -318,7 +324,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
 
 def test_a_specification_without_defines_says_so(right) -> None:
     said = _failure(UsageError, right, LaunchOverrides(defines={"TILE": 8}))
-    assert said.hint == "it has: none"
+    assert said.hint == "available: none"
 
 
 def test_known_names_are_changed(sgemm_cu) -> None:
@@ -465,8 +471,8 @@ def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> 
         (
             "print('it faulted')",
             60,
-            "the process ended without an answer while the kernel was timed",
-            "run it by itself: .*\n  it faulted",
+            "the process ended without a response while the kernel was timed",
+            "run the process by itself: .*\n  it faulted",
             ExitCode.BAD_INPUT,
         ),
         (

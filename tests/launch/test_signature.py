@@ -134,7 +134,8 @@ def test_a_tensor_map_is_passed_by_value_alone(read, parameter, argument) -> Non
         f"the kernel's parameter '{parameter}' points or refers to a tensor map"
     )
     assert caught.value.hint == (
-        "tensor maps are passed by value: declare it 'const __grid_constant__ CUtensorMap b'"
+        "pass tensor maps by value: declare the parameter as "
+        "'const __grid_constant__ CUtensorMap b'"
     )
 
 

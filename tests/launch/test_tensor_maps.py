@@ -142,9 +142,15 @@ def test_an_array_of_six_dimensions_needs_a_view(read) -> None:
         ('"128B"', '"16B"', 10, "tensor_map.swizzle", "valid available: none, 32B, 64B, 128B"),
         ('box = [64, "BM"]', "box = []", 10, "tensor_map.box", "a list of length >= 1"),
         ('box = [64, "BM"]', "box = [1.5]", 10, "tensor_map.box[0]", "a whole number or an exp"),
-        ('name = "map_a"', 'name = "map_a"\ntype = "int8"', 10, "type", "a tensor map has no"),
-        ('name = "map_a"', 'name = "map_a"\noutput = true', 10, "output", "a tensor map has no"),
-        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "one of the keys shape"),
+        ('name = "map_a"', 'name = "map_a"\ntype = "int8"', 10, "type", "a tensor map cannot have"),
+        (
+            'name = "map_a"',
+            'name = "map_a"\noutput = true',
+            10,
+            "output",
+            "a tensor map cannot have",
+        ),
+        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "needs exactly one of shape"),
         ('type = "bfloat16"\n', "", 12, None, "argument 'A' has no 'type'"),
     ],
 )
@@ -160,6 +166,6 @@ def test_a_mistake_has_line_and_key(read, old, new, line, key, said) -> None:  #
 
 def test_a_scalar_is_a_parameter(read) -> None:
     scalar = '[[arguments]]\nname = "n"\ntype = "int32"\nvalue = 1\npassed = false\n'
-    with pytest.raises(SpecError, match="a scalar has no 'passed'") as caught:
+    with pytest.raises(SpecError, match="a scalar cannot have 'passed'") as caught:
         read(TOML + scalar)
     assert (caught.value.where or "").endswith("kernel.toml:21: arguments[2].passed")

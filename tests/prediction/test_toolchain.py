@@ -50,7 +50,7 @@ LACKS = {
     "nvdisasm": {
         "cuda.pathfinder": SimpleNamespace(find_nvidia_binary_utility=lambda _: None),
     },
-    "cuda_fp16.h, a CUDA header (nvidia-cuda-runtime)": {"cuda.pathfinder": _Pathfinder()},
+    "cuda_fp16.h (nvidia-cuda-runtime)": {"cuda.pathfinder": _Pathfinder()},
 }
 
 

@@ -82,7 +82,7 @@ def test_a_short_table_has_what_wastes_and_a_long_one_all() -> None:
     )
     full = written(known, brief=False)
     assert "   3 third = a[i];     global load 4 B        16   4 sectors     4      0 %\n" in full
-    assert "Accesses to memory by line" in full
+    assert "Memory accesses by line" in full
 
 
 def test_what_is_beyond_three_lines_is_counted() -> None:
@@ -107,6 +107,6 @@ def test_lines_of_other_files_and_of_none_have_no_code() -> None:
 
 def test_on_what_it_rests_is_said() -> None:
     assert prediction.basis(facts().counts) == (
-        "predicted from machine code for sm_90, not measured: 16 of 16 blocks run"
+        "predicted from machine code for sm_90, not measured: 16 of 16 blocks simulated"
     )
     assert prediction.describe_basis(facts().counts).startswith("Predicted from machine code")

@@ -61,12 +61,12 @@ def test_it_stays_in_its_budget_and_names_what_it_leaves_out(
     assert "\n1 " in told
     *_, last = told.splitlines()
     if budget < 3_000 or name == "long-names":
-        assert last.startswith(f"Left out at {budget:,} tokens: ")
+        assert last.startswith(f"Left out (limit {budget:,} tokens): ")
     # A command that was cut would be another one.
     commands = {kernel.verdict.command for kernel in found.kernels}
     for line in told.splitlines():
-        if line.startswith("To decide: "):
-            assert line.removeprefix("To decide: ") in commands
+        if line.startswith("To get a verdict: "):
+            assert line.removeprefix("To get a verdict: ") in commands
 
 
 def test_a_larger_budget_only_adds(captures: Path) -> None:
@@ -104,7 +104,7 @@ def test_further_causes_follow_in_the_order_in_which_they_pay() -> None:
     assert (
         "\nNext: then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
         "slower): Map threadIdx.x to the dimension that is contiguous in memory; after these "
-        "fixes: dram-bandwidth, at its limit\n" in capture.diagnose().to_text("brief")
+        "fixes, the limit is dram-bandwidth\n" in capture.diagnose().to_text("brief")
     )
 
 
@@ -113,7 +113,7 @@ def test_kernels_of_a_library_with_the_same_advice_have_it_once(form: str) -> No
     capture = kp.read(ROOT / "tests" / "captures" / "validation" / "frameworks.raw.csv.gz")
     told = capture.diagnose().to_text(form)
     assert told.count("CUBLAS_COMPUTE_32F_FAST_TF32") == 1
-    assert "Same as for kernel 2" in told
+    assert "Same advice as for kernel 2" in told
 
 
 @pytest.mark.slow("a prediction")
@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
     assert "\n0 kernel\nslow\nShort: x\n\n1 kernel\n" in told
     assert "ccc" not in told
     assert told.endswith(
-        "\nLeft out at 200 tokens: 1 line of 0 kernel, 1 line of 1 kernel, 1 line "
+        "\nLeft out (limit 200 tokens): 1 line of 0 kernel, 1 line of 1 kernel, 1 line "
         "of 2 kernel and 6 more.\n"
     )
     whole = brief.write(Document("t", (Paragraph("p"), CodeBlock("a\n\tb"))), Screen(tokens=200))
@@ -153,11 +153,11 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_stays() -> None:
 def test_on_the_command_line(captures: Path, kernelprof) -> None:
     name = str(captures / "gemm_series.eight-metrics.raw.csv")
     out = kernelprof(
-        f"diagnose {name} --format brief --tokens 300", code=3, out="Left out at 300 tokens: "
+        f"diagnose {name} --format brief --tokens 300", code=3, out="Left out (limit 300 tokens): "
     ).out
     assert len(out.encode()) <= 1_200
     kernelprof(
-        f"diagnose {name} --format brief", code=3, out=f"Left out at {DEFAULT_TOKENS} tokens: "
+        f"diagnose {name} --format brief", code=3, out=f"Left out (limit {DEFAULT_TOKENS} tokens): "
     )
     assert "than or equal to 200" in unwrapped(
         kernelprof(f"diagnose {name} --format brief --tokens 199", code=2).err

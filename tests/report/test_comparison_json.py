@@ -105,15 +105,15 @@ def test_the_gates_findings() -> None:
 
 
 def test_what_the_policy_makes_of_inconclusive() -> None:
-    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
+    finding = GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, "not compared")
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     found = document(result)
     GATE.validate(found)
-    assert (found["exit_code"], found["reason"]) == (3, "inconclusive: nothing was compared")
+    assert (found["exit_code"], found["reason"]) == (3, "inconclusive: not compared")
     assert found["findings"][0]["code"] == "vanished"
     passes = document(replace(result, inconclusive_passes=True))
     assert (passes["exit_code"], passes["inconclusive_passes"]) == (0, True)
-    assert passes["reason"] == "inconclusive: nothing was compared (the policy lets this pass)"
+    assert passes["reason"] == "inconclusive: not compared (the policy allows inconclusive results)"
     assert document(replace(result, outcome=Outcome.REGRESSION))["exit_code"] == 1
 
 

@@ -166,8 +166,10 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
     why = "`f`: times not comparable (different GPU)"
     assert render_gate_markdown(result).startswith(f"{first.format('')}{why}.\n")
     passes = render_gate_markdown(replace(result, inconclusive_passes=True))
-    says = " The policy lets that pass."
-    assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
+    says = " The policy allows inconclusive results."
+    assert passes.startswith(
+        f"{first.format(says)}{why} (the policy allows inconclusive results).\n"
+    )
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
     assert "different GPU) (inconclusive, which the policy counts as a failure).\n" in fails
     verdicts = "`l1-throughput` → `memory-latency`"
@@ -269,10 +271,10 @@ def test_many_kernels_are_counted() -> None:
     assert "\nand 470 more kernels: 470 regression\n" in text
     assert text.count("<details>") == 20
     assert text.endswith(
-        "\nThe details of 480 more kernels are left out: `--format json` has all.\n"
+        "\nThe details of 480 more kernels are left out: `--format json` has them.\n"
     )
     assert "**Regression: 500 worse.** `kernel_0`: " in text
-    assert "; and 499 more kernels.\n" in text
+    assert "; 499 more kernels with this outcome.\n" in text
 
 
 def test_a_diff_that_does_not_fit_goes_before_its_card_does() -> None:

@@ -95,7 +95,7 @@ def test_an_inconclusive_card_has_the_command_in_a_block(samples) -> None:
     assert (
         "**Missing:** l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts from plain "
         "traffic\n\n</details>\n\n"
-        f"To decide 1 kernel:\n\n```sh\n{samples.command}\n```\n"
+        f"To get a verdict for 1 kernel:\n\n```sh\n{samples.command}\n```\n"
     ) in text
 
 
@@ -163,6 +163,6 @@ def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     kernel = samples.kernel("f(int)", replace(samples.inconclusive, command=command))
     text = render_markdown([Diagnosis((kernel,), "a.csv")])
     assert text.endswith(
-        "To decide:\n\n```sh\nncu --csv --log-file more.csv ./app\n"
+        "To get a verdict:\n\n```sh\nncu --csv --log-file more.csv ./app\n"
         "kernelprof diagnose a.csv more.csv --merge\n```\n"
     )

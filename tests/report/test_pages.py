@@ -229,7 +229,7 @@ def test_a_list_of_presets() -> None:
     assert preset_list([short, longer], width=50) == (
         "Metric presets\n"
         "\n"
-        "preset         metrics what for\n"
+        "preset         metrics purpose\n"
         "dram                 1 Bytes to and from device\n"
         "                       memory.\n"
         "speed-of-light       0 How near each unit runs.\n"
@@ -257,7 +257,7 @@ def test_a_preset() -> None:
         "\n"
         "cycles (cycle)\n"
         "sm__cycles.avg\n"
-        "on tu102: not there\n"
+        "on tu102: not available\n"
         "on gb202: sm__cycles.max\n"
         "collected with section SpeedOfLight\n"
         "Cycles.\n"

@@ -128,7 +128,7 @@ def test_what_is_not_decided_is_open_and_says_what_would_settle_it() -> None:
         assert (each["kind"], each["level"]) == ("open", "none")
         headline = each["message"]["text"].partition(". ")[0]
         assert "; not proven: " in headline or ": Inconclusive: " in headline
-        assert "To decide: ncu " in each["message"]["text"]
+        assert "To get a verdict, run: ncu " in each["message"]["text"]
     assert run["invocations"][0]["exitCode"] == 3
 
 

@@ -181,7 +181,7 @@ SHORT_HINT = """\
 def test_in_short_a_kernel_takes_a_few_lines(samples) -> None:
     text = render_text([samples.diagnosis()], top=4, explain=False)
     assert text.startswith(SHORT_80)
-    end = f"\nTo decide 1 kernel:\n{samples.command}\n{SHORT_HINT}"
+    end = f"\nTo get a verdict for 1 kernel:\n{samples.command}\n{SHORT_HINT}"
     assert text.endswith(f"{SHORT_UNDECIDED_80}{SHORT_FULL_80}{end}")
 
 
@@ -263,7 +263,7 @@ def test_a_table_and_then_a_card(samples, width: int, head: str, card: str) -> N
 
 def test_an_inconclusive_card_ends_in_a_command_that_can_be_copied(samples) -> None:
     text = render_text([samples.diagnosis()], top=3)
-    assert f"{UNDECIDED_80}\nTo decide 1 kernel:\n{samples.command}\n" in text
+    assert f"{UNDECIDED_80}\nTo get a verdict for 1 kernel:\n{samples.command}\n" in text
     assert len(samples.command) > 80
 
 
@@ -375,7 +375,7 @@ def test_many_warnings_are_cut_short(samples) -> None:
     noisy = replace(samples.diagnosis(), warnings=tuple(f"warning {i}" for i in range(500)))
     text = render_text([noisy], top=0)
     assert text.count("warning: ") == 11
-    assert "warning: and 490 more like these" in text
+    assert "warning: and 490 more warnings" in text
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_missing_metrics_are_cut_short_but_the_command_has_all(
     verdict = replace(getattr(samples, status), missing=missing, command=samples.command)
     text = text_of(samples, verdict)
     assert text.count(": helps") == shown
-    assert f"- and {more} more, in the command below" in text
+    assert f"- and {more} more, listed in the command below" in text
 
 
 def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> None:
@@ -411,7 +411,7 @@ def test_lines_carry_no_trailing_blanks(samples) -> None:
 def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
     assert text_of(samples, verdict, origin="my dir/a.csv").endswith(
-        "\nTo decide:\nncu --csv --log-file more.csv ./app\n"
+        "\nTo get a verdict:\nncu --csv --log-file more.csv ./app\n"
         "kernelprof diagnose 'my dir/a.csv' more.csv --merge\n"
     )
     for origin in ("<stdin>", "a.csv + b.csv"):

@@ -62,7 +62,11 @@ def test_nothing_else_is(places: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
         folders.find(name)
     missing = {"-", "~/x.csv"}  # names like others, of files that are not there
-    what = "there is no such file or folder" if name in missing else "only files in the folders"
+    what = (
+        "there is no such file or folder"
+        if name in missing
+        else "outside the folders that the server may read"
+    )
     assert what in caught.value.what
 
 

@@ -71,7 +71,7 @@ def _refused(data: bytes) -> InputError:
         (HEADER + b'"","","%"\n', "no launch under it"),
         (HEADER + b'"","","%"\n"0","k","97.', "no complete row"),
         (HEADER[:-10], "no launch under it"),
-        (b'"ID","Kernel Name"\n"",""\n"0","k"\n', "no column is a metric"),
+        (b'"ID","Kernel Name"\n"",""\n"0","k"\n', "no column of the table is a metric"),
         (b'"#","Address","Source","Data (All)"\n"0","0x10","MOV R1, c[0x0]","7"\n', "early Nsight"),
         (
             b'"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value",'

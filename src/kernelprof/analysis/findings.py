@@ -236,7 +236,7 @@ def _loads_and_stores(facts: Facts, row: int) -> Iterator[MetricFinding]:
         NOTABLE_SHARE * threads * BYTES_OF_SPILL
     ):
         text = (
-            f"{quantity(moved, 'byte')} are loaded from and stored to local memory: register "
+            f"Local-memory loads and stores move {quantity(moved, 'byte')}: register "
             "spills, or arrays with run-time indices."
         )
         yield MetricFinding(text, LOCAL_BYTES_OF.format("ld"), "local-memory-traffic", 1.0)
@@ -352,22 +352,17 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
     """Low occupancy, which is by design where one warp issues copies or matrix instructions."""
     multiplies = any(facts.raw(name)[row] > 0 for name in TCGEN05)
     by_design = multiplies or takes_tensor_maps(facts.capture.launches[row].kernel)
-    busy = float(
-        np.fmax(
-            facts.raw(PEAK_SHARE.format("sm__throughput", "elapsed"))[row],
-            facts.raw(PEAK_SHARE.format("sm__throughput", "active"))[row],
-        )
-    )
+    names = [PEAK_SHARE.format("sm__throughput", cycles) for cycles in ("elapsed", "active")]
+    busy, busiest = max((np.nan_to_num(facts.raw(each)[row]), each) for each in names)
     if multiplies and FULL <= busy <= MOST_OF_PEAK:
-        text = f"The SM is at {rounded_quantity(busy, '%')} of peak, and it executes tcgen05.mma."
-        yield MetricFinding(
-            text, PEAK_SHARE.format("sm__throughput", "active"), "tensor-throughput", busy / BUSY
-        )
+        text = f"The SM is at {rounded_quantity(busy, '%')} of peak in a kernel with tcgen05.mma."
+        yield MetricFinding(text, busiest, "tensor-throughput", float(busy) / BUSY)
     for name in ("theoretical", "achieved"):
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
             text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}"
-            text += ", as usual with TMA and tcgen05." if by_design else "."
+            usual = f", as usual with {'tcgen05' if multiplies else 'TMA'}"
+            text += f"{usual if by_design else ''}."
             limit = "async-pipeline-stalls" if by_design else "low-occupancy"
             yield MetricFinding(text, f"{name}_occupancy", limit, 1.0)
             return
@@ -382,6 +377,8 @@ def _busy_counters(facts: Facts, row: int) -> Iterator[MetricFinding]:
             value = float(facts.raw(name)[row])
             if BUSY <= value <= MOST_OF_PEAK:
                 busiest[limit] = max(busiest.get(limit, (0.0, "")), (value, name))
+    if "dram-bandwidth" in busiest:
+        busiest.pop("l2-bandwidth", None)  # as in _limit_of
     for limit, (value, name) in busiest.items():
         text = f"{name.split('.')[0]} is at {rounded_quantity(value, '%')} of peak."
         yield MetricFinding(text, name, limit, value / BUSY)
@@ -458,17 +455,17 @@ def _bandwidth(value_of: ValueOf, gpu: Gpu | None) -> Iterator[MetricFinding]:
 def _parallelism(value_of: ValueOf, least_sms: float | None) -> Iterator[MetricFinding]:
     measured = any(value_of(each) is not None for each in (*_UNITS, *_PARTS_OF_SM))
     waves, blocks, sms = value_of("waves_per_sm"), value_of("grid_size"), value_of("sm_count")
-    at_least = " or more" if sms is None else ""
+    at_least = "at least " if sms is None else ""
     sms = sms or least_sms or 0.0
     if blocks is not None and blocks < sms:
-        text = f"The grid has {count(round(blocks), 'block')} for {rounded(sms)} SMs{at_least}."
+        text = f"The grid has {count(round(blocks), 'block')} for {at_least}{rounded(sms)} SMs."
         yield MetricFinding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
     elif waves is not None and waves < 1:
         text = f"The grid has {rounded(waves)} waves."
         yield MetricFinding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
     elif waves and not measured and math.ceil(waves) >= NOTABLE * waves:
         last = rounded_quantity(100 * (waves - math.floor(waves)), "%")
-        text = f"The grid has {rounded(waves)} waves: the last one is {last} full."
+        text = f"The grid has {rounded(waves)} waves; the last wave is {last} full."
         yield MetricFinding(text, "waves_per_sm", "small-grid", math.ceil(waves) / waves)
 
 

@@ -190,9 +190,9 @@ class NextStep:
         gone = find_dropped(capability)
         if capability is None or gone is None:
             return ""
-        gpu = "compute capability {}.{}".format(*capability)
+        gpu = "GPUs of compute capability {}.{}".format(*capability)
         if gone.last is None:
-            return f"Nsight Compute does not profile {gpu}; nvprof does"
+            return f"Nsight Compute does not profile {gpu}: use nvprof"
         return (
             f"Nsight Compute {gone.last} is the last version that profiles {gpu}: {gone.since} and "
             "later do not"

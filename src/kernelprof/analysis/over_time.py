@@ -241,7 +241,7 @@ def describe_notable(over_time: OverTime) -> tuple[str, ...]:
     if tail is not None and tail >= NOTABLE and active is not None and active <= IDLE:
         notes.append(
             f"the last {share(tail)} of the time is a tail with {share(active)} of the SMs active: "
-            "evidence of workload-imbalance, or of a last wave that is not full"
+            "a sign of workload-imbalance or of a partial last wave"
         )
     return tuple(notes)
 

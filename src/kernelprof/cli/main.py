@@ -136,7 +136,7 @@ def root(
         typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show a Python traceback with an error.")
+        bool, typer.Option("--debug", help="On an error, show the Python traceback.")
     ] = False,
 ) -> None:
     """What limits a CUDA kernel, and what is the evidence?

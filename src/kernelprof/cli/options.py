@@ -62,9 +62,7 @@ PredictOption = Annotated[
     bool,
     typer.Option(
         "--predict",
-        help=(
-            "Predict a .cu file's kernel from its machine code; needs no GPU and measures nothing."
-        ),
+        help=("Predict a .cu file's counters and verdict from machine code, without a GPU."),
     ),
 ]
 ArchOption = Annotated[
@@ -127,7 +125,9 @@ class MeasurementFlags:
     build: Annotated[
         str | None,
         typer.Option(
-            "--build", metavar="COMMAND", help='Command that builds the program first: "make app".'
+            "--build",
+            metavar="COMMAND",
+            help='Command that first builds the program, such as "make app".',
         ),
     ] = None
     flags: Annotated[
@@ -135,7 +135,7 @@ class MeasurementFlags:
         typer.Option(
             "--flags",
             metavar="OPTIONS",
-            help='nvcc options for a .cu file with its own main(): "-I include -lcublas".',
+            help='nvcc options for a .cu file with its own main(), such as "-I include -lcublas".',
         ),
     ] = None
     size: Annotated[
@@ -176,7 +176,7 @@ class GateFlags:
             metavar="FILE",
             help=(
                 "The policy, a TOML file; default: the table tool.kernelprof.gate of "
-                "pyproject.toml in this folder."
+                "pyproject.toml in the current folder."
             ),
         ),
     ] = None

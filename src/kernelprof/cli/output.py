@@ -462,7 +462,7 @@ def take_picture(result: Any) -> bytes:
     raise MissingToolError(
         "Chromium did not write the image",
         where=browser,
-        hint="write the HTML report with -o, and open it in a browser",
+        hint="write an HTML report (-o FILE.html) instead, and open it in a browser",
     )
 
 

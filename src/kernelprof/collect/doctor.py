@@ -135,7 +135,7 @@ def _gpu(seen: environment.LocalMachine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
         there = tools.which("nvidia-smi") is not None
-        return False, "nvidia-smi reports none" if there else "nvidia-smi is not in PATH"
+        return False, "nvidia-smi reports no GPU" if there else "nvidia-smi is not in PATH"
     names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
     many = f"{count} x " if count > 1 else ""
     return True, f"{many}{names}, driver {seen.driver}, CUDA up to {seen.cuda or 'unknown'}"
@@ -153,7 +153,7 @@ def _ncu() -> tuple[bool, str]:
 
 def _report_reader() -> str:
     if _is_installed("ncu_report"):
-        return "the installed package ncu-report reads reports (.ncu-rep)"
+        return "reports (.ncu-rep) can be read with the installed package ncu-report"
     return f"reports (.ncu-rep) need the package ncu-report: {install_command('rep')}"
 
 
@@ -161,7 +161,7 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     restricted = environment.counters_are_for_administrators()
     if restricted is None:
         unknown = None if seen.gpus else False
-        return unknown, "unknown: there is no /proc/driver/nvidia/params"
+        return unknown, "unknown: no RmProfilingAdminOnly in /proc/driver/nvidia/params"
     if not restricted:
         return True, "all users may read the counters"
     if environment.is_administrator():
@@ -182,11 +182,9 @@ def _sandbox() -> tuple[bool, str]:
     if not version:
         return False, "this system has no Landlock"
     what = (
-        "file and network access"
-        if version >= sandbox.FIRST_WITH_TCP
-        else "file access, but not TCP"
+        "file and network access" if version >= sandbox.FIRST_WITH_TCP else "file access (not TCP)"
     )
-    return True, f"Landlock {version} restricts NVRTC and the report reader: {what}"
+    return True, f"Landlock {version} restricts {what} of NVRTC and the report reader"
 
 
 def _pycuda() -> tuple[bool, str]:

@@ -112,7 +112,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "the GPU's driver and this version of Nsight Compute are incompatible",
         "stop other profilers and DCGM first: ncu prints the same error while they use the "
         "counters; if that does not help, install the driver named in the Nsight Compute release "
-        "notes, or the Nsight Compute of the CUDA version that nvidia-smi shows",
+        "notes, or the Nsight Compute that belongs to the CUDA version shown by nvidia-smi",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",
@@ -165,7 +165,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
             where=where,
             hint=(
                 "correct the option; if this version of ncu does not support it, install a "
-                "newer one"
+                "newer ncu"
             ),
         )
     full = _NO_ROOM.search("\n".join((text, *ended.printed)))
@@ -173,7 +173,7 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
         return StorageError(
             f"ncu could not write its report: {full[0]}",
             where=ended.program,
-            hint="free some space, or write elsewhere with -o",
+            hint="free some space, or write elsewhere (-o, --keep or $TMPDIR)",
         )
     if match := _FAULT.search(text):
         return ProgramError(
@@ -223,7 +223,7 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
         return NoLaunchError(
             "no launch matches the filters",
             where=ended.program,
-            hint=f"the program launches: {first_few(kernels, _MOST_KERNELS)}"
+            hint=f"change the filters; the program launches: {first_few(kernels, _MOST_KERNELS)}"
             if kernels
             else "try again without --kernel, --launch-skip and --nvtx-include; a push/pop range "
             'is written with a slash after its name: --nvtx-include "step/"',
@@ -238,6 +238,6 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     return InputError(
         "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
-        hint="check that the program uses the GPU (its output, CUDA_VISIBLE_DEVICES); ncu cannot "
-        "profile processes that were already running" + ended.last_lines(),
+        hint="check in the program's output and CUDA_VISIBLE_DEVICES that it uses the GPU; ncu "
+        "cannot profile processes that were already running" + ended.last_lines(),
     )

@@ -67,7 +67,7 @@ def find_differences(
     """What stands between a recorded kernel and this one; ``document`` is its specification."""
     texts = []
     if facts.sha256 != hashes.source:
-        texts.append("the source differs from the recorded one")
+        texts.append("the source differs")
     if facts.specification_sha256 != hashes.specification:
         values = _values(facts.specification or {}, document)
         texts.append("the launch specification differs" + (f" ({values})" if values else ""))

@@ -123,7 +123,7 @@ class LocalTools:
     def missing_here(self, *which: str) -> str:
         """What is missing, as a sentence."""
         shown = {
-            "GPU": "no NVIDIA GPU (nvidia-smi reports none)",
+            "GPU": "no NVIDIA GPU (nvidia-smi reports no GPU)",
             "ncu": "no ncu (Nsight Compute)",
         }
         return f"this machine has {' and '.join(shown[each] for each in which or self.missing)}"
@@ -160,7 +160,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
             raise UsageError(
                 "arguments after -- and --flags apply only to a .cu file with its own main()",
                 where=str(request.source),
-                hint="the launch specification gives the kernel's arguments",
+                hint="leave them out: the launch specification has the arguments and compile flags",
             )
         if request.build:
             raise UsageError(
@@ -171,7 +171,8 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         return spec
     if not request.application:
         raise UsageError(
-            "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
+            "there is no program after --",
+            hint="name a program: kernelprof diagnose -- ./app args...",
         )
     if request.flags:
         raise UsageError(
@@ -187,7 +188,7 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
     if options := only_measured(request):
         raise MissingToolError(
             f"{' and '.join(options)} cannot be used with a recorded capture, and this machine "
-            f"has {tools.describe()} to make a new one",
+            f"has {tools.describe()} to make a new capture",
             where=str(request.source),
             hint=f"leave out {' and '.join(options)} to diagnose the recorded capture, or run the "
             "same command on a machine with a GPU",
@@ -229,7 +230,7 @@ def source_error(
         options, program = _words(request, preset)
         keep = [] if request.keep is None else ["--keep", str(request.keep)]
         diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep, *program])
-        hint = f"on a machine with a GPU and ncu:\n{diagnose}\nor capture there"
+        hint = f"run this on a machine with a GPU and ncu:\n{diagnose}\nor capture there"
     else:
         hint = "capture on a machine with a GPU and ncu"
     error = NotMeasurableError(

@@ -161,7 +161,7 @@ def _cannot_store(error: OSError, directory: Path | None) -> InputError | Storag
             f"the capture cannot be stored: {reason}",
             where=where,
             hint="free some space, or write elsewhere"
-            + (" with -o" if directory is not None else ": set $TMPDIR to another folder"),
+            + (" (-o or --keep)" if directory is not None else ": set $TMPDIR to another folder"),
         )
     return InputError(
         f"the capture cannot be stored: {reason}",

@@ -46,7 +46,7 @@ def compare_snapshots(
     for kind, old, new in pairs:
         if old is None or new is None:
             time = TimeChange(
-                TimeOutcome.NOT_MEASURED, reason="the other side does not have this kernel"
+                TimeOutcome.NOT_MEASURED, reason="only one of the inputs contains this kernel"
             )
             kernels.append(
                 KernelComparison(kind, old, new, time, notes=alike.get(id(old or new), ()))
@@ -75,7 +75,7 @@ def _suggest_renames(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
     for old, new in fits:
         if sum(old is a or new is b for a, b in fits) == 1:
             say = f"use --rename {shlex.quote(f'{old.name}={new.name}')}"
-            text = f"{new.name} has the same launch and counters: if both are one kernel, {say}"
+            text = f"{new.name} has the same launch and counters; if it is this kernel, {say}"
             notes[id(old)] = (text,)
             notes[id(new)] = (text.replace(new.name, old.name, 1),)
     return notes

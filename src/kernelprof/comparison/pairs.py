@@ -178,7 +178,7 @@ def pair_kernels(
 def explain_match(before: KernelSnapshot, after: KernelSnapshot, *, is_confirmed: bool) -> str:
     """Return why two kernels of different names were paired."""
     if is_confirmed:
-        return "as --rename says"
+        return "as given by --rename"
     names = function_name(before.name), function_name(after.name)
     is_similar = difflib.SequenceMatcher(None, *names, autojunk=False).ratio() >= SIMILAR
     return "by similar name" if is_similar else "as the only kernel on each side"

@@ -151,8 +151,8 @@ def are_sources(before: str, after: str) -> bool:
         raise UsageError(
             "one side is a source, the other is not",
             where=source,
-            hint="compare two sources, which are measured in alternating rounds, or profile this "
-            f"one first: kernelprof profile {source} -o DIR",
+            hint="compare two sources (measured in alternating rounds), or profile this source "
+            f"first: kernelprof profile {source} -o DIR",
         )
     return all(cuda)
 

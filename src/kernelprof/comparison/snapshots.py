@@ -100,7 +100,7 @@ def join_runs(runs: Sequence[Snapshot]) -> Snapshot:
         for kernel in run.kernels:
             groups.setdefault(kernel.key, []).append(kernel)
     lacking = [
-        f"{kernels[0].name} is in {len(kernels)} of {len(runs)} runs."
+        f"{kernels[0].name} is in only {len(kernels)} of {len(runs)} runs."
         for kernels in groups.values()
         if len(kernels) < len(runs)
     ]

@@ -256,7 +256,7 @@ def _reconcile_clocks(events: TimeChange, profiled: TimeChange) -> TimeChange:
             return events
     reason = (
         f"the time changed by a factor of {events.ratio:.3g} according to CUDA events, but "
-        f"{profiled.ratio:.3g} according to the profiler"
+        f"by {profiled.ratio:.3g} according to the profiler"
     )
     return structs.replace(events, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
@@ -364,12 +364,12 @@ def _judge_all_launches(
             ratio=ratio,
             ratio_low=low,
             ratio_high=high,
-            reason=f"total of all launches; the median changed by a factor of {change.ratio:.3g}",
+            reason=f"means of all launches; the median changed by a factor of {change.ratio:.3g}",
         )
     if {together, change.outcome} == _DIFFERENT:
         reason = (
-            f"the median launch takes {change.ratio:.3g} times as long as before, and all "
-            f"launches together {ratio:.3g} times"
+            f"the median launch takes {change.ratio:.3g} times as long as before, but all "
+            f"launches together take {ratio:.3g} times as long"
         )
         return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if together is TimeOutcome.UNDECIDED and ratio > 1 and change.outcome is not TimeOutcome.SLOWER:

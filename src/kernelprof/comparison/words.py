@@ -108,7 +108,7 @@ def _headlines(comparison: Comparison) -> str:
     ]
     unknown = sum(times for outcome, times in both.items() if outcome not in _OUTCOME_WORDS)
     if unknown:
-        groups.append(f"{unknown} whose times were not compared")
+        groups.append(f"{unknown} without a time comparison")
     predicted = Counter(counts_did(each) for each in matched if each.arch is not None)
     groups += [f"{times} with {what}" for what, times in predicted.items()]
     matches = Counter(each.match for each in kernels)
@@ -402,7 +402,7 @@ _IN_HEADLINE: Final = frozenset(
 def policy_text(result: GateResult) -> str:
     """What the policy makes of the outcome, empty where that is nothing special."""
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
-        return "the policy lets this pass"
+        return "the policy allows inconclusive results"
     return "inconclusive, which the policy counts as a failure" if result.fails_inconclusive else ""
 
 
@@ -438,7 +438,7 @@ def gate_line(result: GateResult) -> str:
     groups += [f"{new} new"] * bool(new)
     line = f"{result.outcome.value.capitalize()}: {', '.join(groups) or 'no kernel'}."
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
-        line += " The policy lets that pass."
+        line += " The policy allows inconclusive results."
     return line
 
 

@@ -78,7 +78,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     """
     if not devices:
         raise MissingToolError(
-            "there is no NVIDIA GPU to measure on (nvidia-smi reports none)",
+            "there is no NVIDIA GPU to measure on (nvidia-smi reports no GPU)",
             hint="run the plan on a machine with a GPU, on a Ray cluster with --ray ADDRESS, or "
             "use recorded captures with --recorded",
         )
@@ -208,7 +208,7 @@ class Executor(ABC):
             f"{made.deaths} workers died while running this job",
             exit_code=int(ExitCode.ENVIRONMENT),
             hint="the job may need more memory than this machine has; `retries` in the plan sets "
-            "how often to try",
+            "how often it is retried",
         )
         self._done.append(replace(made, error=error))
 

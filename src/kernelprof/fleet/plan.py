@@ -144,7 +144,7 @@ def read_plan(path: Path) -> FleetPlan:
     except msgspec.ValidationError as error:
         plan.refuse(*split_mistake(error))
     except ValueError as error:
-        plan.refuse(f"it is not text ({error})")
+        plan.refuse(f"it is not UTF-8 text ({error})")
     groups: list[tuple[Job, ...]] = []
     total = 0
     for name in ("kernel", "ladder", "program", "captures"):
@@ -153,7 +153,7 @@ def read_plan(path: Path) -> FleetPlan:
             for jobs in plan.expand(entry, key, document.preset):
                 total += len(jobs) * repeat
                 if total > MOST_JOBS:
-                    plan.refuse(f"with this entry it has more than {MOST_JOBS:,} jobs", key)
+                    plan.refuse(f"with this entry, the plan has more than {MOST_JOBS:,} jobs", key)
                 rounds = range(1, repeat + 1)
                 groups.append(tuple(replace(job, round=each) for each in rounds for job in jobs))
     if not groups:

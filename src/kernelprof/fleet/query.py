@@ -147,7 +147,7 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
     notes = []
     if within := tried - len(slower):
         notes.append(
-            f"{within:,} more kernels took longer, but within the noise or measured differently."
+            f"{within:,} more kernels took longer, but within the noise or not comparably measured."
         )
     if others := len(candidates) - tried:
         notes.append(
@@ -281,7 +281,7 @@ def _check_pattern(kernel: str) -> None:
         except duckdb.Error as error:
             raise UsageError(
                 f"--kernel {kernel!r} cannot be used with a store: {error}",
-                hint="write it without lookahead, lookbehind and backreferences",
+                hint="write the pattern without lookahead, lookbehind and backreferences",
             ) from error
 
 

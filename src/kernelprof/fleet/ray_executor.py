@@ -140,7 +140,7 @@ class RayExecutor(Executor):
             raise MissingToolError(
                 f"no Ray cluster was found: {error}",
                 where=self._address,
-                hint="start one ('ray start --head'), name another address, or leave --ray out",
+                hint="start Ray ('ray start --head'), name another address, or leave --ray out",
             ) from error
         try:
             self._take_devices()

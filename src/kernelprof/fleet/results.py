@@ -46,7 +46,7 @@ class FleetJob(JsonStruct, frozen=True):
     done: Done
     why: Annotated[str, about("Why it failed or was skipped.")] = ""
     file: Annotated[str | None, about("Path of the stored file in the store.")] = None
-    deaths: Annotated[NonNegative, about("Workers that died while running it.")] = 0
+    deaths: Annotated[NonNegative, about("Workers that died while running the job.")] = 0
 
 
 class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
     store: StorePath
     started: Timestamp
     seconds: Seconds
-    devices: Annotated[tuple[str, ...], about("A name for each GPU.")]
+    devices: Annotated[tuple[str, ...], about("Name of each GPU.")]
     workers: NonNegative
     planned: Annotated[NonNegative, about("Number of jobs, each counted once per kind of GPU.")]
     jobs: Annotated[tuple[FleetJob, ...], about("Jobs that ended, in order of completion.")]
@@ -109,7 +109,7 @@ class FleetAnswer(JsonStruct, frozen=True):
     columns: tuple[Heading, ...]
     rows: Annotated[
         tuple[tuple[Any, ...], ...],
-        about("A value for each column; null: unknown."),
+        about("One value for each column; null if unknown."),
     ]
     notes: tuple[str, ...] = ()
 

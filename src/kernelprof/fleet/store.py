@@ -155,7 +155,7 @@ class ObjectBackend(StorageBackend):
             raise InputError(
                 f"this store cannot be opened: {error}",
                 where=url,
-                hint="install its fsspec package, such as s3fs, or name a folder",
+                hint="install the fsspec package for this URL, such as s3fs, or name a folder",
             ) from error
         self._inner = root.rstrip("/")
         self.root = f"{url.partition('://')[0]}://{self._inner}"

@@ -343,16 +343,16 @@ def _in_folder(
     if lacking is not None and not items:
         raise lacking
     if not items:
-        others = f"; it has {count(len(left_out), 'other file')}" if left_out else ""
+        others = f"; it contains {count(len(left_out), 'other file')}" if left_out else ""
         raise InputError(
-            f"there is no capture in this folder, searched {DEPTH} levels deep{others}",
+            f"there is no capture in this folder (searched {DEPTH} levels deep){others}",
             where=str(folder),
-            hint="name a capture, or a folder of captures: CSV or text output of ncu, .ncu-rep "
-            "reports, directories that 'kernelprof profile' wrote",
+            hint="name a capture or a folder of captures (CSV or text output of ncu, .ncu-rep "
+            "reports, or directories that 'kernelprof profile' wrote)",
         )
     if left_out:
         note(
-            f"{folder}: {count(len(left_out), 'file')} left out, not readable as a capture: "
+            f"{folder}: {count(len(left_out), 'file')} left out (not readable as captures): "
             f"{first_few(left_out, _MOST_NAMES)}"
         )
     return items

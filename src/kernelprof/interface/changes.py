@@ -75,7 +75,7 @@ def _predicted_sides(
 
     if not both:
         raise UsageError(
-            "--predict compares two .cu files",
+            "--predict and --arch apply only to two .cu files",
             where=" ".join(paths),
             hint="kernelprof compare before.cu after.cu --predict\n"
             "or, for two captures, leave out --predict and --arch",

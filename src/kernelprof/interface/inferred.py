@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis, PathLike
 
 _SMALL_GRID: Final = "small-grid"
-_INFERRED_SIZES: Final = "the number of blocks follows from inferred sizes; set them with --size"
+_INFERRED_SIZES: Final = "the number of blocks depends on inferred sizes; set the sizes with --size"
 _DOUBTFUL: Final = "the inferred launch may be wrong: {}"
 _MOST_REMEMBERED: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""

@@ -258,7 +258,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     if written is None or written.high >= wanted:
         return ""
     most = f"at most {quantity(written.high, 'byte')} of its {quantity(wanted, 'byte')} of outputs"
-    return f"at the measured sizes, it writes {most}"
+    return f"at the measured sizes, the kernel writes {most}"
 
 
 def _declined(result: GateResult) -> Decision | None:
@@ -471,7 +471,7 @@ class _Loop:
             decision, reason = Decision.FAILED, error.what
         except OSError as error:
             decision = Decision.FAILED
-            reason = f"its files cannot be read or written: {error.strerror or error}"
+            reason = f"the files of this round cannot be read or written: {error.strerror or error}"
         if done is None:
             done = _Round(Attempt(number, decision, reason, 0.0))
             diff = ""
@@ -507,7 +507,7 @@ class _Loop:
         except KernelprofError as error:
             raise Refused(Decision.WRONG, _in_line(error, after)) from error
         if keys := changed_keys(self.original.spec, spec):
-            reason = f"it changes the criteria by which it is judged: {', '.join(keys)}"
+            reason = f"it changes the criteria for judging proposals: {', '.join(keys)}"
             raise Refused(Decision.REFUSED, reason)
         try:
             attempt, diagnosis = self.judge.judge(before, after)
@@ -554,7 +554,7 @@ class _Loop:
 
 
 def _again(number: int) -> str:
-    return f"it was tried in round {number}" if number else "it equals the original"
+    return f"tried already in round {number}" if number else "the same as the original"
 
 
 def _in_line(error: KernelprofError, source: Path) -> str:

@@ -44,7 +44,7 @@ def sources(targets: Side) -> list[PathLike]:
         raise UsageError(
             ".cu files and captures cannot be combined",
             where=os.fspath(paths[0]),
-            hint="name only one kind: .cu files are predicted, captures were measured",
+            hint="name only .cu files, which are predicted, or only captures",
         )
     return paths
 
@@ -314,7 +314,8 @@ def refuse_without_source(
     """Refuse to predict where no source is named."""
     if predict or arch:
         raise UsageError(
-            f"{'--predict' if predict else '--arch'} applies only to .cu files, and none is named",
+            f"{'--predict' if predict else '--arch'} applies only to .cu files, "
+            "but no .cu file is named",
             hint="name a .cu file",
         )
     if against is not None:

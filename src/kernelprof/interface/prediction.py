@@ -310,7 +310,7 @@ def diagnose_instead(
         raise error
     if request.arguments or request.flags:
         error.hint = (
-            f"{error.hint}\nor predict its kernels here, without running main():\n"
+            f"{error.hint}\nor predict the kernels in this file here, without running main():\n"
             f"{shlex.join(['kernelprof', 'diagnose', str(request.source), '--predict'])}"
         )
         raise error

@@ -106,7 +106,7 @@ class Cublas:
                 f"cuBLAS was not measured: {answer['error']}",
                 where="CuPy",
                 hint=answer.get("hint")
-                or f"CuPy for CUDA 13: {install_command('ladder')}\n"
+                or f"to install CuPy for CUDA 13: {install_command('ladder')}\n"
                 f"for other versions of CUDA: {_OTHER_CUPY}",
             )
         return answer

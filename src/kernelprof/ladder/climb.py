@@ -264,6 +264,6 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
     ):
         if before != now:
             raise UsageError(
-                f"cannot continue results for a different {what}: {before}, but this run has {now}",
+                f"cannot continue: the results are for {what} {before}, but this run is for {now}",
                 hint="write to other files, or leave out --continue to start over",
             )

@@ -55,7 +55,7 @@ class CublasProducts:
             delay_ns *= 4
             if len(times) >= count:
                 return times
-        raise RuntimeError("the launches arrive too late to keep the GPU busy")
+        raise RuntimeError("the CPU launches the kernels too slowly to keep the GPU busy")
 
     def _row(self, matrices: tuple[Any, ...], count: int, delay_ns: int) -> list[float]:
         cuda = self._cupy.cuda

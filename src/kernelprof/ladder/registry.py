@@ -161,9 +161,9 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     if above and entry.file <= above[-1].file:
         return "file", f"{entry.file!r} does not sort after {above[-1].file!r}"
     if not (folder / entry.file).is_file():
-        return "file", f"there is no file {entry.file!r} beside it"
+        return "file", f"there is no file {entry.file!r} beside the registry"
     if entry.after is not None and entry.after not in {rung.file for rung in above}:
-        return "after", f"no rung above is named {entry.after!r}"
+        return "after", f"no earlier rung is named {entry.after!r}"
     if (entry.after is None) != (entry.before is None):
         return "before" if entry.after else "after", "'after' and 'before' must be given together"
     return "", ""
@@ -183,8 +183,8 @@ def choose(available: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, 
         other = next(each for each in names if each != available[0].name)
         raise UsageError(
             f"these are rungs of different ladders: {' and '.join(names)}",
-            hint="run one ladder at a time: each has its own problem, sizes and ceiling; prefix "
-            f"a rung of {other} with that name, as in {other}/1",
+            hint="run one ladder at a time (each has its own problem, sizes and ceiling), and "
+            f"prefix rungs of {other} with its name, as in {other}/1",
         )
     chosen_ladder, chosen = matches[0][0], {rung.file for _, rungs in matches for rung in rungs}
     return chosen_ladder, tuple(rung for rung in chosen_ladder.rungs if rung.file in chosen)
@@ -260,5 +260,5 @@ def _refuse(what: str, path: Path, position: str = "") -> NoReturn:
     raise InputError(
         f"the ladder's registry cannot be used: {what}",
         where=f"{path}: {position}" if position else str(path),
-        hint="its first lines describe each key",
+        hint="the first lines of the file describe each key",
     )

@@ -237,7 +237,7 @@ class _Task:
             if left:
                 raise LaunchError(
                     f"the kernel left {left} of {stored.size} elements of {each.name} unwritten "
-                    f"at {sizes_text(bound.launch.sizes)}, although its result is right at the "
+                    f"at {sizes_text(bound.launch.sizes)}, although its result is correct at the "
                     "check sizes",
                     where=self.where,
                     hint="check that the grid covers these sizes",

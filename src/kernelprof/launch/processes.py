@@ -340,7 +340,7 @@ class WorkerEndedError(Exception):
     """The process ended without a response; ``printed`` is its last output."""
 
     def __init__(self, printed: bytes) -> None:
-        super().__init__("the process ended without an answer")
+        super().__init__("the process ended without a response")
         self.printed = printed
 
 

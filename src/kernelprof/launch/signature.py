@@ -163,8 +163,8 @@ def choose(declared: Sequence[KernelSignature], name: str | None, where: str) ->
         raise InputError(
             "the file has no __global__ function",
             where=where,
-            hint="a kernel whose __global__ comes from a macro, or that has #if between its "
-            "parameters, cannot be found",
+            hint="kernelprof cannot find a kernel whose __global__ comes from a macro, or that has "
+            "#if between its parameters",
         )
     names = ", ".join(kernel.name for kernel in declared)
     if name is None:
@@ -179,7 +179,7 @@ def choose(declared: Sequence[KernelSignature], name: str | None, where: str) ->
     matching = [k for k in declared if plain in (k.name, k.name.rpartition("::")[2])]
     if len(matching) != 1:
         problem = "there is no kernel" if not matching else "there is more than one kernel"
-        raise InputError(f"{problem} {plain!r}", where=where, hint=f"the file has {names}")
+        raise InputError(f"{problem} {plain!r}", where=where, hint=f"kernels in the file: {names}")
     return matching[0]
 
 

@@ -49,7 +49,7 @@ class SpecBlock:
     def where(self, line: int) -> str:
         """Return the location of a line of the TOML text, from 1."""
         if self.inferred:
-            return f"{self.path} (its inferred launch)"
+            return f"{self.path} (inferred launch)"
         return f"{self.path}:{self.first_line + line - 1}"
 
 
@@ -205,7 +205,7 @@ def changed_meanwhile(where: str) -> InputError:
     return InputError(
         "the source was changed while it was measured",
         where=where,
-        hint="run the command again after the source is saved",
+        hint="save the source, then run the command again",
     )
 
 

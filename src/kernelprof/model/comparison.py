@@ -106,7 +106,7 @@ class CounterChange(JsonStruct, frozen=True):
     before: FiniteOrNull
     after: FiniteOrNull
     worse: Annotated[
-        bool | None, about("Whether the counter got worse; null if neither direction is worse.")
+        bool | None, about("Whether the counter got worse; null if no direction counts as worse.")
     ]
 
 
@@ -118,7 +118,7 @@ class ComparedCounter(CounterChange, frozen=True):
 
     each: Annotated[
         str | None,
-        about("What before_each and after_each are counted per, such as a request."),
+        about("Denominator of before_each and after_each, such as a request."),
     ] = None
     before_each: float | None = None
     after_each: float | None = None

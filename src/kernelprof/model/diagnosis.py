@@ -95,7 +95,7 @@ class Cause(JsonStruct, frozen=True):
         float, about("Gain from fixing this cause alone; below 1 if the kernel gets slower.")
     ]
     gain_low: Annotated[
-        float, about("Lower end of the gain's range, which covers four of five measured gains.")
+        float, about("Lower end of the range in which four of five measured gains lie.")
     ]
     gain_high: Annotated[float, about("Upper end of the gain's range.")]
     gain_after_previous: Annotated[

@@ -132,12 +132,12 @@ class OverTime(JsonStruct, frozen=True):
     interval_ns: Annotated[Nanoseconds, about("Time between two samples.")]
     steps: Positive
     ramp: Annotated[
-        Share | None, about("Share of the time before any unit reaches half its 90th percentile.")
+        Share | None, about("Share of time before any unit reaches half its 90th-percentile value.")
     ]
     steady: Share | None
     tail: Annotated[
         Share | None,
-        about("Share of time at the end, while every unit stays below half its 90th percentile."),
+        about("Share of time at the end with every unit below half its 90th-percentile value."),
     ]
     tail_active: Annotated[
         Share | None, about("SMs active in the tail, relative to the steady part.")

@@ -148,7 +148,7 @@ class RunFacts:
     why: Annotated[str, about("purpose of the run")]
     metrics: Annotated[tuple[str, ...], about("requested metrics, by ncu's names")]
     launches: int
-    passes: Annotated[int | None, about("total replays of all launches; null: not known")]
+    passes: Annotated[int | None, about("total replay passes of all launches; null if unknown")]
     seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,
@@ -158,7 +158,7 @@ class RunFacts:
         None
     )
     program_exit_code: Annotated[
-        int, about("not 0: the program failed after its kernels were profiled")
+        int, about("nonzero if the program failed after its kernels were profiled")
     ] = 0
     unavailable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ class Manifest:
     target: Annotated[tuple[str, ...], about("the program or the source file, with its arguments")]
     ncu: Annotated[str | None, about("version of Nsight Compute")]
     driver: Annotated[str | None, about("version of the GPU's driver")]
-    cuda: Annotated[str | None, about("newest CUDA that the driver supports")]
+    cuda: Annotated[str | None, about("newest CUDA version that the driver supports")]
     gpu: GpuFacts
     clock_control: Annotated[str, about("value of ncu's option --clock-control")]
     runs: Annotated[

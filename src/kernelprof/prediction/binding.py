@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sassim.sass.program import Program
 
 
-_ON_A_GPU: Final = "diagnose it on a machine with a GPU and ncu"
+_ON_A_GPU: Final = "diagnose the kernel on a machine with a GPU and ncu"
 
 
 class NotRunnableError(KernelprofError):

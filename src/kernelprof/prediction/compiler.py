@@ -149,7 +149,7 @@ class DeviceCompiler:
                 where=f"it supports {', '.join(f'sm_{each}' for each in numbers)}",
                 hint=f"install a newer NVRTC: {install_command('predict')}"
                 if newer
-                else "choose one of these",
+                else "choose one of the supported architectures",
             )
 
     def _compile(

@@ -96,12 +96,12 @@ def complete_specification(
         return
     except (FaultError, LaunchError) as error:
         what = " ".join(error.what.split())
-        guesses.trouble = f"the inferred values may be wrong: with them the kernel fails: {what}"
+        guesses.trouble = f"the kernel fails with the inferred values, which may be wrong: {what}"
     except _ShortError as error:
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
         first = error.what.strip().splitlines()[0]
-        guesses.remarks.append(f"the inferred launch was not tried: {first}")
+        guesses.remarks.append(f"the inferred launch was not tested: {first}")
 
 
 def _complete_in_time(proposal: SpecificationProposal) -> None:
@@ -124,7 +124,7 @@ def _complete_in_time(proposal: SpecificationProposal) -> None:
         else:
             return
     guesses.check_sizes = {name: before[name] for name in guesses.sizes}
-    guesses.remarks.append("small test launches take too long, so none was run")
+    guesses.remarks.append("the inferred launch was not tested: small test launches take too long")
 
 
 def _can_run(proposal: SpecificationProposal) -> bool:
@@ -326,7 +326,7 @@ class _Completing:
         if self._poisoned:
             self._guesses.remarks.append(
                 f"{MOSTLY_POISONED}{', '.join(self._poisoned)} is not written at the check "
-                "sizes: the grid or the values may be wrong"
+                "sizes: the grid or the argument values may be wrong"
             )
         with suppress(TooLongError):
             self._run_with_room(self._run_corners)
@@ -349,8 +349,8 @@ class _Completing:
         until = time.process_time() + _UNEVEN_SECONDS
         for name, values in wanted.items():
             if time.process_time() < until and (wrong := self._try_values(name, values)):
-                where = f"at {name} = {values[0]} the kernel fails, so the check uses "
-                guesses.remarks.append(f"{where}multiples: {wrong}")
+                where = f"the kernel fails at {name} = {values[0]}, so the check uses "
+                guesses.remarks.append(f"{where}multiples of the block or tile size: {wrong}")
         self._refuse_wrong()
 
     def _try_values(self, name: str, values: Sequence[int]) -> str | None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.memory import Buffer
     from sassim.sass.listing import Instruction, SourceLine
 
-_FIRST: Final = "correct it first: results after such an error are undefined"
+_FIRST: Final = "fix this error first: results after it are undefined"
 _EVERYONE: Final = (
     "every running thread of the block must reach the same __syncthreads(): move "
     "it out of the condition"
@@ -76,7 +76,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
         "possible causes: a loop that never ends, threads that wait for each other, or too much "
         "work; use smaller [check] sizes",
     ),
-    TrapError: ("", "check the condition that the kernel tests there"),
+    TrapError: ("", "check the condition of this assert or __trap()"),
 }
 """What it is, unless the mistake says it by itself, and what to do about it."""
 
@@ -252,7 +252,7 @@ def _describe_address(fault: AccessError, bound: BoundLaunch) -> str:
     at = address - begin
     if at >= _SIGN:
         at -= 2 * _SIGN
-    whole = f"{fault.space} memory, of which a {whose} has {size} bytes"
+    whole = f"{fault.space} memory ({size} bytes per {whose})"
     return _describe_access(fault, at, size, what=f"byte {at}", whole=whole)
 
 
@@ -262,7 +262,7 @@ def _describe_global_address(fault: AccessError, address: int, bound: BoundLaunc
         return f"address {address:#x} is a null pointer{offset}"
     near = _nearest(address, bound.launch.memory.buffers)
     if near is None:
-        return f"address {address:#x} is in no array: the kernel has none"
+        return f"address {address:#x} is in no array: the kernel has no arrays"
     if _distance_to(address, near) > max(_FAR, near.size):
         near = _nearest(address, bound.buffers.values()) or near
         return (
@@ -272,9 +272,9 @@ def _describe_global_address(fault: AccessError, address: int, bound: BoundLaunc
     at = address - near.base
     element = _element_bytes(near, bound)
     if element is None:
-        whole = f"{near.name}, which has {near.size} bytes"
+        whole = f"{near.name} ({near.size} bytes)"
         return _describe_access(fault, at, near.size, what=f"byte {at}", whole=whole)
-    whole = f"{near.name}, which has {near.size // element} elements ({near.size} bytes)"
+    whole = f"{near.name} ({near.size // element} elements, {near.size} bytes)"
     what = f"{near.name}[{at // element}]"
     return _describe_access(fault, at, near.size, what=what, whole=whole, element=element)
 
@@ -297,16 +297,16 @@ def _describe_access(
 ) -> str:
     """How an access at byte ``at`` lies to ``whole``, which has ``size`` bytes."""
     if isinstance(fault, MisalignedError):
-        return f"{what}: byte offset {at} in {whole}, is not a multiple of {fault.size}"
+        return f"{what}: byte offset {at} in {whole} is not a multiple of {fault.size}"
     if isinstance(fault, UninitializedReadError):
         where = what if element > 1 else f"byte {at} of {whole}"
         return f"nothing had been written to {where}"
     if at < 0:
-        return f"{what} is {_format_distance(-at, element)} before the first of {whole}"
+        return f"{what} is {_format_distance(-at, element)} before the start of {whole}"
     past = _format_distance(at + fault.size - size, element)
     if at < size:
         return f"the access starts at {what} and ends {past} past the end of {whole}"
-    return f"{what} is {past} past the last of {whole}"
+    return f"the access at {what} ends {past} past the end of {whole}"
 
 
 def _format_distance(size: int, element: int) -> str:

@@ -103,7 +103,7 @@ def _compile(nvrtc: Any, given: NvrtcProgram) -> CompilerResult:
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
             raise InputError(
                 f"NVRTC does not support an nvcc option: {log_text.strip()}",
-                hint="leave it out of [compile] flags, or measure the kernel on a GPU",
+                hint="leave the option out of [compile] flags, or measure the kernel on a GPU",
             )
         _check(nvrtc, result, log_text)
         entry = None
@@ -123,7 +123,7 @@ def _check(nvrtc: Any, result: Any, log: str = "") -> None:
         _, name = nvrtc.nvrtcGetErrorString(result)
         raise MissingToolError(
             " ".join(["NVRTC failed:", name.decode(), *log.split()]),
-            hint=f"install it again: {install_command('predict')} --force-reinstall",
+            hint=f"install NVRTC again: {install_command('predict')} --force-reinstall",
         )
 
 

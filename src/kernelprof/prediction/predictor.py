@@ -119,7 +119,8 @@ def _count_launch(
                 f"the simulation of {spec.kernel} was stopped after {_MOST_SECONDS:.0f} s of "
                 "processor time",
                 where=str(source),
-                hint=_smaller_sizes(spec.resolve()) + ", or measure it on a machine with a GPU",
+                hint=_smaller_sizes(spec.resolve())
+                + ", or measure the kernel on a machine with a GPU",
             )
 
     with _explain_errors(compiled):
@@ -156,7 +157,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
         f"{name} {quantity(sizes_in_bytes[name], 'byte')}" for name in ordered[:_MOST_NAMED]
     )
     return NotRunnableError(
-        f"this machine has too little memory to run the kernel; its largest arrays: {largest}",
+        f"this machine has too little memory to simulate the kernel; largest arrays: {largest}",
         where=str(compiled.source),
         hint=_smaller_sizes(at),
     )
@@ -164,7 +165,7 @@ def _too_large(compiled: CompiledSource) -> NotRunnableError:
 
 def _smaller_sizes(at: ResolvedLaunch) -> str:
     sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
-    return f"choose a smaller --size (now {sizes})" if sizes else "make its arrays smaller"
+    return f"choose a smaller --size (now {sizes})" if sizes else "make the kernel's arrays smaller"
 
 
 def digest_code(code: Program) -> str:

@@ -88,7 +88,7 @@ def find_headers() -> tuple[Path, ...]:
     folder = _module("cuda.pathfinder").find_nvidia_header_directory("cudart")
     for wheel, file in _HEADERS:
         if folder is None or not Path(folder, file).is_file():
-            raise _missing(f"{file.removeprefix('cccl/')}, a CUDA header ({wheel})")
+            raise _missing(f"the CUDA header {file.removeprefix('cccl/')} ({wheel})")
     return _OWN_HEADERS, Path(folder), Path(folder, "cccl")
 
 

@@ -53,7 +53,7 @@ Date = Annotated[
         pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
     ),
 ]
-Lacking = Annotated[tuple[str, ...], about("Exact counters that only one side has.")]
+Lacking = Annotated[tuple[str, ...], about("Exact counters in only one of the two captures.")]
 Median = Annotated[float | None, about("Median time of a launch, by CUDA events where available.")]
 Line = Annotated[str, about("The outcome in one line.")]
 
@@ -63,7 +63,7 @@ _ONE_SIDE: dict[str, Any] = {
 
 
 class SideVerdictJson(JsonStruct, frozen=True):
-    """A verdict of one side."""
+    """A verdict before or after the change."""
 
     status: Status
     bottleneck: Annotated[
@@ -106,7 +106,7 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     after: SideJson | None
     time: TimeChange
     verdict_changed: bool
-    other_work: Annotated[bool, about("Whether the sides do different amounts of work.")]
+    other_work: Annotated[bool, about("Whether the amounts of work before and after differ.")]
     counters: list[ComparedCounter]
     lacking: Lacking
     metrics: tuple[MetricChange, ...]
@@ -118,7 +118,7 @@ class ComparedKernelJson(JsonStruct, frozen=True):
         added("Architecture of the prediction, such as sm_90; null if the kernel was measured."),
     ]
     same_code: Annotated[
-        bool, added("Whether both sides have the same machine code; predictions only.")
+        bool, added("Whether the machine code before and after is the same; predictions only.")
     ]
 
 
@@ -133,13 +133,13 @@ class ComparisonJson(JsonDocument, frozen=True, kw_only=True):
     """What `kernelprof compare --format json` writes."""
 
     kind: Literal["comparison"] = "comparison"
-    before: Annotated[str, about("What the first side was read from.")]
-    after: Annotated[str, about("What the second side was read from.")]
+    before: Annotated[str, about("The file, folder or stream with the capture before the change.")]
+    after: Annotated[str, about("The file, folder or stream with the capture after the change.")]
     summary: Line
-    times_comparable: Annotated[bool, about("Whether both sides were measured in the same way.")]
+    times_comparable: Annotated[bool, about("Whether the times before and after are comparable.")]
     machine: Annotated[
         tuple[InputChange, ...],
-        about("Differences between the machines and profilers of the sides."),
+        about("Differences between the machines and profilers of the captures."),
     ]
     notes: tuple[str, ...]
     kernels: Annotated[
@@ -162,7 +162,7 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
             "or baseline still fails."
         ),
     ]
-    findings: Annotated[list[GateFinding], about("Findings that belong to no single kernel.")]
+    findings: Annotated[list[GateFinding], about("Findings about the comparison as a whole.")]
     before: str
     after: str
     summary: Line
@@ -232,7 +232,7 @@ class HistoryJson(JsonDocument, frozen=True, kw_only=True):
     ]
     notes: tuple[str, ...]
     kernels: Annotated[
-        list[KernelHistoryJson], about("Sorted by time in their newest row, longest first.")
+        list[KernelHistoryJson], about("Sorted by time in the newest row, longest first.")
     ]
 
 
@@ -246,11 +246,14 @@ class AttemptJson(JsonStruct, frozen=True):
     gate: Annotated[Outcome | None, about("null if the proposal was not judged.")]
     ratio: Annotated[
         float | None,
-        about("Time after / time before, in the round; null if not measured."),
+        about(
+            "Time of the proposal / time of the best source so far, measured in the same round; "
+            "null if not measured."
+        ),
     ]
     verdict: SideVerdictJson | None
     diff: Annotated[str, about("Diff against the source given to the command.")]
-    printed: Annotated[str, about("Last lines of the output of the proposing command.")]
+    printed: Annotated[str, about("Last lines that the command for proposals printed.")]
 
 
 class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
@@ -259,7 +262,7 @@ class OptimizationJson(JsonDocument, frozen=True, kw_only=True):
     kind: Literal["optimization"] = "optimization"
     source: str
     command: str
-    basis: Annotated[Basis, about("What decided whether a proposal is kept.")]
+    basis: Annotated[Basis, about("What the decisions are based on.")]
     ended: Ended
     attempts: list[AttemptJson]
     first: Annotated[SideVerdictJson, about("The verdict of the original source.")]

@@ -53,7 +53,7 @@ _DECIDED: dict[str, Any] = {
 
 
 class InferredLaunchJson(JsonStruct, frozen=True):
-    """How a kernel was launched whose source does not say it: what `kernelprof init` writes."""
+    """The launch of a kernel without a launch specification, as `kernelprof init` writes it."""
 
     specification: Annotated[
         dict[str, Any], about("The launch specification, with its defaults written out.")
@@ -62,7 +62,7 @@ class InferredLaunchJson(JsonStruct, frozen=True):
 
 
 class CaptureJson(JsonStruct, frozen=True):
-    origin: Annotated[str, about("The file or stream it was read from.")]
+    origin: Annotated[str, about("The file, folder or stream that the capture was read from.")]
     launches: NonNegative
     preset: Annotated[
         str | None, about("The preset that the suggested commands request, if one was chosen.")
@@ -83,8 +83,8 @@ class CaptureJson(JsonStruct, frozen=True):
 class VerdictJson(JsonStruct, frozen=True):
     """The answer for a kernel.
 
-    bottleneck: something can be removed. at-limit: a unit is full of work that is needed.
-    inconclusive: the evidence does not decide.
+    bottleneck: something can be removed. at-limit: a unit is saturated with necessary work.
+    inconclusive: the evidence is not conclusive.
     """
 
     status: Status
@@ -141,9 +141,7 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     gain_interval: Annotated[
         tuple[Factor, Factor] | None,
-        added(
-            "[low, high]: four of five gains measured on the corpus lie within such an interval."
-        ),
+        added("[low, high]; four of five gains measured on the corpus are within their interval."),
     ]
     findings: Annotated[
         list[FindingJson],
@@ -165,7 +163,7 @@ class AmountJson(JsonStruct, frozen=True):
 
 
 class AccessJson(JsonStruct, frozen=True):
-    """What accesses of one kind, width and pattern at one source line ask of memory in a launch."""
+    """Memory traffic per launch of the accesses of one kind, width and pattern at a source line."""
 
     file: str | None
     line: Positive | None
@@ -179,18 +177,18 @@ class AccessJson(JsonStruct, frozen=True):
     sectors: Annotated[AmountJson | None, about("Sectors of global or local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Wavefronts of shared memory.")]
     ideal: Annotated[
-        AmountJson | None, about("Sectors or wavefronts if the addresses were adjacent.")
+        AmountJson | None, about("Sectors or wavefronts that adjacent addresses would need.")
     ]
 
 
 class PredictionJson(JsonStruct, frozen=True):
-    """On what a verdict rests that was predicted from machine code, and not measured."""
+    """The basis of a verdict that was predicted from machine code, not measured."""
 
     arch: Annotated[str, about("Architecture that the code was compiled for, such as sm_90.")]
     code: Annotated[str, about("Hash of the machine code; equal hashes mean equal code.")]
     blocks: Annotated[NonNegative, about("Number of blocks in the grid.")]
     blocks_run: Annotated[NonNegative, about("Number of blocks executed.")]
-    accesses: Annotated[list[AccessJson], about("Largest change first.")]
+    accesses: Annotated[list[AccessJson], about("Most sectors or wavefronts first.")]
 
 
 class KernelJson(JsonStruct, frozen=True):
@@ -219,7 +217,7 @@ class KernelJson(JsonStruct, frozen=True):
     surveyed: Annotated[
         SurveyedKernel | None,
         added(
-            "Every launch of this kernel that was surveyed. The kernel's `launches`, `ids` and "
+            "The survey of all launches of this kernel. The kernel's `launches`, `ids` and "
             "`duration_ns` cover only the measured launches; `share` is of the whole program."
         ),
     ]

@@ -83,7 +83,7 @@ def _timed(timing: TimingFacts) -> str:
     interval = f"{_time(timing.low_ns)} to {_time(timing.high_ns)}"
     if timing.confidence_low_ns is not None and timing.confidence_high_ns is not None:
         low, high = _time(timing.confidence_low_ns), _time(timing.confidence_high_ns)
-        interval += f"; 95 % confidence {low} to {high}"
+        interval += f"; 95 % CI {low} to {high}"
     parts = [
         f"timed: median {_time(timing.median_ns)} ({count(timing.launches, 'launch')}, {interval})"
     ]
@@ -94,7 +94,7 @@ def _timed(timing: TimingFacts) -> str:
             size, unit = next((each for each in _RATES if rate >= each[0]), _RATES[-1])
             parts.append(f"{number(rate / size)} {unit}")
         if timing.min_bytes:
-            parts.append(f"{quantity(timing.min_bytes / seconds, 'byte/s')} of necessary traffic")
+            parts.append(f"{quantity(timing.min_bytes / seconds, 'byte/s')} of minimum traffic")
     return ", ".join(parts)
 
 

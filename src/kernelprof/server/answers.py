@@ -285,7 +285,7 @@ def recorded_kernels(which: str, contains: str) -> Document:
         )
     lines = [*_rungs(which)] if pairs is None or which != PAIRS else [*_pairs(pairs)]
     wanted = [each for each in lines if contains.lower() in each.lower()]
-    count_line = f"{len(wanted):,} of {len(lines):,} kernels, for an NVIDIA H200."
+    count_line = f"{len(wanted):,} of {len(lines):,} kernels, recorded on an NVIDIA H200."
     shown = Section("Kernels", (Bullets(tuple(map(Span, wanted))),))
     return Document(titles[which], (Paragraph(count_line), *([shown] if wanted else [])))
 

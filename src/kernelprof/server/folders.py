@@ -56,7 +56,9 @@ class Folders:
                 return shown(each)
         if inside:
             raise InputError(
-                "there is no such file or folder", where=name, hint=f"below {self.in_words()}"
+                "there is no such file or folder",
+                where=name,
+                hint=f"name a path below {self.in_words()}",
             )
         raise self._outside(name)
 
@@ -75,9 +77,9 @@ class Folders:
 
     def _outside(self, name: str) -> InputError:
         return InputError(
-            "only files in the folders that this server was started with can be read",
+            "this path is outside the folders that the server may read",
             where=name,
-            hint=f"name a path below {self.in_words()}; folders are chosen when the server starts: "
+            hint=f"name a path below {self.in_words()}, or restart the server with its folder: "
             "kernelprof mcp FOLDER...",
         )
 

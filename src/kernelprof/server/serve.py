@@ -101,7 +101,7 @@ def _add_resources(made: MCPServer[Any], answers: Answers, one: threading.Lock) 
     @made.resource(
         f"{RESULTS}/{{number}}/markdown",
         name="result as Markdown",
-        description="A complete answer from this session.",
+        description="A complete result from this session.",
         mime_type="text/markdown",
     )
     def as_markdown(number: str) -> str:
@@ -110,7 +110,7 @@ def _add_resources(made: MCPServer[Any], answers: Answers, one: threading.Lock) 
     @made.resource(
         f"{RESULTS}/{{number}}/json",
         name="result as JSON",
-        description="A complete answer, in the format of `kernelprof schema`.",
+        description="A complete result, in the format of `kernelprof schema`.",
         mime_type="application/json",
     )
     def as_json(number: str) -> str:

@@ -97,10 +97,10 @@ def _refuse_python(spec: LaunchSpec, source: Path) -> None:
     for what, name in functions:
         if ":" in name:
             raise UsageError(
-                f"{what} is a Python function ({name}), which is not run here",
+                f"{what} is a Python function ({name}), which this server may not run",
                 where=str(source),
-                hint=f"to allow Python functions, start the server with: kernelprof mcp {ALLOW}; "
-                "built-in references and fills run no code",
+                hint="use a built-in reference or fill, or start the server with: kernelprof mcp "
+                f"{ALLOW}",
             )
 
 
@@ -128,8 +128,8 @@ def _refuse_elsewhere(name: str, file: Path) -> None:
 
 def _refused(why: str, file: Path) -> UsageError:
     return UsageError(
-        f"this source is not compiled here: {why}",
+        f"this server may not compile this source: {why}",
         where=str(file),
-        hint="#include files in the source's folder by name, or start the server with: kernelprof "
-        f"mcp {ALLOW}",
+        hint="include only files in the source's folder, by name, or start the server with: "
+        f"kernelprof mcp {ALLOW}",
     )

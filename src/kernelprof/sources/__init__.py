@@ -187,7 +187,7 @@ def _read_tables(data: Input, only: Container[str] | None) -> Capture:
     damage = [*([] if data.complete else [_CUT_GZIP]), *capture.damage]
     if len(there) > 1:
         pages = " and ".join(there)
-        warnings.append(f"The input holds {pages} pages; only the {there[0]} page was read.")
+        warnings.append(f"The input contains {pages} pages; only the {there[0]} page was read.")
     first = capture.launches[0]
     application = log.programs.get(first.process_id or "") or first.process_name
     return replace(

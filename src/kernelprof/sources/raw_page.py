@@ -149,5 +149,5 @@ class RawPage:
             give_back_memory()
         capture = self._builder.capture(origin, scan.warnings())
         if not capture.columns:
-            raise NoCaptureError("no column is a metric")
+            raise NoCaptureError("no column of the table is a metric")
         return capture

@@ -226,8 +226,8 @@ class Input:
                 size += len(chunk)
                 if size > min(_MOST_BYTES, max(_UNPACKED, _MOST_TIMES * packed)):
                     raise NoCaptureError(
-                        f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
-                        f"{files.size_in_words(_UNPACKED)}; exports do not compress this well",
+                        f"the gzip file unpacks to more than {files.size_in_words(_UNPACKED)} and "
+                        f"more than {_MOST_TIMES} times its size; exports do not compress so well",
                         "If the file is a real export, unpack it yourself.",
                     )
                 if chunk:

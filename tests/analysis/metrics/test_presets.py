@@ -138,8 +138,16 @@ def test_not_on(tmp_path: Path) -> None:
         (HEAD + METRIC + 'section = "a b"\n', "metric[0].section", "Expected `str` matching"),
         (HEAD + METRIC + METRIC, "", "'a' is already defined in p.toml"),
         (HEAD + 'metrics = ["b"]\n' + METRIC, "metrics[0]", "no preset defines the metric 'b'"),
-        (HEAD + 'include = ["q"]\n', "include[0]", "'q' is not a preset that can be included"),
-        (HEAD + 'include = ["p"]\n', "include[0]", "'p' is not a preset that can be included"),
+        (
+            HEAD + 'include = ["q"]\n',
+            "include[0]",
+            "'q': no such preset, or it includes presets itself",
+        ),
+        (
+            HEAD + 'include = ["p"]\n',
+            "include[0]",
+            "'p': no such preset, or it includes presets itself",
+        ),
     ],
 )
 def test_a_mistake_is_refused_with_file_and_key(

@@ -90,5 +90,8 @@ def test_from_an_editable_install(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there() -> None:
-    with pytest.raises(MissingToolError, match="lacks its data folder 'no_such_folder'"):
+    with pytest.raises(
+        MissingToolError,
+        match="the data folder 'no_such_folder' is missing from this installation of kernelprof",
+    ):
         data_folder("no_such_folder")

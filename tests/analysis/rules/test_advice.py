@@ -202,7 +202,7 @@ class TestWhatIssuesSaw:
         own = re.compile(r"pragma|threadIdx|__\w+__|float4|cp\.async|[Uu]nroll")
         of_libraries = 0
         for kernel in (kernel for name in names for kernel in diagnose(_read(name)).kernels):
-            if any("is for its caller" in note for note in kernel.verdict.notes):
+            if any("is for the library's caller" in note for note in kernel.verdict.notes):
                 of_libraries += 1
                 assert not any(own.search(line) for line in kernel.verdict.advice), kernel.name
         assert of_libraries > 40

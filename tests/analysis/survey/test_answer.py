@@ -15,9 +15,7 @@ def test_a_solver_keeps_the_gpu_busy() -> None:
     found = survey_program(trace("jacobi"), 0.7)
     assert found.answer is not None
     assert found.answer.limit is Limit.KERNELS
-    assert found.answer.sentence == (
-        "GPU busy 97 % of the time: its kernels take most of the time."
-    )
+    assert found.answer.sentence == ("GPU busy 97 % of the time: limited by the kernels.")
     assert found.answer.advice == ()
     sweep, difference = found.kernels
     assert (sweep.launches, difference.launches) == (6000, 64)

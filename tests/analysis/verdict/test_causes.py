@@ -58,7 +58,7 @@ def test_text_names_what_comes_next(kernelprof) -> None:
         says=[
             "then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
             "slower)",
-            "after these fixes: dram-bandwidth, at its limit",
+            "after these fixes, the limit is dram-bandwidth",
         ],
     )
     kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x), or by l1-throughput")

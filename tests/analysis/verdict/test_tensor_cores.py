@@ -71,10 +71,7 @@ def test_the_gain_is_about_what_the_next_step_brought(name: str, row: int, measu
 
 def test_the_part_of_the_pipeline_is_said_with_its_number() -> None:
     entries = by_row(captured(RUNGS))
-    assert (
-        "Barriers and other instructions between the matrix instructions take 21 % of warp time."
-        in entries[7].verdict.why
-    )
+    assert "Non-matrix instructions and fences take 21 % of warp time." in entries[7].verdict.why
     assert (
         "Expensive fences: warps spend 7.6 % of their time waiting at fences."
         in entries[10].verdict.why

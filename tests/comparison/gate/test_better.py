@@ -17,7 +17,7 @@ PLACE = Path(__file__).parent / "better"
 PAIRS = Path(__file__).parents[3] / "cuda" / "pairs"
 NAMED = [
     ("histogram_global", "histogram_shared", 15),
-    ("block_sums_tree", "block_sums_shuffles", 14),
+    ("block_sums_tree", "block_sums_shuffles", 19),
     ("transpose_conflicts", "transpose_swizzled", 18),
 ]
 """Each with the line of the first version that its reversal has to name."""

@@ -277,7 +277,7 @@ def test_kernels_are_compared_with_those_for_the_same_architecture() -> None:
         compare_snapshots(side(of(before(), "sm_80")), side(after())), Policy()
     )
     assert [each.text for each in older.general] == [
-        "the baseline is for sm_80, and the candidate for sm_90: nothing was compared"
+        "the baseline was predicted for sm_80, but the candidate for sm_90: not compared"
     ]
     alone = judge_comparison(compare_snapshots(old, side(after())), Policy())
     assert {each.kernel.match.value for each in alone.kernels} == {"same", "vanished"}

@@ -75,7 +75,7 @@ def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path) -> None:
     found = read_commits(clone / FILE, 200)
     assert len(found.moments) == 1
     assert found.notes == (
-        "the clone is shallow: older commits are not in it (git fetch --unshallow)",
+        "the clone is shallow: run 'git fetch --unshallow' to get older commits",
     )
 
 
@@ -148,7 +148,7 @@ def test_the_command_shows_the_commits(run_history: RunHistory, repository: Path
     assert len(short) == 4
     assert table == (
         "4 rows on NVIDIA H200: 399.2 µs to 400.2 µs; slower once, faster once, verdict\n"
-        "changed 2 times, other counters 2 times.\n"
+        "changed 2 times, counters changed 2 times.\n"
         "\n"
         "date       commit      time change verdict         counters subject\n"
         f"2026-09-01 {short[0]} 399.2 µs        fp32-throughput          Add the warp tile\n"

@@ -71,7 +71,7 @@ def test_times_rates_and_shares() -> None:
     text = as_markdown(CLIMB)
     assert "**95 % confidence interval of the median:** 7.92 to 8.08 ms, 20 launches" in text
     assert "**95 % confidence interval of the median:** 1.8 to 2.4 ms (all), 20 launches" in text
-    assert "**Of the FP32 peak:** 9.8 %" in text
+    assert "**Share of the FP32 peak:** 9.8 %" in text
     assert tile["verdict"] == "failed"
     assert {value for name, value in tile.items() if name not in {"rung", "verdict"}} == {"-"}
 
@@ -132,7 +132,7 @@ def test_every_rung_that_changes_this_one_has_its_gain() -> None:
 def test_bytes_and_their_multiples() -> None:
     text = as_markdown(CLIMB)
     assert "At least 12 MB must be moved" in text
-    assert "With 2 GFLOP, that is 166.7 FLOP per byte." in text
+    assert "With 2 GFLOP, the arithmetic intensity is at most 166.7 FLOP per byte." in text
     naive, coalesced, tile = rows(text, "## Bytes")
     assert naive == {
         "rung": "1 Naive",
@@ -188,7 +188,7 @@ def test_the_report_is_markdown_whose_tables_hold_and_whose_links_lead_somewhere
 
 
 def test_charts_leave_nothing_in_markdown() -> None:
-    for absent in ("The climb", "roofline", "Dark bars"):
+    for absent in ("The climb", "roofline", "dark bars"):
         assert absent not in as_markdown(CLIMB)
 
 
@@ -234,7 +234,7 @@ def test_a_product_in_bf16_is_held_against_the_tensor_cores() -> None:
     assert "M = N = K = 500 and 1000. GPU: Some GPU" in text
     peak = "10 SMs x 2048 multiply-adds of tensor cores x 2 x 1,000 MHz = 40.96 TFLOP/s."
     assert f"BF16 tensor peak: {peak}" in text
-    assert "**Of the BF16 tensor peak:** 4.9 %" in text
+    assert "**Share of the BF16 tensor peak:** 4.9 %" in text
     assert "GemmEx in BF16 of cuBLAS 13.0.2 through CuPy 14.2.0, FP32 accumulation" in text
     assert "FP32 peak" not in text
     assert "TF32" not in text

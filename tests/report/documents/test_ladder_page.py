@@ -90,8 +90,9 @@ def test_the_sentence_at_the_top(page: Document, raw: dict[str, Any]) -> None:
         f"{100 * ceiling / fastest:.0f} % of cuBLAS."
     )
     assert plain(top.blocks[0].text) == (
-        f"That is {slowest / fastest:.0f}x as fast. 9 of the rungs lead to the fastest; each "
-        "changes one thing in the previous rung. The other 4 are variants for comparison."
+        f"The fastest rung is {slowest / fastest:.0f}x as fast as the first. 9 of the rungs lead "
+        "to the fastest; each changes one thing in the previous rung. The other 4 are variants "
+        "for comparison."
     )
     facts = facts_of(top.blocks)
     assert facts["Problem"] == "FP32, M = N = K = 4096"
@@ -109,7 +110,8 @@ def test_every_rung_has_its_figures(page: Document, raw: dict[str, Any]) -> None
         assert row["time"].sort == found["timing"]["median_ns"]
         assert row["GFLOP/s"].sort == pytest.approx(rate)
         assert row["of cuBLAS"].sort == pytest.approx(rate / ceiling)
-        assert facts_of(rung_of(page, number).blocks)["Of the FP32 peak"] == share(rate / 66_908.16)
+        facts = facts_of(rung_of(page, number).blocks)
+        assert facts["Share of the FP32 peak"] == share(rate / 66_908.16)
         assert plain(row["verdict"].text) == found["full"]["said"]["bottleneck"]
         assert row["expected gain"].sort == found["full"]["said"]["gain"]
     times = [found["timing"]["median_ns"] for found in raw["rungs"]]
@@ -133,7 +135,7 @@ def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
 
 
 def points(page: Document) -> dict[str, Any]:
-    return {row.title: row for row in chart_of(page, "The path on the roofline")}
+    return {row.title: row for row in chart_of(page, "Rungs on the roofline")}
 
 
 def test_points_are_rates_over_the_bytes_of_device_memory(
@@ -145,7 +147,7 @@ def test_points_are_rates_over_the_bytes_of_device_memory(
         intensity = 2 * 4096**3 / found["traffic"]["dram"]
         assert point.flop_per_byte == pytest.approx(intensity, rel=1e-4)
         assert point.flop_per_second == pytest.approx(gflops(found["timing"]) * 1e9, rel=1e-4)
-    ideal = known["fewest operations and bytes"]
+    ideal = known["ideal (minimum operations and bytes)"]
     assert ideal.flop_per_byte == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 4), rel=1e-4)
     assert ideal.flop_per_second == pytest.approx(132 * 128 * 2 * 1.98e9, rel=1e-4)
     assert any(label.startswith("FP32 peak") for label in known)
@@ -202,7 +204,9 @@ def test_a_rung_that_failed() -> None:
     shown = [plain(last[name].text) for name in ("verdict", "time", "GFLOP/s")]
     assert shown == ["failed", "-", "-"]
     assert headline(CLIMB) == "From 8 ms to 2 ms over 3 rungs: 50 % of cuBLAS."
-    assert plain(page.blocks[0].blocks[0].text) == "That is 4.0x as fast. 1 rung failed."
+    assert plain(page.blocks[0].blocks[0].text) == (
+        "The fastest rung is 4.0x as fast as the first. 1 rung failed."
+    )
     assert bars(page)[2].rate is None
     assert bars(page)[2].text == "failed: the result is wrong"
 

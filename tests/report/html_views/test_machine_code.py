@@ -79,7 +79,7 @@ def test_of_many_instructions_those_of_the_costliest_lines_are_there(captures: P
     assert {each.line for each in kept} == {82, 83, 88}
     told = source.section(None, None, None, "k", machine=machine(captures, COUNTED, most=80))
     assert told is not None
-    assert "Of 136 instructions, 80 are shown: those of the costliest lines." in str(told.blocks)
+    assert "80 of 136 instructions are shown: those of the costliest lines." in str(told.blocks)
 
 
 def test_the_line_to_blame_is_chosen_where_it_has_instructions(captures: Path) -> None:
@@ -113,7 +113,7 @@ def test_lines_without_the_text_of_the_source_are_no_missing_lines(captures: Pat
     section = source.section(None, None, None, "k", machine=MachineListing(code, own.file))
     assert section is not None
     assert "Compiled without line information" not in str(section.blocks)
-    assert "not the text of the source" in str(section.blocks)
+    assert "not the source text" in str(section.blocks)
     page = main_of(html.write(document(annotate_source(MachineListing(code, own.file), None, ""))))
     assert '<th scope="col">Line</th>' in page
 

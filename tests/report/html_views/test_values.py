@@ -300,7 +300,7 @@ def test_headlines_use_the_evidence(series: Page) -> None:
     assert card_of(series, "14").headline.startswith("DRAM moves data about as fast")
     assert card_of(series, "14").advice["Less work"] == (
         "up to 2.0x with half the work, never more than 3.2x, computed from the utilization of "
-        "the busiest unit outside the memory system"
+        "the busiest unit other than DRAM and L2"
     )
     assert (
         card_of(series, "1").advice["Gain"].startswith("about 5.2x (3.1x to 8.8x), computed from ")
@@ -327,7 +327,7 @@ def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
 
 def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series: Page) -> None:
     verdict = card_of(series, "14").kernel.verdict
-    assert summarize_verdict(verdict).endswith("this GPU cannot run such a kernel much faster.")
+    assert summarize_verdict(verdict).endswith("this GPU cannot do the same work much faster.")
     unsure = summarize_verdict(replace(verdict, confidence=Confidence.LOW))
     assert unsure == (
         "DRAM moves data about as fast as it can, but the capture does not prove that all of the "

@@ -174,7 +174,7 @@ class Facts:
     def formula(self, name: str, row: int) -> str:
         """Return how a value was worked out that the capture has not under the metric's name."""
         derived = name in self._derived and self._derived[name][row]
-        return "sm__pipe_shared_cycles_active, which also counts FP64" if derived else ""
+        return "sm__pipe_shared_cycles_active minus FP64 pipe utilization" if derived else ""
 
     def ends(self, name: str, row: int) -> tuple[float, float] | None:
         """Return the interval of a predicted value that is not known exactly."""
@@ -330,7 +330,7 @@ class Facts:
             less = column.values < _ROUNDED * largest.values
         if not less.any():
             return column
-        reason = "the sum over all units is below the maximum over the units"
+        reason = "the sum over all units is below the largest value of one unit"
         self._impossible_values.append(Doubt(metric.name, reason, less))
         return column.holding(np.where(less, np.nan, column.values))
 

@@ -48,6 +48,8 @@ def find_gpu(name: str | None, capability: Capability | None, sms: float | None)
     if name is not None:
         # Older drivers leave the maker out.
         alike = [each for each in load_gpus() if each.name.removeprefix("NVIDIA ") == _short(name)]
+    elif sms is None:
+        return None  # as the table has it where NVIDIA does not publish the number
     else:
         text = None if capability is None else "{}.{}".format(*capability)
         alike = [e for e in load_gpus() if e.compute_capability == text and e.sms == sms]

@@ -320,11 +320,11 @@ RELATIONS: Final = (
         lambda waves, grid, sms, *limits: _differ(
             waves, grid / (sms * np.minimum.reduce(limits)), 0.5, 0.02
         ),
-        "the blocks do not match the waves",
+        "the grid size does not match the number of waves",
     ),
     Relation(
         ("theoretical_occupancy", "block_size", *_LIMITS), _occupancy,
-        "the blocks per SM do not match the occupancy",
+        "the block limits per SM do not match the theoretical occupancy",
     ),
     _exceeds(
         "achieved_occupancy", 1.1, "theoretical_occupancy", 5.0,
@@ -368,7 +368,7 @@ RELATIONS: Final = (
             "fma_pipe", "fma_heavy_pipe", *_RATES, *_HALF_RATES,
             "threads_per_instruction_predicated", "sm_count",
         ),
-        _fma_lite_pipe, "the FMA pipe is busier than the arithmetic requires",
+        _fma_lite_pipe, "the FMA pipe is busier than the counted arithmetic can make it",
         optional=frozenset(_HALF_RATES),
     ),
     _exceeds(
@@ -439,7 +439,7 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "global_atomic_requests", "l2_atomic_sectors", 1000.0,
-        "there are atomic sectors but no requests",
+        "there are atomic sectors but no atomic requests",
     ),
     _zero_although("tma_load_sectors", "tma_loads", 100.0, "there are TMA loads but no sectors"),
     _zero_although("tma_loads", "tma_load_sectors", 1000.0, "there are TMA sectors but no loads"),
@@ -460,7 +460,7 @@ RELATIONS: Final = (
         lambda unit, atomics, reductions, bulk: (
             np.greater(unit, 2.0) & (atomics + reductions == 0) & ~(bulk > 0)
         ),
-        "L2 executes atomics, but there are no requests",
+        "L2 executes atomics, but there are no atomic requests",
         optional=frozenset({"tma_reduction_sectors"}),
     ),
     # 1 at most without those others (0.93 with loads from other blocks of a cluster).
@@ -534,7 +534,7 @@ RELATIONS: Final = (
     ),
     _zero_although(
         "global_reduction_requests", "l2_reduction_sectors", 1000.0,
-        "there are reduction sectors but no requests",
+        "there are reduction sectors but no reduction requests",
     ),
     _zero_although(
         "sm_cycles_active", "instructions", 0.0,
@@ -548,7 +548,7 @@ RELATIONS: Final = (
         ("sm_cycles_elapsed", "duration"),
         lambda cycles, ns: np.less(cycles, CLOCK_HZ[0] * ns * 1e-9 - _FEW)
         | (cycles > CLOCK_HZ[1] * ns * 1e-9 + _FEW),
-        "cycles / duration is not a clock frequency that an SM can have",
+        "cycles / duration is not a possible SM clock",
     ),
     # At most 3.94 an active cycle.
     Relation(

@@ -14,9 +14,9 @@ FULL = rules.Threshold(
     "tensor pipe utilization of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. With better "
-    "copies and barriers, versions at 58 to 72 % became at least 1.2x faster, and versions at 88 % "
-    "1.06x faster",
+    "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. Better "
+    "pipelining made versions at 58 to 72 % at least 1.2x faster, but versions at 88 % only 1.06x "
+    "to 1.07x",
 )
 
 
@@ -30,8 +30,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=(gain / context.gains.by_covering_sms).at_least(1.0),
         effect=lambda _: rules.Effect(waits=("long_scoreboard", "barrier", "gmma")),
-        gain_reason="the headroom of the other units if the tensor cores were always busy, or if "
-        "no warp waited for copies",
+        gain_reason="the idle time of the tensor cores (or the waits for copies) and the headroom "
+        "of the other units",
         evidence=lambda: (
             rules.percent(
                 "tensor_pipe", "tensor pipe utilization", units.pipe("tensor_pipe"), "<", FULL
@@ -47,14 +47,16 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_barrier",
                 "warp time spent waiting for matrix instructions or at barriers",
                 stalls.products,
-                formula="(barrier + gmma + full queues) / cycles per instruction",
+                formula="(barrier + gmma + math_pipe_throttle + mio_throttle) / "
+                "cycles per instruction",
                 phrase="{x} of warp time spent waiting for matrix instructions or at barriers",
             ),
             rules.percent(
                 "stall_wait",
                 "warp time spent in non-matrix instructions and fences",
                 stalls.around,
-                formula="(wait + short_scoreboard + membar + issue) / cycles per instruction",
+                formula="(wait + short_scoreboard + membar + selected + other issue states) / "
+                "cycles per instruction",
                 phrase="{x} of warp time spent in non-matrix instructions and fences",
             ),
             rules.percent(
@@ -104,7 +106,7 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
             f"Exposed epilogue: warps spend {_percent(stores)} of their time waiting to store "
             "results."
         )
-    text = "Barriers and other instructions between the matrix instructions take "
+    text = "Non-matrix instructions and fences take "
     return f"{text}{_percent(around)} of warp time." if around >= NOTABLE else None
 
 
@@ -121,8 +123,8 @@ def _tiles(stages: float, late: float) -> str:
 def _copies(held: float, late: float) -> str:
     room = ""
     if not math.isnan(held):
-        room = f", and shared memory holds {rounded(round(held))} copies at a time"
-    return f"Late copies: warps spend {_percent(late)} of their time waiting for them{room}."
+        room = f", and shared memory has room for {rounded(round(held))} copies at a time"
+    return f"Late copies: warps spend {_percent(late)} of their time waiting for copies{room}."
 
 
 def _percent(share: float) -> str:
@@ -138,7 +140,7 @@ def _stages(launch: LaunchValues) -> float:
 
 
 _LATE = Condition(
-    "warps spend 5 % of their time or more waiting for tiles",
+    "warps spend 5 % or more of their time waiting for tiles",
     lambda launch: _late(launch) >= NOTABLE,
 )
 _OF_PAIRS = Condition(
@@ -155,7 +157,7 @@ RULE = rules.Rule(
         "the epilogue."
     ),
     detects="The tensor cores are idle although no other unit is saturated: warps wait for tiles, "
-    "at barriers, for serialized matrix instructions, or to store results. The rule covers "
+    "barriers, serialized matrix instructions or result stores. The rule covers "
     "kernels that use wgmma or asynchronous copies (cp.async, TMA).",
     matters="These kernels hide latency with asynchronous work, not with many warps: one block per "
     "SM is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
@@ -177,26 +179,26 @@ RULE = rules.Rule(
             unless=_OF_PAIRS,
             number=lambda launch: 100 * _late(launch),
             measured="Warps spend {x} % of their time waiting for copies.",
-            situation="If warps spend 5 % of their time or more waiting for copies other than "
-            "tiles",
+            situation="If warps spend 5 % or more of their time waiting for copies that are not "
+            "operand tiles",
         ),
         Advice(
-            "Use larger tiles, so that each copied byte is reused more often: 128x256 with two "
-            "consumer warp groups, which get more registers with setmaxnreg.",
+            "Use larger tiles, which reuse each copied byte more often: for example 128x256 with "
+            "two consumer warpgroups, and setmaxnreg to give them more registers.",
             when=Condition(
-                "a block has at most two warp groups", lambda launch: launch["block_size"] <= 256
+                "a block has at most two warpgroups", lambda launch: launch["block_size"] <= 256
             )
             & WARP_GROUPS,
         ),
         when(
-            "fences take 5 % of warp time or more",
+            "fences take 5 % or more of warp time",
             lambda launch: launch.stall("membar") >= NOTABLE,
             "Move fences out of the loop (fence.proxy, acquire and release at cluster scope).",
             number=lambda launch: 100 * launch.stall("membar"),
             measured="Fences take {x} % of warp time.",
         ),
         when(
-            "warps wait to store results and do not use TMA",
+            "warps wait to store results and the kernel has no TMA stores",
             lambda launch: (
                 launch.stall("lg_throttle", "drain") >= 0.02 and launch["tma_store_sectors"] == 0
             ),
@@ -213,18 +215,18 @@ RULE = rules.Rule(
             measured="The grid has {x} waves.",
         ),
         Advice(
-            "Keep two accumulators in tensor memory (it has 512 columns): the epilogue reads one "
-            "while the next tile is multiplied into the other.",
+            "Keep two accumulators in tensor memory (512 columns): the epilogue reads one while "
+            "the next tile accumulates into the other.",
             when=TCGEN05,
         ),
         Advice(
             "Let two blocks execute each matrix instruction together (cluster of two, "
-            "cta_group::2): each block then loads only half of one operand.",
+            "cta_group::2): each block then loads only half of operand B.",
             when=TCGEN05 & NO_CLUSTERS,
         ),
         Advice(
-            "Make barriers cheaper: let only one thread per warp group arrive, and use mbarrier "
-            "in PTX instead of cuda::barrier. Keep a matrix instruction in flight while waiting "
+            "Make barriers cheaper: let only one thread per warpgroup arrive, and use PTX mbarrier "
+            "instead of cuda::barrier. Keep a matrix instruction in flight while waiting "
             "for the next tile."
         ),
     ),

@@ -18,7 +18,7 @@ NOTABLE_ATOMICS = rules.Threshold(
 
 
 HOT_SLICE = rules.Threshold(
-    "least utilization of a busy L2 atomic unit",
+    "utilization from which an L2 atomic unit counts as busy",
     0.50,
     "share of cycles",
     "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % with all atomics "
@@ -27,10 +27,10 @@ HOT_SLICE = rules.Threshold(
 )
 
 FULL_SLICE = rules.Threshold(
-    "least utilization of a full L2 atomic unit",
+    "utilization from which an L2 atomic unit counts as full",
     0.80,
     "share of cycles",
-    "the highest value in the same captures is 76 %",
+    "the highest value in the cuda/pairs captures (H200) is 76 %",
 )
 
 
@@ -117,11 +117,11 @@ _IN_SHARED = Condition(
 )
 
 IDLE_SLICE = rules.Threshold(
-    "utilization below which all L2 atomic units count as idle",
+    "utilization of the busiest L2 atomic unit below which all count as idle",
     0.01,
     "share of cycles",
     "at 1 % utilization, 99 of 100 atomics reach an idle slice; with few addresses, the busiest "
-    "slice is at least 7 % busy (same captures as for a busy unit)",
+    "slice is at least 7 % busy (cuda/pairs captures, H200)",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:
@@ -177,8 +177,8 @@ RULE = rules.Rule(
             when=_SCATTERED,
         ),
         Advice(
-            "Keep several independent atomics per thread in flight, and read a slot before "
-            "atomicCAS: most probes then need no atomic.",
+            "Keep several independent atomics per thread in flight. In a hash table, read a slot "
+            "before atomicCAS: most probes then need no atomic.",
             when=_SCATTERED,
         ),
         Advice(

@@ -9,8 +9,8 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.10,
     "share",
-    "capture tests/captures/gemm_series.full.raw.csv: gemm_tiled<16, 0, 1> spends 13 % at "
-    "barriers, and ran 1.11x faster without its extra barrier",
+    "capture tests/captures/gemm_series.full.raw.csv: gemm_tiled<16, 0, 1> spends 13 % of "
+    "warp time at barriers, and is 1.11x faster without its extra barrier",
 )
 
 
@@ -44,8 +44,8 @@ RULE = rules.Rule(
     detects="Warps spend much of their time at __syncthreads or another barrier of their block.",
     matters="A barrier lasts until the slowest warp arrives. The other warps issue nothing until "
     "then.",
-    example="A tiled GEMM has a barrier in its innermost loop. One barrier before and one after "
-    "each tile are enough: without its other barriers, the GEMM is 1.11x faster on an H200.",
+    example="A tiled GEMM has a barrier in its innermost loop, although barriers before and after "
+    "each tile suffice. Without the innermost barrier, it is 1.11x faster on an H200.",
     fixes=(
         Advice("Remove barriers that no data dependence requires."),
         Advice(
@@ -53,7 +53,7 @@ RULE = rules.Rule(
             "data."
         ),
         when(
-            "warps also spend 10 % of their time or more waiting for global memory",
+            "warps also spend 10 % or more of their time waiting for global memory",
             lambda launch: launch.stall("long_scoreboard") >= 0.1,
             "Overlap loads with computation: double buffering, cp.async, warp specialization.",
         ),
@@ -73,7 +73,7 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="Load imbalance between warps also appears as barrier stalls. If one warp does all "
-    "the work between two barriers, distribute that work instead.",
+    "the work between two barriers, distribute that work rather than remove barriers.",
     references=(
         "Nsight Compute, Warp State Statistics: Stall Barrier",
         "CUDA C++ Best Practices Guide, Thread and Block Heuristics",

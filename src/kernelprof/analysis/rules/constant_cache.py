@@ -16,7 +16,7 @@ BUSY = rules.Threshold(
 )
 
 QUEUE = rules.Threshold(
-    "warp time in the MIO queue",
+    "warp time spent waiting for the MIO queue",
     groups.LONG_QUEUE,
     "share",
     "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time; "
@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
-        gain_reason="the headroom of the other units if no warp waited for the constant cache",
+        gain_reason="the headroom of the other units without waits for the constant cache",
         evidence=lambda: (
             rules.percent(
                 "constant_cache",
@@ -70,7 +70,7 @@ RULE = rules.Rule(
     ),
     detects="The threads of a warp read __constant__ memory at different addresses, and the reads "
     "serialize.",
-    matters="The constant cache delivers one address per cycle to a whole warp: 32 different "
+    matters="The constant cache serves one address of a warp per cycle: 32 different "
     "addresses take 32 cycles. The reads take longer if the table exceeds the SM's own 2 KB "
     "constant cache.",
     example="Every thread reads table[hash & 4095] of __constant__ float table[4096]. The same "

@@ -17,7 +17,7 @@ LEAST_SHARE = rules.Threshold(
     "stall wait, share of warp time",
     0.2,
     "share",
-    "30 to 66 % in the same 12 kernels and in two kernels of cuda/pairs (H200)",
+    "30 to 66 % in the 12 RTX 3060 kernels and in two of cuda/pairs built with -G (H200)",
 )
 
 
@@ -72,7 +72,7 @@ RULE = rules.Rule(
     fixes=FIXES,
     caller=FIXES,
     wrong_when="Optimized code could trigger this rule only if nearly every instruction had a "
-    "fixed latency of eleven cycles or more. No capture shows such a kernel.",
+    "fixed latency of eleven cycles or more. None of our captures contains such a kernel.",
     references=(
         "CUDA Compiler Driver NVCC: --device-debug (-G)",
         "Nsight Compute, Warp State Statistics: Stall Wait",

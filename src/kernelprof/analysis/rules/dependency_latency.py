@@ -28,7 +28,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         "waiting for earlier instructions of the same warp",
         waiting,
         notable=NOTABLE,
-        formula="(wait + short_scoreboard + branches) / cycles per instruction",
+        formula="(wait + short_scoreboard + branch_resolving + dispatch_stall + misc) / "
+        "cycles per instruction, excluding bank conflicts",
     )
 
 
@@ -47,8 +48,8 @@ RULE = rules.Rule(
         "instructions.",
         metric="stall_wait",
     ),
-    detects="Warps wait for the results of their own previous instructions (arithmetic or "
-    "shared-memory), while no unit is near its limit.",
+    detects="Warps wait for the results of their own previous arithmetic or shared-memory "
+    "instructions, while no unit is near its limit.",
     matters="An FMA result is available after about 4 cycles. With one chain of dependent "
     "operations and few warps, most issue slots stay empty.",
     example="acc = acc * x + y is one dependency chain. Four independent accumulators do four "
@@ -89,8 +90,8 @@ RULE = rules.Rule(
             measured="The XU pipe is {x} % busy, and warps wait for its results.",
         ),
     ),
-    wrong_when="Enough warps per scheduler hide fixed latencies. Another bottleneck then has a "
-    "larger gain.",
+    wrong_when="With enough warps per scheduler, fixed latencies are hidden, and another "
+    "bottleneck has a larger gain.",
     references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     requires=("stall_wait", "stall_short_scoreboard"),
     thresholds=(NOTABLE,),

@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import FULL_SECTORS, FUSE, SMALLER_TYPE, u
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu"
+    "copy_vec4 in tests/captures/gemm_series.full.raw.csv reaches 83 % under ncu"
 )
 
 
@@ -24,7 +24,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         gain=context.gains.by_relief(units.busiest_except("dram", "l2")).where(full, 1.0),
         saturation=saturation,
         promise=1.0 / saturation.at_least(1e-3),
-        gain_reason="the utilization of the busiest unit outside the memory system",
+        gain_reason="the utilization of the busiest unit other than DRAM and L2",
         effect=lambda gain: rules.Effect(
             units={"dram": 1.0 / gain, "l2": 1.0 / gain}, waits=("long_scoreboard", "drain")
         ),
@@ -56,7 +56,7 @@ RULE = rules.Rule(
     order=170,
     subsystem=rules.Subsystem.DRAM,
     headline=rules.Headline(
-        plain="DRAM bandwidth limits the kernel: it moves too much data.",
+        plain="DRAM bandwidth limits the kernel, which moves too much data.",
         numbered="DRAM bandwidth limits the kernel: DRAM is at {x} of peak.",
         metric="dram_throughput",
         at_limit="DRAM moves data about as fast as it can",
@@ -76,7 +76,7 @@ RULE = rules.Rule(
             lambda launch: launch.used("load") >= FULL_SECTORS and launch.width("load") <= 2.2,
             "Use a smaller data type: half, bfloat16, int8.",
         ),
-        Advice("Read each input once: tile, or keep partial results.", unless=_WRITES),
+        Advice("Read each input once: tile, or keep partial results on the chip.", unless=_WRITES),
         Advice("Write less: let the consumer recompute cheap values.", when=_WRITES),
     ),
     caller=(FUSE, SMALLER_TYPE),

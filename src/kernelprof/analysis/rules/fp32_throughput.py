@@ -8,7 +8,8 @@ from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.model.library_kernel import KernelRole
 
 NEAR_LIMIT = rules.near_limit(
-    "fma_bound in tests/captures/gemm_series.full.raw.csv: pipe 80 %, issue slots 93 %"
+    "fma_bound in tests/captures/gemm_series.full.raw.csv uses 80 % of the pipe and 93 % of the "
+    "issue slots"
 )
 
 
@@ -96,14 +97,14 @@ RULE = rules.Rule(
     ),
     caller=(
         Advice(
-            "Allow TF32 or BF16 if the accuracy allows: "
+            "Enable TF32 or BF16 if the accuracy allows: "
             'torch.set_float32_matmul_precision("high"), CUBLAS_COMPUTE_32F_FAST_TF32.',
             when=is_library_kernel(KernelRole.PRODUCT)
             & Condition("the tensor cores are idle", _idle_tensor),
         ),
     ),
-    wrong_when="Integer multiply-add (IMAD) uses only half of this pipe. If that half is busier "
-    "than the whole pipe, integer arithmetic is the bottleneck.",
+    wrong_when="Integer multiply-add (IMAD) uses only the FMA heavy half of this pipe. If FMA "
+    "heavy is busier than the whole pipe, integer arithmetic is the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

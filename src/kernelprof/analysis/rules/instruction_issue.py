@@ -7,8 +7,8 @@ from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import INTEGER_DIVISION, RESTRICT, WIDER_LOADS, WIDER_STORES
 
 NEAR_LIMIT = rules.near_limit(
-    "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % of issue slots "
-    "used, 10 % of them by FMA, 1.37x faster when unrolled"
+    "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv uses 87 % of the "
+    "issue slots, 10 % of them for FMA, and is 1.37x faster when unrolled"
 )
 
 
@@ -21,8 +21,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     ).replaced(units.divides_integers, units.busiest_without_division)
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
-        gain_reason="the utilization of the busiest other unit if the overhead instructions were "
-        "removed",
+        gain_reason="the utilization of the busiest unit without the overhead instructions",
         effect=rules.fewer_instructions("not_selected"),
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),

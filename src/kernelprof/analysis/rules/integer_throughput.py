@@ -51,9 +51,9 @@ RULE = rules.Rule(
     ),
     detects="Integer and logic instructions saturate the ALU pipe, or integer multiplications "
     "saturate the FMA heavy pipe (half of the FMA pipe).",
-    matters="The ALU executes 64 operations per cycle per SM, half of what the schedulers issue. "
-    "Hashes, bit manipulation and index arithmetic saturate the ALU before they fill the issue "
-    "slots.",
+    matters="The ALU executes 64 operations per cycle per SM, half of what the schedulers "
+    "can issue. Hashes, bit manipulation and index arithmetic saturate the ALU before they fill "
+    "the issue slots.",
     example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
     fixes=(
         INTEGER_DIVISION,
@@ -71,13 +71,14 @@ RULE = rules.Rule(
         ),
         Advice(
             "Reduce multiplications: use 32-bit instead of 64-bit arithmetic, and shifts and "
-            "additions for constant factors. Division by a constant also needs multiplications.",
+            "additions for constant factors. Division by a constant also compiles to "
+            "multiplications.",
             when=_MULTIPLIES,
         ),
         Advice("Precompute tables or indices."),
     ),
-    wrong_when="In a floating-point kernel, this pipe executes loop counters, comparisons and "
-    "address arithmetic, which are overhead: see instruction-issue.",
+    wrong_when="In a floating-point kernel, the ALU executes loop counters, comparisons and "
+    "address arithmetic. They are overhead: see instruction-issue.",
     references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     requires=("alu_pipe",),
     thresholds=(NEAR_LIMIT,),

@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import KEEP_WHAT_IS_READ, RESTRICT, WIDER_
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "gemm_coalesced runs at 74 % and 98 % in tests/captures/gemm_series.full.raw.csv"
+    "the two gemm_coalesced launches in tests/captures/gemm_series.full.raw.csv reach 74 % and 98 %"
 )
 
 
@@ -29,8 +29,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             full, context.gains.by_latency(queue)
         ),
         effect=rules.less_work("lg_throttle", "long_scoreboard", unit="l1"),
-        gain_reason="the utilization of the busiest unit other than L1 if registers or shared "
-        "memory held the operands",
+        gain_reason="the utilization of the busiest unit other than L1",
         evidence=lambda: (
             rules.l1_utilization(context, ">", NEAR_LIMIT),
             rules.measured(context, "l1_hit_rate", "L1 hit rate"),
@@ -43,11 +42,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             ),
             rules.percent(
                 "stall_lg_throttle",
-                "warp time spent waiting for the LSU queue",
+                "warp time spent waiting for the LG queue",
                 queue,
                 formula="stall_lg_throttle / cycles per instruction, excluding waits for wasted "
                 "wavefronts and atomics",
-                phrase="{x} of warp time spent waiting for the LSU queue",
+                phrase="{x} of warp time spent waiting for the LG queue",
             ),
         ),
     )
@@ -59,8 +58,8 @@ RULE = rules.Rule(
     order=130,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="L1 throughput limits the kernel: it loads the same data repeatedly.",
-        numbered="L1 throughput limits the kernel ({x} of peak): it loads the same data "
+        plain="L1 throughput limits the kernel, which loads the same data repeatedly.",
+        numbered="L1 throughput limits the kernel ({x} of peak), which loads the same data "
         "repeatedly.",
         metric="l1_throughput",
         at_limit="L1 is close to its practical peak",

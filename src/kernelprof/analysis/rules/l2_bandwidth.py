@@ -46,7 +46,7 @@ RULE = rules.Rule(
     order=160,
     subsystem=rules.Subsystem.L2,
     headline=rules.Headline(
-        plain="L2 bandwidth limits the kernel: it moves too much data.",
+        plain="L2 bandwidth limits the kernel, which moves too much data.",
         numbered="L2 bandwidth limits the kernel: L2 is at {x} of peak.",
         metric="l2_throughput",
         at_limit="L2 moves data as fast as it can",
@@ -89,8 +89,8 @@ RULE = rules.Rule(
         ),
     ),
     caller=(FUSE,),
-    wrong_when="A streaming kernel moves every byte through L2 once, and its combined L2 "
-    "percentage can exceed its DRAM percentage. The rule therefore compares the tags, "
+    wrong_when="A streaming kernel moves every byte through L2 once, and its overall L2 "
+    "utilization can exceed its DRAM utilization. The rule therefore compares the tags, "
     "data and links of L2 separately with DRAM.",
     references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
     requires=groups.L2_STAGES,

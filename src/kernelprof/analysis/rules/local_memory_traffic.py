@@ -13,8 +13,8 @@ NOTABLE_LOCAL = rules.Threshold(
     "notable local traffic",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: 99 % in spill, 0 in every other kernel; "
-    "same threshold as the other rules on waste",
+    "capture tests/captures/gemm_series.full.raw.csv: 99 % in the kernel spill, 0 % in all others; "
+    "the other rules on waste use the same threshold",
 )
 
 
@@ -112,8 +112,8 @@ RULE = rules.Rule(
             measured="A thread has {x} registers.",
         ),
     ),
-    wrong_when="Spills outside the hot loop cost little. The rule uses the share of sectors, not "
-    "the number of spills.",
+    wrong_when="Spills outside the hot loop cost little. The rule uses the share of local sectors, "
+    "not the number of spills.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Local Memory",
         "nvcc -Xptxas -v prints spill stores and loads of each kernel",

@@ -98,8 +98,8 @@ RULE = rules.Rule(
     "and no unit is near its limit.",
     matters="A scheduler hides the latency of one warp by issuing instructions of another. With "
     "only one warp per scheduler, nothing is issued while that warp waits.",
-    example="A block of 128 threads with 200 KiB of shared memory leaves room for one block per "
-    "SM: 4 of 64 warps. With 32 KiB, six blocks fit.",
+    example="If blocks of 128 threads use 200 KiB of shared memory each, an SM holds only one "
+    "block: 4 of 64 warps. With 32 KiB, six blocks fit.",
     fixes=(
         Advice(
             "Use fewer registers: set __launch_bounds__ (check for spills), or use smaller tiles "
@@ -107,8 +107,7 @@ RULE = rules.Rule(
             when=_limited_by("registers", "registers limit occupancy"),
         ),
         Advice(
-            "Use less shared memory per block: smaller tiles, half precision, or buffers that are "
-            "reused.",
+            "Use less shared memory per block: smaller tiles, half precision, or reused buffers.",
             when=_limited_by("shared_mem", "shared memory limits occupancy"),
         ),
         LARGER_BLOCKS,

@@ -37,8 +37,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         "waiting for global memory",
         waiting,
         notable=NOTABLE,
-        formula="(long_scoreboard + drain) / cycles per instruction, excluding waits for "
-        "uncoalesced, local and atomic accesses",
+        formula="(long_scoreboard + drain + tex_throttle) / cycles per instruction, excluding "
+        "waits for uncoalesced, local and atomic accesses",
         waits=("drain", "tex_throttle"),
     )
 
@@ -56,8 +56,8 @@ RULE = rules.Rule(
     ),
     detects="Warps wait for data from L2 or DRAM while neither is near its limit: too few bytes "
     "are in flight.",
-    matters="By Little's law, bandwidth is bytes in flight over latency. An H200 needs about 40 "
-    "KB in flight per SM to saturate DRAM.",
+    matters="By Little's law, bandwidth equals bytes in flight divided by latency. An H200 needs "
+    "about 40 KB in flight per SM to saturate DRAM.",
     example="sum += a[i] in a loop loads one value per iteration. Loading four independent values "
     "before the first use keeps four times as many bytes in flight.",
     fixes=(

@@ -6,7 +6,7 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import BUSY_XU, INTEGER_DIVISION, uses_fp32, uses_fp64
 
-NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %")
+NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv reaches 99.5 %")
 
 
 def _explain_needless(context: rules.RuleContext, row: int) -> str | None:
@@ -32,7 +32,7 @@ RULE = rules.Rule(
     ),
     detects="Special functions (sine, exponential, logarithm, reciprocal square root) and type "
     "conversions saturate the XU pipe.",
-    matters="An SM executes 16 special functions or conversions per cycle, but 128 FMAs: one such "
+    matters="An SM executes 16 special functions or conversions per cycle, but 128 FMAs: one XU "
     "instruction in eight saturates the XU pipe.",
     example="Chained __sinf, exp in softmax, or conversions between integer and float in image "
     "code.",
@@ -42,7 +42,7 @@ RULE = rules.Rule(
             "the kernel computes in FP64",
             uses_fp64,
             "Write literals as 0.5f, and convert once: conversions between float and double use "
-            "this pipe.",
+            "the XU pipe.",
         ),
         when(
             "divisions and square roots are precise (guarded by a branch to a slow path)",
@@ -60,14 +60,14 @@ RULE = rules.Rule(
         when(
             "the kernel computes in FP32",
             uses_fp32,
-            "Use exp2f with a scaled argument, or half2 functions that compute two at a time.",
+            "Use exp2f with a scaled argument, or half2 functions (two results per call).",
         ),
         Advice(
             "Move conversions and divisions out of inner loops, and multiply by the reciprocal.",
             unless=BUSY_XU,
         ),
     ),
-    wrong_when="Integer division and modulo use this pipe too, for their first approximation.",
+    wrong_when="Integer division and modulo also use the XU pipe, for the initial reciprocal.",
     references=(
         "Nsight Compute, Compute Workload Analysis: XU pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",

@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return rules.RuleFinding(
         gain=context.gains.by_waste(conflicts, remaining, waiting),
-        gain_reason="the utilization of the busiest unit if the extra wavefronts were removed",
+        gain_reason="the utilization of the busiest unit without the extra wavefronts",
         effect=lambda _: rules.Effect(
             units={
                 "l1": (1.0 - conflicts * waste.shared_part_of_l1).middle,
@@ -92,9 +92,10 @@ RULE = rules.Rule(
         Advice("Swizzle the column index with the row index: tile[y][x ^ y].", unless=MATRIX_TILES),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
-    wrong_when="An 8-byte access needs at least 2 wavefronts, a 16-byte access 4; the rule "
-    "compares with this ideal. The conflict counter includes arbitration, so a few percent are "
-    "not significant. Conflicts off the critical path cost nothing.",
+    wrong_when="Even without conflicts, an 8-byte access takes 2 wavefronts and a 16-byte access "
+    "takes 4. The rule counts only wavefronts beyond this ideal. The conflict counter includes "
+    "arbitration, so a few percent are not significant. Conflicts off the critical path cost "
+    "nothing.",
     references=(
         "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",
         "Nsight Compute, Source Counters: L1 Wavefronts Shared Excessive",

@@ -8,8 +8,7 @@ from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY, SHARED_MEMORY
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "kernels with shared-memory tiles in tests/captures/gemm_series.full.raw.csv run at 90 % to "
-    "94 %"
+    "gemm_tiled kernels in tests/captures/gemm_series.full.raw.csv reach 82 % to 94 % L1 throughput"
 )
 
 
@@ -33,7 +32,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             rules.percent("l1_throughput", "L1 data-stage utilization", units.l1, ">", NEAR_LIMIT),
             rules.percent(
                 "shared_wavefronts_share",
-                "L1 wavefronts of shared memory",
+                "shared-memory share of L1 wavefronts",
                 waste.shared_part_of_l1,
                 ">",
                 0.5,
@@ -65,16 +64,16 @@ RULE = rules.Rule(
     order=140,
     subsystem=rules.Subsystem.SHARED,
     headline=rules.Headline(
-        plain="Shared-memory throughput limits the kernel: it reuses each loaded value too little.",
-        numbered="Shared-memory throughput limits the kernel ({x} of peak): it reuses each loaded "
-        "value too little.",
+        plain="Shared-memory throughput limits the kernel, which reuses loaded values too little.",
+        numbered="Shared-memory throughput limits the kernel ({x} of peak), which reuses loaded "
+        "values too little.",
         metric="l1_throughput",
         at_limit="The data path of shared memory is close to its practical peak",
     ),
     detects="Shared-memory accesses without notable bank conflicts saturate the shared-memory "
     "pipe.",
-    matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data "
-    "stage. The four schedulers issue four FMAs in that cycle. With two loads per FMA, "
+    matters="An SM has a single L1 data stage, which serves one warp access of 4 bytes per thread "
+    "per cycle. In that cycle, the four schedulers can issue four FMAs. With two loads per FMA, "
     "arithmetic is never the bottleneck.",
     example="With a shared-memory tile and one output per thread, a thread reads two values per "
     "FMA. With an 8x8 register tile, it reads 16 values for 64 FMAs.",
@@ -95,7 +94,8 @@ RULE = rules.Rule(
             situation=f"If {SHARED_MEMORY.words}",
         ),
         Advice(
-            "Shuffle less: warp shuffles use this path too. Combine values within a thread first.",
+            "Shuffle less: warp shuffles also use the shared-memory path. Combine values within a "
+            "thread first.",
             when=NO_SHARED_MEMORY,
         ),
     ),

@@ -40,7 +40,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             fill.by_full_waves,
             fill.by_longer_launch,
         ),
-        gain_reason="the utilization of a launch that fills every block slot of the GPU",
+        gain_reason="the utilization that the GPU would reach with every block slot filled",
         effect=lambda gain: _fill_gpu(context, gain),
         evidence=lambda: (
             rules.measured(
@@ -82,7 +82,7 @@ SHORT_NS = 20_000.0
 
 SHORT = Condition("the launch takes less than 20 us", lambda launch: launch["duration"] < SHORT_NS)
 LARGE_TILES = Condition(
-    "the GPU has tcgen05 and more SMs than there are blocks",
+    "the GPU has tcgen05 and there are fewer blocks than SMs",
     lambda launch: (
         has_tcgen05(launch.compute_capability) and launch["grid_size"] < launch["sm_count"]
     ),
@@ -153,7 +153,7 @@ RULE = rules.Rule(
             measured="The grid has {x} blocks.",
         ),
         Advice(
-            "Batch the calls: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
+            "Batch the calls: cublasGemmStridedBatchedEx, torch.bmm, or a larger batch.",
             when=is_library_kernel(KernelRole.PRODUCT),
         ),
         Advice(

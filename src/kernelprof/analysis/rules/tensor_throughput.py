@@ -32,7 +32,7 @@ BEST = rules.Threshold(
     PRACTICAL_CEILING["pipe"],
     "share of peak",
     "tests/captures/bf16 (H200, BF16): 98.1 % of active SM cycles in the fastest GEMM and 96.9 % "
-    "in the cuBLAS GEMM, both at 1.59 of 1.98 GHz under the power limit",
+    "in the cuBLAS GEMM, both power-limited to 1.59 GHz (maximum 1.98 GHz)",
 )
 
 
@@ -61,7 +61,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 older.where(older > 0.0, float("nan")),
                 ">",
                 OLDER_INSTRUCTION,
-                formula="tensor pipe utilization of a kernel without wgmma and tcgen05",
+                formula="tensor pipe utilization of a kernel that uses neither wgmma nor tcgen05",
             ),
             rules.issue_slots(context),
             rules.measured(context, "memory_throughput", "memory throughput"),
@@ -95,7 +95,7 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
         f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
         "active; the fastest GEMM on an H200 reaches "
         f"{rounded_quantity(100 * BEST.value, '%')}{more}. The power limit lowers the SM clock of "
-        f"such kernels{clock}; moving fewer bytes raises the clock."
+        f"such kernels{clock}; moving fewer bytes saves power and so raises the clock."
     )
 
 
@@ -128,7 +128,7 @@ FOUR_BITS = Advice(
 SPARSITY = Advice(
     "Use structured sparsity if the model allows.", when=since(8, 0, "sparse tensor cores")
 )
-SKIPPED_WORK = Advice("Skip work: causal masks, block sparsity.")
+SKIPPED_WORK = Advice("Skip tiles that need no work: causal masks, block sparsity.")
 
 RULE = rules.Rule(
     slug="tensor-throughput",
@@ -142,8 +142,8 @@ RULE = rules.Rule(
         at_limit="The tensor cores are close to their practical peak",
     ),
     detects="Matrix instructions keep the tensor cores busy.",
-    matters="Tensor cores are the fastest arithmetic on the chip. A kernel that saturates them is "
-    "as fast as its precision allows.",
+    matters="Tensor cores are the fastest arithmetic units on the chip. A kernel that saturates "
+    "them is as fast as its precision allows.",
     example="A large BF16 GEMM of cuBLAS keeps the tensor cores busy in 9 of 10 cycles.",
     fixes=(
         Advice(
@@ -165,7 +165,7 @@ RULE = rules.Rule(
     caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
     wrong_when="The power limit lowers the clock of kernels that saturate the tensor cores, so "
     "their time can change although no counter changes. If an asynchronous pipeline "
-    "leaves the tensor cores idle a quarter of the time, the verdict is async-pipeline-stalls.",
+    "leaves the tensor cores idle part of the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",
         "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",

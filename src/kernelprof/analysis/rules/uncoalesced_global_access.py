@@ -12,9 +12,9 @@ NOTABLE_EXCESS = rules.Threshold(
     "notable excess",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: 18 % (spill, low_occ: misaligned rows) "
-    "changed the time by less than the noise; 67 % or more (gemm_bad, strided_read) changed it "
-    "by 5x to 13x",
+    "capture tests/captures/gemm_series.full.raw.csv: an excess of 18 % (spill, low_occ: "
+    "misaligned rows) changed the time by less than the noise; an excess of 67 % or more "
+    "(gemm_bad, strided_read) changed it by 5x to 13x",
 )
 
 
@@ -44,7 +44,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     alone = context.gains.latency_when_coalesced
     return rules.RuleFinding(
         gain=gain.at_most(1.0 / alone.low_only().at_least(1e-3)).at_least(1.0),
-        gain_reason="the utilization of the busiest unit if the wasted sectors were removed",
+        gain_reason="the utilization of the busiest unit without the wasted sectors",
         effect=lambda _: rules.Effect(
             units={
                 "l1": useful_l1_share.middle,
@@ -142,7 +142,7 @@ RULE = rules.Rule(
         metric="global_sectors",
     ),
     detects="Threads of a warp access scattered global addresses, so that a request moves many "
-    "more 32-byte sectors than its bytes need.",
+    "more 32-byte sectors than its data occupies.",
     matters="In L1, L2 and DRAM, a sector costs the same whether one or all of its bytes are used. "
     "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it needs.",
     example="With row = threadIdx.x, C[row * N + col] puts neighbouring threads N elements "
@@ -153,8 +153,8 @@ RULE = rules.Rule(
             "Transpose through a tile in shared memory: changing the thread order only moves the "
             "scattered accesses from loads to stores, or vice versa.",
             when=_TRANSPOSES,
-            situation="If the kernel is a transpose: as many loads as stores, and only one of "
-            "the two is scattered",
+            situation="If the kernel is a transpose (as many loads as stores, and only the "
+            "loads or only the stores are scattered)",
         ),
         Advice(
             "Map threadIdx.x to the dimension that is contiguous in memory.",

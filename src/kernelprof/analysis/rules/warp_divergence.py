@@ -11,8 +11,9 @@ FULL_WARPS = rules.Threshold(
     "active threads per instruction",
     24.0,
     "thread",
-    "Nsight Compute 2025.3, rule ThreadDivergence: reports any value below 32; boundary checks of "
-    "block tiles alone give 29.9 (strided_read of tests/captures/gemm_series.full.raw.csv)",
+    "Nsight Compute 2025.3, rule ThreadDivergence: reports any value below 32; but tile "
+    "boundary checks alone lower it to 29.9 (strided_read in "
+    "tests/captures/gemm_series.full.raw.csv)",
 )
 
 
@@ -77,7 +78,7 @@ RULE = rules.Rule(
         when(
             "at least 12 of 32 threads are active (short two-way branches)",
             lambda launch: launch["threads_per_instruction"] >= 12.0,
-            "Replace short branches by arithmetic that all threads execute.",
+            "Replace short branches with arithmetic that all threads execute.",
         ),
         when(
             "fewer than 12 of 32 threads are active",
@@ -89,8 +90,8 @@ RULE = rules.Rule(
     ),
     caller=(Advice("Sort or bin the input, so that neighbouring elements take the same path."),),
     wrong_when="If a predicate disables threads for one instruction (a bounds check), the warp "
-    "executes no additional path. Blocks of fewer than 32 threads look like divergence in the "
-    "number of active threads.",
+    "executes no additional path. Blocks of fewer than 32 threads also lower the number of "
+    "active threads, without divergence.",
     references=(
         "CUDA C++ Best Practices Guide, Branching and Divergence",
         "Nsight Compute, Warp State Statistics: Avg. Active Threads Per Warp",

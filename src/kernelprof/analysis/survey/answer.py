@@ -40,10 +40,10 @@ _OF_TIME: Final = (
 _START_UP: Final = "time from the GPU's first activity until a tenth of the launches have started"
 
 _WORDS: Final = {
-    Limit.KERNELS: "its kernels take most of the time",
+    Limit.KERNELS: "limited by the kernels",
     Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
-    Limit.SYNCHRONIZATION: "it idles after the CPU synchronizes with it",
-    Limit.COPIES: "copy-bound, it waits for {bytes} of copies",
+    Limit.SYNCHRONIZATION: "it idles after synchronizing with the CPU",
+    Limit.COPIES: "copy-bound, waiting for {bytes} of copies",
     Limit.ALLOCATION: "it idles while memory is allocated and freed",
     Limit.LOADING: "it idles while code is loaded",
     Limit.HOST: "it idles while the CPU does other work",
@@ -246,8 +246,8 @@ _LINES: Final[dict[tuple[Limit, bool | None], tuple[str, ...]]] = {
     ),
     (Limit.LOADING, None): (
         "Code is loaded once per process. Loading took {loading} here; its share is smaller in a "
-        "longer run. Compile for this GPU's architecture, so that the driver does not compile at "
-        "load time.",
+        "longer run. Compile for this GPU's architecture, so that the driver does not compile PTX "
+        "at load time.",
     ),
     (Limit.HOST, True): (
         _HOST_CODE,

@@ -303,25 +303,25 @@ SAMPLED_LEADS: Final = (
     _lead(
         "shared-bank-conflicts",
         _has_conflicts,
-        "many wavefronts of shared memory are bank conflicts",
+        "many shared-memory wavefronts are caused by bank conflicts",
     ),
     _lead("warp-divergence", _diverges, "few lanes of a warp are active, and a unit is busy"),
     _lead(
         "shared-memory-throughput",
         _full_shared_memory,
-        "shared-memory wavefronts saturate L1, and few of them are bank conflicts",
+        "shared-memory wavefronts saturate L1, and few are caused by bank conflicts",
         at_limit=True,
     ),
     _lead("fp32-throughput", _full_fp32, "issue slots and the FP32 pipe are busy", at_limit=True),
     _lead(
         "uncoalesced-global-access",
         _scatters,
-        "accesses other than shared memory saturate L1, and few instructions are issued",
+        "accesses outside shared memory saturate L1, and few instructions are issued",
     ),
     _lead(
         "l1-throughput",
         _full_l1,
-        "L1 is busy with accesses other than shared memory, and issue slots are not idle",
+        "L1 is busy with accesses outside shared memory, and issue slots are not idle",
         at_limit=True,
     ),
     _lead(
@@ -336,8 +336,16 @@ SAMPLED_LEADS: Final = (
         _is_at_rest,
         "many warps are resident, but all units are idle: typical of atomics on few addresses",
     ),
-    _lead("dependency-latency", _waits_mostly("wait"), "warps wait for their previous instruction"),
-    _lead("instruction-fetch", _waits_mostly("no_instruction"), "warps wait for instructions"),
+    _lead(
+        "dependency-latency",
+        _waits_mostly("wait"),
+        "warps wait for the fixed latency of their previous instruction",
+    ),
+    _lead(
+        "instruction-fetch",
+        _waits_mostly("no_instruction"),
+        "warps wait for instructions to be fetched",
+    ),
     _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
     _lead(
         "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
@@ -345,9 +353,15 @@ SAMPLED_LEADS: Final = (
     _lead(
         "async-pipeline-stalls",
         _waits_in_pipeline,
-        "few warps, waiting for copies and barriers, leave the tensor pipe idle part of the time",
+        "few warps are resident, they wait for copies and barriers, and the tensor pipe is partly "
+        "idle",
     ),
-    _lead("l2-bandwidth", _full_l2, "L2 moves as many sectors as it can", at_limit=True),
+    _lead(
+        "l2-bandwidth",
+        _full_l2,
+        "L2 sector throughput is near its practical peak",
+        at_limit=True,
+    ),
     _lead("memory-latency", _waits_for_memory, "warps wait for memory, and DRAM is not saturated"),
     _lead(
         "memory-latency",

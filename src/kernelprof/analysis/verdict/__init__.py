@@ -247,10 +247,12 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     run = next_step.run(row, group.rows, missing) if lacks else None
     notes = list(graded.reasons)
     if group.mixed:
-        notes.append("other launches with the same grid and block have a different verdict")
+        notes.append(
+            "other launches of this kernel with the same grid and block have a different verdict"
+        )
     launch = context.launch(row)
     if launch.library is not None:
-        notes.append(f"kernel of {launch.library.name}: the advice is for its caller")
+        notes.append(f"kernel of {launch.library.name}: the advice is for the library's caller")
     detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
@@ -317,7 +319,7 @@ def _likely(
 def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) -> str:
     if unexplained:
         return (
-            "The SM is near its limit in a unit that no rule covers. Check the ADU pipe (barriers, "
+            "A unit of the SM that no rule covers is near its limit. Check the ADU pipe (barriers, "
             "indirect branches) and the uniform datapath."
         )
     if not slugs and missing:

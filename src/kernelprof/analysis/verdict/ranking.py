@@ -204,7 +204,7 @@ def _busy_copies(unit: str, bottleneck: str) -> Lead:
             _pipeline_with_room(values, context)
             & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
         ),
-        "based on utilization alone: the pipeline's copies saturate this memory",
+        "based on utilization alone: asynchronous copies saturate this memory level",
         without=ACCESSES[:4],
         at_limit=True,
     )
@@ -273,8 +273,8 @@ LEADS: Final = (
     Lead(
         "small-grid",
         lambda values, context: values.small & context.pipeline.by_design.sure,
-        "based only on the grid: fewer blocks than SMs; whether copies overlap computation within "
-        "blocks is not judged",
+        "based only on the grid size (fewer blocks than SMs), without judging the overlap of "
+        "copies and computation in a block",
         without=ACCESSES[:4],
     ),
     Lead(
@@ -289,8 +289,8 @@ LEADS: Final = (
     Lead(
         "async-pipeline-stalls",
         _waiting_pipeline,
-        "based on the utilization of the tensor pipe and of memory: TMA feeds the kernel, and no "
-        "unit is saturated",
+        "based on tensor-pipe and memory utilization: the kernel uses an asynchronous "
+        "pipeline, and no unit is saturated",
         without=ACCESSES[:4],
     ),
     Lead(
@@ -309,8 +309,8 @@ LEADS: Final = (
             & ~values.small
             & (values["duration"] > SHORT_NS)
         ),
-        "based on sectors per request alone: more sectors than the widest request needs, and no "
-        "arithmetic pipe is busy",
+        "based only on sectors per request (more than coalesced 16-byte accesses need) and on low "
+        "SM utilization",
         without=(*WAITS, *UNITS, *SM_PIPES),
     ),
     *(_full_pipe(pipe, bottleneck) for pipe, bottleneck in PIPE_RULES.items()),
@@ -550,7 +550,7 @@ def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) 
     required = any(facts.lacks(name, row) for name in rule.requires)
     if (required or open_) and (missing := sum(facts.lacks(each, row) for each in rule.metrics)):
         verb = "is" if missing == 1 else "are"
-        reasons.append(f"{count(missing, 'metric')} of the rule {verb} missing")
+        reasons.append(f"{count(missing, 'metric')} used by this rule {verb} missing")
     if required:
         reasons.append("a required metric is missing")
     if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
@@ -561,7 +561,7 @@ def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) 
     if np.isnan(duration):
         reasons.append("the duration is missing")
     elif duration < SHORT_LAUNCH_NS:
-        reasons.append("the launch is shorter than 10 us, so counters are coarse")
+        reasons.append("the launch is shorter than 10 us, so its counter values are imprecise")
     if chip_of(facts.capture.launches[row].compute_capability) is None:
         reasons.append("the thresholds were not validated on this GPU architecture")
     doubts = [each for each in facts.doubts if each.rows[row]]
@@ -582,9 +582,9 @@ def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
     second, name = max((ranking.high[r, row], ranking.rules[r]) for r in others)
     near = ranking.runners_up(row)
     if near:
-        return [f"the estimated gain of {ranking.rules[near[0]]} is about the same"]
+        return [f"the estimated gain from fixing {ranking.rules[near[0]]} is about the same"]
     if second * CLEAR_MARGIN > first:
-        return [f"the estimated gain of {name} is not much smaller"]
+        return [f"the estimated gain from fixing {name} is nearly as large"]
     top = context.units.top.low[row]
     if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
         return ["no unit is near its limit, so several causes may share the gain"]

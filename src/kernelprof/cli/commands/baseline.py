@@ -66,9 +66,9 @@ def save(
 ) -> None:
     """Write a baseline from a capture, or from several runs of the same code.
 
-    Wrong results, damaged captures, and captures with inconclusive verdicts for most of their time
-    are refused. A single inconclusive kernel is judged by time and counters alone. With --predict
-    the baseline stores the predicted counters of .cu files, for each --arch.
+    Wrong results, damaged captures, and captures in which inconclusive kernels take most of the
+    time are refused. Other inconclusive kernels are judged only by time and counters. With
+    --predict, the baseline stores the predicted counters of .cu files, for each --arch.
     """
     from kernelprof.interface import baselines
     from kernelprof.locks import held
@@ -186,8 +186,8 @@ def calibrate(
                 else ""
             )
             output.write_lines(
-                f"{kernel.name}: medians differ by up to {100 * kernel.noise.floor:.3g} % over "
-                f"{kernel.noise.captures} captures{varying}"
+                f"{kernel.name}: median times differ by up to {100 * kernel.noise.floor:.3g} % "
+                f"over {kernel.noise.captures} captures{varying}"
             )
     for name in too_few:
         output.write_lines(f"{name} is in too few of these captures to measure its noise")

@@ -25,7 +25,9 @@ def compare(
     ],
     after: Annotated[
         str,
-        typer.Argument(metavar="AFTER", help="The changed code, in any of the formats of BEFORE."),
+        typer.Argument(
+            metavar="AFTER", help="The changed version, in any format that BEFORE can have."
+        ),
     ],
     *,
     to: Annotated[

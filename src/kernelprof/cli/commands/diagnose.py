@@ -220,8 +220,8 @@ def _warn_about_unused(ctx: typer.Context) -> None:
     if given:
         has = "has" if len(given) == 1 else "have"
         output.warn(
-            f"{', '.join(given)} {has} no effect on captures, which are already measured: use only "
-            "with a program after -- or a .cu file"
+            f"{', '.join(given)} {has} no effect on existing captures, only on a program after -- "
+            "or a .cu file"
         )
 
 

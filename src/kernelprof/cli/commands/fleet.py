@@ -36,7 +36,9 @@ TargetArgument = Annotated[
 
 @COMMAND.command("run")
 def run(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="What to measure, and where.")],
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN.toml", help="What to measure, and on which GPUs.")
+    ],
     *,
     store: StoreOption = None,
     ray: Annotated[
@@ -150,7 +152,9 @@ def query(
     *,
     sql: Annotated[
         str | None,
-        typer.Option("--sql", metavar="QUERY", help="SQL over the views kernels and launches."),
+        typer.Option(
+            "--sql", metavar="QUERY", help="SQL query over the views `kernels` and `launches`."
+        ),
     ] = None,
     store: StoreOption = None,
     kernel: options.KernelOption = None,

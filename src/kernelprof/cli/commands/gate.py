@@ -50,8 +50,8 @@ def gate(
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
 
-    With --predict, two .cu files are judged by predicted times and counters, without a GPU. So are .cu files
-    against a baseline that `baseline save --predict` wrote.
+    With --predict, two .cu files are judged by predicted times and counters, without a GPU.
+    The same holds for .cu files and a baseline written by `baseline save --predict`.
 
     Exit codes: 0 pass, 1 regression, 3 inconclusive (a failure unless the policy allows it).
     """

@@ -44,7 +44,8 @@ def init(
         raise InputError(
             "the file is read-only",
             where=str(source),
-            hint=f"make it writable (chmod u+w), or write {source.stem}.toml beside it",
+            hint="make it writable (chmod u+w), or write the specification into "
+            f"{source.stem}.toml in the same folder",
         )
     output.write_file(made.text, source)
     output.print_remarks(*made.remarks)

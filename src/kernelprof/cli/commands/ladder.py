@@ -71,14 +71,14 @@ def run(
     rung: Annotated[
         list[str] | None,
         typer.Option(
-            "--rung", metavar="RUNG", help="Run only this rung, named as in the arguments."
+            "--rung", metavar="RUNG", help="Run only this rung, such as 3 or bf16/4; repeatable."
         ),
     ] = None,
     file: FileOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write the results to FILE instead of beside the report."
+            "--json", metavar="FILE", help="Write the results to FILE; default: next to the report."
         ),
     ] = None,
     captures: Annotated[
@@ -86,7 +86,7 @@ def run(
         typer.Option(
             "--captures",
             metavar="DIR",
-            help="Write a capture directory for each rung; replaces existing ones.",
+            help="Write a capture directory for each rung into DIR, and replace existing ones.",
         ),
     ] = None,
     no_profile: Annotated[
@@ -100,20 +100,22 @@ def run(
 ) -> None:
     """Check, time and profile the rungs of a ladder on this machine's GPU, and write a report.
 
-    Each rung is timed in alternating rounds with cuBLAS. Without a name, all rungs of the first
-    ladder run. Results are written after each rung. --continue skips finished rungs, except those
+    Each rung is timed in alternating rounds with cuBLAS. Without a name, it runs all rungs of the
+    first ladder. Results are written after each rung. --continue skips finished rungs, except those
     that you name. The report lists failed rungs; the exit code is that of the first error.
     """
     from kernelprof.interface import ladder
 
     if no_profile and captures is not None:
         raise UsageError(
-            "--captures needs ncu, which --no-profile excludes", hint="leave out one of them"
+            "--captures needs ncu, but --no-profile excludes it",
+            hint="leave out one of these options",
         )
     results_file = _results_file(file, results, html)
     if resume and results_file is None:
         raise UsageError(
-            "--continue needs the results of an earlier run", hint="name them with -o or --json"
+            "--continue needs the results of an earlier run",
+            hint="name the earlier report with -o, or its results file with --json",
         )
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]

@@ -97,7 +97,9 @@ def _report(made: Capture, folder: Path, *, several: bool) -> None:
         for sentence in run.warnings:
             output.warn(f"{which}{sentence}")
     if manifest.unavailable:
-        output.warn(f"{which}ncu could not collect: {', '.join(manifest.unavailable)}")
+        output.warn(
+            f"{which}ncu could not collect these metrics: {', '.join(manifest.unavailable)}"
+        )
     output.print_remarks(*(f"{which}{line}" for line in made.remarks))
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)

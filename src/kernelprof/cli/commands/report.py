@@ -32,7 +32,7 @@ def report(
             "-o",
             "--output",
             metavar="FILE.html",
-            help="The file to write; default: kernelprof-CAPTURE.html in this folder.",
+            help="The file to write; default: kernelprof-CAPTURE.html in the current folder.",
         ),
     ] = None,
     png: options.PngOption = None,

@@ -208,7 +208,7 @@ def survey_first(
         repeatable=not run.ended,
     )
     if choice is None:
-        progress.note(f"the survey saw none of the requested kernels. {_without(budget)}")
+        progress.note(f"the survey recorded none of the requested kernels. {_without(budget)}")
         return None
     passes = PASSES.get(preset or choice.preset(budget), PASSES["full"])
     made = Surveyed(result, choice, budget, passes)

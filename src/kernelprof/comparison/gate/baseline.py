@@ -148,7 +148,7 @@ def _check_kernel(kernel: KernelSnapshot) -> None:
     if any(abs(each) > sys.float_info.max for each in numbers):
         raise RecordError(f"{kernel.name!r} has a value too large for a measurement")
     if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
-        raise RecordError(f"{kernel.name!r} cannot serve as a baseline kernel")
+        raise RecordError(f"{kernel.name!r} has a contradictory verdict or a wrong result")
 
 
 def _round_value(value: float) -> float:
@@ -178,7 +178,7 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
             much = "" if share is None else f" ({100 * share:.0f} % of the kernel time)"
             raise InputError(
                 f"the verdict is inconclusive for {len(undecided)} of {len(kernels)} "
-                f"kernels{much}: "
+                f"kernels{much}, the first: "
                 f"{undecided[0].name}",
                 where=snapshot.origin,
                 hint="capture more metrics (kernelprof profile --preset full), or judge these "
@@ -254,7 +254,9 @@ def accept(
     missing = set(kernels) - names
     if missing or not candidate.kernels:
         raise InputError(
-            f"no kernel is named {', '.join(sorted(missing))}" if missing else "it has no kernels",
+            f"no kernel is named {', '.join(sorted(missing))}"
+            if missing
+            else "the candidate has no kernels",
             where=candidate.origin,
             hint="available: " + "; ".join(sorted(names)[:10]),
         )
@@ -361,7 +363,8 @@ def calibrate_noise(
         kernels.append(replace(kernel, noise=noise or kernel.noise))
     if len(without) == len(kernels):
         raise InputError(
-            "none of the baseline's kernels is in enough of these captures",
+            f"no kernel has times in the baseline and in at least {FEWEST_CAPTURES - 1} of "
+            "these captures",
             where=repeats[0].origin,
             hint=f"name captures of the same code as {baseline.origin}",
         )

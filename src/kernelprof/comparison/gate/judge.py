@@ -99,7 +99,7 @@ def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparis
         # Code for another architecture is other code: its counters and verdicts prove nothing
         for at, each in enumerate(findings):
             if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
-                text = f"{each.text}; but the sides were compiled for different architectures"
+                text = f"{each.text} (the sides were compiled for different architectures)"
                 findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
     return KernelResult(kernel, worst_outcome(findings), _sort_by_severity(findings))
 
@@ -119,7 +119,7 @@ def _kernel_findings(kernel: KernelComparison, policy: Policy) -> Iterator[GateF
     if before is None:
         text = "the candidate has this kernel, but the baseline does not"
         if after.total_ns is not None:
-            text += f": it takes {quantity(after.total_ns, 'ns')}"
+            text += f" (total time: {quantity(after.total_ns, 'ns')})"
         text = "; ".join((text, *kernel.notes))
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.PASS, text)
         return
@@ -202,7 +202,7 @@ def _counter_findings(kernel: KernelComparison, limits: Limits) -> Iterator[Gate
             outcome = Outcome.INCONCLUSIVE
         yield GateFinding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
-        text = f"only one side has {name}: capture both with the same preset"
+        text = f"only one side has {name}: capture both sides with the same preset"
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
 
 
@@ -263,8 +263,8 @@ def _other_launch_findings(
         if other.verdict.status is not Status.BOTTLENECK or other.verdict.bottleneck in bottlenecks:
             continue
         text = (
-            f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
-            "which no launch had before"
+            f"{other.launches:,} of {after.launches:,} launches are now limited by "
+            f"{other.verdict.bottleneck}, which limited no launch before"
         )
         if allowed:
             yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
@@ -333,7 +333,7 @@ def _nothing_compared(comparison: Comparison) -> GateFinding:
     text = "the two sides have no kernel in common: nothing was compared"
     if all(archs) and not set(archs[0]) & set(archs[1]):
         old, new = (", ".join(each) for each in archs)
-        text = f"the baseline is for {old}, and the candidate for {new}: nothing was compared"
+        text = f"the baseline was predicted for {old}, but the candidate for {new}: not compared"
     return GateFinding(Code.VANISHED, Outcome.INCONCLUSIVE, text)
 
 
@@ -347,8 +347,9 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches on one side. Differences below {format_range(floors)} "
         f"cannot be detected; differences above {format_range(sure)} can. To detect smaller "
-        "differences, capture both sides five times (the candidate: "
-        f"{to_settle(few[0], comparison.after)}), then run kernelprof gate BASELINE_RUNS runs"
+        "differences, capture both sides five times (the candidate "
+        f"with: {to_settle(few[0], comparison.after)}; the baseline in the same way, into "
+        "BASELINE_RUNS), then run: kernelprof gate BASELINE_RUNS runs"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
@@ -369,15 +370,15 @@ def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[Gat
     profiled = all(side.profiled_ns for side in (*old, *now))
     before, after, added = (_sum_times(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
-        text = f"{subject} an unknown time: not all kernels have a time"
+        text = f"{subject} an unknown part of the total time: some kernels have no time"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
     vanished = [each.before for each in kernels if each.before and each.after is None]
     gone = _sum_times(vanished, profiled=profiled) or 0.0
     text = (
         f"{subject} {quantity(added, 'ns')}, and the removed kernels took "
-        f"{quantity(gone, 'ns')}; all "
-        f"kernels together: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
+        f"{quantity(gone, 'ns')}; total "
+        f"of all kernels: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
         f"({100 * (after / before - 1):+.2g} %)"
     )
     costs = after > before + sum(_allowed_slowdown_ns(each, policy) for each in kernels)
@@ -427,7 +428,7 @@ def _explain_weaker_check(before: KernelSnapshot, after: KernelSnapshot) -> str 
         return f"its result is checked at {new_text} instead of {old_text}"
     counts = {"outputs": _count_outputs, "non-constant inputs": _count_varied}
     weaker = (
-        f"its result is checked with {count_of(new)} {what} instead of {count_of(old)}"
+        f"its check has fewer {what}: {count_of(new)} instead of {count_of(old)}"
         for what, count_of in counts.items()
         if count_of(new) < count_of(old)
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
 
     LineCounter = Callable[[Predicted], Mapping[tuple[str, int], float]]
+
+Finding = TypeVar("Finding", bound=GateFinding)
 
 MOST_PLACES: Final = 3
 """Lines that a finding names: the one that counts most first."""
@@ -212,18 +214,39 @@ LEAST_SAVED: Final = 0.01
 _DIGITS: Final = 5
 """Of a ratio of counts, of which files have seven."""
 
-_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether the change is faster"
+_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether the kernel is faster"
 
 
 def findings(
     kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
 ) -> Iterator[GateFinding]:
-    """What the counters of two predictions say, and that the verdict is another."""
+    """What the times and counters of two predictions say, and that the verdict is another."""
+    old, new = before.predicted, after.predicted
+    assert old is not None  # the caller has looked
+    assert new is not None
+    counters = [*_counter_findings(kernel, before, after, limits)]
+    # The line that adds work is why the time is longer.
+    at = next((each.places for each in counters if each.outcome is Outcome.REGRESSION), ())
+    for each in _time_findings(kernel.time, limits):
+        yield structs.replace(each, places=at) if at else _with_places(each, [], old, new)
+    yield from counters
+    yield from _not_covered(before, after, old, new)
+    for name in kernel.lacking:
+        text = f"only one side has {name}: predict both sides with the same kernelprof version"
+        yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
+    statuses = {before.verdict.status, after.verdict.status}
+    if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
+        text = verdict_text(before.verdict, after.verdict)
+        yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
+
+
+def _counter_findings(
+    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
+) -> Iterator[CounterFinding]:
     old, new = before.predicted, after.predicted
     assert old is not None  # the caller has looked
     assert new is not None
     trade = _is_trade(kernel, before)
-    yield from (_with_places(e, [], old, new) for e in _time_findings(kernel.time, limits))
     for change in kernel.counters:
         metric, text, increase = change.metric, counter_text(change), relative_change(change)
         if metric == THREADS:
@@ -245,14 +268,6 @@ def findings(
         finding = CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
         at = [each.location for each in worse_lines(metric, old, new) if each.location.line]
         yield _with_places(finding, at, old, new)
-    yield from _not_covered(before, after, old, new)
-    for name in kernel.lacking:
-        text = f"only one side has {name}: predict both with the same version of kernelprof"
-        yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
-    statuses = {before.verdict.status, after.verdict.status}
-    if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
-        text = verdict_text(before.verdict, after.verdict)
-        yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
 
 
 def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
@@ -274,7 +289,7 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "blocks that take rare branches were not run: there are too many, or they are slow"
+        text = "not all rare branches were sampled: they are too many, or their blocks too slow"
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
@@ -284,7 +299,7 @@ def _not_covered(
         ]
         counts = [ends[0][1], *(each.metrics.get(name, 0.0) for each in (before, after))]
         if ends[1][1] > (1 + _OPEN) * max(counts) > 0:
-            text = f"the sample gives only a loose bound on {name}: up to {number(ends[1][1])}"
+            text = f"the sample bounds {name} only loosely: at most {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
 
@@ -403,7 +418,7 @@ def _describe_missing_bytes(was: PathCoverage, now: PathCoverage) -> str:
         return ""
     if after.high >= min(before.low, now.output_bytes):
         return ""
-    sides = f"{number(before.value)} to {number(after.value)}"
+    sides = f"{number(after.value)} instead of {number(before.value)}"
     return f"fewer bytes are written at the measured size: {sides}"
 
 
@@ -426,8 +441,8 @@ def wrong_result(before: KernelSnapshot | None, after: KernelSnapshot) -> GateFi
 
 
 def _with_places(
-    finding: GateFinding, at: list[SourceLocation], old: Predicted, new: Predicted
-) -> GateFinding:
+    finding: Finding, at: list[SourceLocation], old: Predicted, new: Predicted
+) -> Finding:
     wrote = changed_lines(old, new, at)
     text = f"{finding.text}; at {_format_places(at)}" if at else finding.text
     if others := [each for each in wrote if each not in at]:

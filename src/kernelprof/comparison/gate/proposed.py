@@ -46,8 +46,8 @@ def policy_changes(old: Policy, new: Policy) -> tuple[ProposedChange, ...]:
     gained = [each for each in new.ignore if each not in old.ignore]
     lost = [each for each in old.ignore if each not in new.ignore]
     ignored = [
-        *(ProposedChange(f"ignore gains {name!r}") for name in gained),
-        *(ProposedChange(f"ignore loses {name!r}", looser=False) for name in lost),
+        *(ProposedChange(f"{name!r} added to ignore") for name in gained),
+        *(ProposedChange(f"{name!r} removed from ignore", looser=False) for name in lost),
     ]
     general = _changed_keys(_general_keys(old), _general_keys(new))
     return (*general, *ignored, *_override_changes(old, new))
@@ -217,7 +217,7 @@ def baseline_findings(
     if not isinstance(proposed, Snapshot):
         changes = (_describe_unreadable(proposed),)
     elif not trusted.kernels:
-        text = f"it is the first baseline, with {count(len(proposed.kernels), 'kernel')}"
+        text = f"first baseline, with {count(len(proposed.kernels), 'kernel')}"
         changes = (ProposedChange(text),)
     else:
         changes = _baseline_changes(trusted, proposed)
@@ -235,7 +235,7 @@ def _make_findings(
 ) -> tuple[GateFinding, ...]:
     ordered = sorted(changes, key=lambda each: not each.looser)
     outcome = Outcome.PASS if accepted else Outcome.INCONCLUSIVE
-    head = f"the {_OF_FILES[code]} {'changes, as accepted' if accepted else 'would change'}"
+    head = f"the {_OF_FILES[code]} {'changes (accepted)' if accepted else 'would change'}"
     texts = [printable(each.text) for each in ordered[:MOST]]
     if len(ordered) > MOST:
         texts.append(count(len(ordered) - MOST, "more difference"))
@@ -268,7 +268,7 @@ def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     for each in old.accepted:
         if each not in new.accepted:
             who = _shorten(each.who)
-            text = f"{_shorten(each.kernel)}: {who}'s acceptance of a change is removed"
+            text = f"{_shorten(each.kernel)}: the record of a change accepted by {who} is removed"
             yield ProposedChange(text)
 
 
@@ -317,7 +317,7 @@ def _kernel_changes(
         if each.name not in _OWN_WORDS and getattr(old, each.name) != getattr(new, each.name)
     ]
     if others:
-        yield ProposedChange(f"other {', '.join(others)}")
+        yield ProposedChange(f"different {', '.join(others)}")
 
 
 def _time_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
@@ -339,7 +339,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "noise calibration differs in its captures or varying counters"
+    other = "noise calibrated with other captures, times or varying counters"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

@@ -122,8 +122,8 @@ def read_folder(
         raise InputError(
             "this is a file, not a folder" if folder.exists() else "there is no such folder",
             where=str(root),
-            hint="name a folder of captures or baselines; for the committed versions of a "
-            "baseline file add --git",
+            hint="name a folder of captures or baselines, or add --git to read the committed "
+            "versions of a baseline file",
         )
     contents = find_moments(folder)
 
@@ -246,7 +246,7 @@ def read_commits(file: Path, limit: int | None) -> Moments:
         read = "commit is" if len(shown) == 1 else f"{len(shown)} commits are"
         notes.append(f"only the newest {read} read; a larger --limit reads more")
     elif _run_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
-        notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
+        notes.append("the clone is shallow: run 'git fetch --unshallow' to get older commits")
     moments, unread = [], []
     for (commit, short, date, path), text in zip(shown, _read_texts(folder, shown), strict=True):
         if text is None:
@@ -270,7 +270,7 @@ def _list_versions(folder: Path, file: Path, most: int | None) -> list[Version]:
         raise InputError(
             f"the file is not in a readable git repository ({error})",
             where=str(file),
-            hint="--git reads the versions of a file committed to a git repository",
+            hint="name a file that is committed to a git repository",
         ) from error
     limit = () if most is None else (f"--max-count={most}",)
     log = ("--literal-pathspecs", "log", *_OPTIONS, *limit, "--", file.name)

@@ -74,7 +74,7 @@ def summary(kernel: KernelHistory) -> str:
         "slower": outcomes[TimeOutcome.SLOWER],
         "faster": outcomes[TimeOutcome.FASTER],
         "verdict changed": sum(row.verdict_changed for row in kernel.rows),
-        "other counters": sum(bool(row.counters) for row in kernel.rows),
+        "counters changed": sum(bool(row.counters) for row in kernel.rows),
     }
     parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counts.items() if n]
     return f"{text}; {', '.join(parts) or _QUIET}"
@@ -165,5 +165,5 @@ def reasons(kernel: KernelHistory) -> list[str]:
     if any(row.against is not None and not row.next_to for row in kernel.rows):
         texts["a row is compared with the previous row on the same GPU"] = None
     more = len(texts) - MOST_REASONS
-    note = [f"and {more} more: --format json has all"] if more > 0 else []
+    note = [f"and {more} more; --format json lists all"] if more > 0 else []
     return [*list(texts)[:MOST_REASONS], *note]

@@ -234,7 +234,7 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         if parameter.map_elsewhere:
             what = f"the kernel's parameter '{parameter.written}' points or refers to a tensor map"
             by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
-            yield what, f"tensor maps are passed by value: declare it '{by_value}'"
+            yield what, f"pass tensor maps by value: declare the parameter as '{by_value}'"
             continue
         is_map, is_structure = argument.tensor_map is not None, argument.members is not None
         type_name = parameter.type or template_type(parameter, chosen)
@@ -248,7 +248,7 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             )
             yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
-            what = f"argument {name} is an output, but the kernel cannot write it"
+            what = f"argument {name} is an output, but the kernel cannot write to it"
             yield f"{what}: '{parameter.written}'", None
     for argument in spec.arguments:
         name, file = repr(argument.name), argument.file
@@ -295,7 +295,7 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         return matches[0]
     if not matches:
         raise CompileError(
-            f"the compiled file has no kernel {kernel!r}; it has: {', '.join(names) or 'none'}",
+            f"the compiled file has no kernel {kernel!r}; kernels: {', '.join(names) or 'none'}",
             where=where,
             hint="check that no #if excludes the kernel with these defines",
         )

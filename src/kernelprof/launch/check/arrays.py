@@ -42,7 +42,7 @@ def import_library(module: str, who: str) -> Any:
     except ImportError as error:
         raise MissingToolError(
             f"{who} cannot be imported: {error}",
-            hint=f"on a machine with a GPU: {install_command('gpu')}",
+            hint=f"on a machine with a GPU, run: {install_command('gpu')}",
         ) from error
 
 
@@ -371,8 +371,8 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",
             where=where,
-            hint="the shapes must match: at the [check] sizes when the result is checked, at "
-            "[sizes] when the kernel is measured",
+            hint="the shapes must match at the [check] sizes (for the check) and at [sizes] (for "
+            "the measurement)",
         )
     if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(

@@ -69,7 +69,7 @@ class Case:
                 return self.scalars[name]
         others = [value for name, value in self.scalars.items() if name not in self.sizes]
         if len(others) != 1:
-            raise ValueError("no scalar is called a or alpha")
+            raise ValueError("the factor is not clear: no scalar is called a or alpha")
         return others[0]
 
 
@@ -208,7 +208,8 @@ def call_function(name: str, values: Mapping[str, Any], folder: Path) -> Any:
         raise BadFunctionError(
             f"the parameters of the function cannot be determined: {error}",
             where=name,
-            hint="wrap it in a Python function whose parameters have the names of the arguments",
+            hint="wrap the function in a Python function whose parameters have the names of "
+            "the arguments",
         ) from error
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         wanted = dict(values)

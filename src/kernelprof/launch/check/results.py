@@ -99,7 +99,7 @@ def wrong_result(
         "; ".join(parts),
         where=where,
         hint="kernels with wrong results are not measured: correct the kernel, or choose [check] "
-        "sizes that it supports; rounding errors may need another [check] tolerance",
+        "sizes that it supports; for rounding errors, raise the [check] tolerance",
     )
 
 
@@ -127,7 +127,7 @@ def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
             raise SpecError(
                 f"the reference has an array {argument.name!r}, but the kernel does not",
                 where=str(source),
-                hint="arguments of both versions are matched by their names in the specifications",
+                hint="use the same argument names in the specifications of both versions",
             )
         given.append(own_argument or argument)
     missing = [each.name for each in spec.outputs if each.name not in {g.name for g in given}]
@@ -135,7 +135,7 @@ def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
         raise SpecError(
             f"the reference has no output {missing[0]!r}",
             where=str(source),
-            hint="arguments of both versions are matched by their names in the specifications",
+            hint="use the same argument names in the specifications of both versions",
         )
     return source, msgspec.structs.replace(
         own,

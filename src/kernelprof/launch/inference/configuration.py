@@ -313,7 +313,7 @@ def infer_grid(
         elif axis in along and len(guesses.block) == len(along):
             threads = guesses.block["xyz".index(axis)]
             grid.append(amounts.ceil_div(amounts.parse_size(along[axis]), threads))
-            why.append(f"blockIdx.{axis} covers {along[axis]} of a matrix product")
+            why.append(f"blockIdx.{axis} covers dimension {along[axis]} of a matrix product")
         elif axis not in usage.axes_of_blocks:
             grid.append(ONE)
             if axis == "x" and not axes:
@@ -326,7 +326,7 @@ def infer_grid(
             grid.append(amounts.ceil_div(amounts.parse_size(name), threads))
             whose = f"{name} blocks"
             if threads != ONE:
-                many = f"one block for each {threads.text} of {name}"
+                many = f"one block for every {threads.text} of {name}"
                 whose = f"{name} threads" if axis in usage.axes_of_threads else many
             why.append(f"{whose}, because {name} has no other use")
         else:

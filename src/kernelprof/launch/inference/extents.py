@@ -108,7 +108,7 @@ class LengthInference:
         if entries is None:
             sizes = [each for each in self.guesses.sizes if each.lower() in _ENTRY_NAMES]
             entries = amounts.parse_size(sizes[0]) if sizes else None
-        why = "limit: number of entries in all rows"
+        why = "limit: total number of entries"
         if entries is None:
             entries = amounts.constant_size(_ENTRIES) * (own - amounts.constant_size(1))
             why = f"limit: {_ENTRIES} entries between consecutive offsets"
@@ -169,7 +169,7 @@ class LengthInference:
             return amounts.parse_size(spare[0]), f", whose length is assumed to be {spare[0]}"
         if any(accesses.atomic for _, accesses in targets):
             if guesses.arrays[name].element.bytes == 1:
-                return amounts.constant_size(_BINS), ", any byte"
+                return amounts.constant_size(_BINS), ", with any byte value"
             guesses.sizes.setdefault("bins", _BINS)
             return amounts.parse_size("bins"), ", whose length is unknown"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]

@@ -164,9 +164,9 @@ def infer_specification(
     source = read_source(path)
     if is_plain(specification_path(path)):
         raise InputError(
-            "the kernel already has a specification in a file beside it",
+            "the kernel already has a specification in a .toml file",
             where=str(specification_path(path)),
-            hint="remove that file to get a new specification inside the source",
+            hint="remove the .toml file to get a new specification inside the source",
         )
     old = cut_block(source, path)
     if old is not None and not force:
@@ -200,7 +200,7 @@ def infer_specification(
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(
-            f"the file launches only {chosen.name} of its {len(declared)} kernels (--kernel "
+            f"{chosen.name} was selected from the {len(declared)} kernels of the file (--kernel "
             f"{others[0]} selects another)"
         )
     if against is not None:

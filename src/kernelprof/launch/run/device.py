@@ -179,9 +179,9 @@ class LoadedKernel:
         if threads > got.most_threads:
             raise LaunchError(
                 f"a block has {threads} threads, but this kernel allows at most "
-                f"{got.most_threads}: a thread needs {got.registers} registers",
+                f"{got.most_threads} ({got.registers} registers per thread)",
                 where=self.where,
-                hint=f"make the block smaller, or add __launch_bounds__({threads}), so that the "
+                hint=f"make the block smaller, or add __launch_bounds__({threads}) so that the "
                 "compiler uses fewer registers",
             )
         total = got.shared_bytes + launch.shared_bytes
@@ -251,7 +251,7 @@ class BoundKernel:
             raise driver_error(error, kernel.where) from error
         except MemoryError as error:
             raise LaunchError(
-                f"this machine does not have enough memory for the kernel's arrays: {error}",
+                f"there is not enough host memory for the kernel's arrays: {error}",
                 where=kernel.where,
                 hint="use smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
@@ -288,8 +288,8 @@ class BoundKernel:
                 times += got
                 if delay_ns >= _LONGEST_DELAY_NS and not got:
                     raise LaunchError(
-                        "this machine is too busy to time the kernel: the GPU is ready before "
-                        "the launches arrive",
+                        "this machine is too busy to time the kernel: the CPU cannot "
+                        "queue launches fast enough",
                         where=self.kernel.where,
                         hint="stop other work on this machine and try again",
                         exit_code=ExitCode.ENVIRONMENT,

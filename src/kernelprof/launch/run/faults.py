@@ -67,23 +67,23 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "device-side assert",
         "an assert in the kernel failed",
-        "see its message below, if it has one",
+        "see the assert's message below, if it printed one",
     ),
     _Meaning(
         "launch timed out",
-        "the driver ended the kernel, which ran too long for a GPU with a display",
+        "the kernel exceeded the driver's run-time limit for GPUs with a display",
         "use smaller [sizes]",
     ),
     _Meaning(
         "too many resources requested",
         "a block of the kernel needs more registers or shared memory than an SM has",
-        "make the block smaller, or bound the registers with __launch_bounds__",
+        "make the block smaller, or limit the registers with __launch_bounds__",
     ),
     _Meaning(
         "cluster misconfiguration",
         "clusters of this size do not fit on the GPU with this kernel",
-        "use smaller clusters (up to 8 blocks are portable) or smaller blocks: the registers and "
-        "shared memory of a cluster must fit its SMs",
+        "use smaller clusters (up to 8 blocks are portable) or smaller blocks: all blocks of a "
+        "cluster must fit on one GPC at the same time",
     ),
     _Meaning(
         "out of memory",
@@ -153,7 +153,7 @@ def run_sanitizer(
         raise LaunchError(
             f"compute-sanitizer ({tool}) reported an error in the kernel:\n{tool_findings(text)}",
             where=where,
-            hint="correct it first: results after such an error are undefined",
+            hint="fix this error first: results after it are undefined",
         )
     if ended.code == 0:
         return None

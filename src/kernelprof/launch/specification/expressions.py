@@ -120,7 +120,7 @@ class Expression:
             raise self._error(1, f"cannot be read: {error}") from error
         nodes = list(ast.walk(tree))
         if len(nodes) > MAX_NODES:
-            raise self._error(1, f"more than {MAX_NODES} parts")
+            raise self._error(1, f"an expression with more than {MAX_NODES} parts")
         for node in nodes:
             if isinstance(node, ast.expr) and (problem := _problem(node)):
                 raise self._error(node.col_offset + 1, problem)

@@ -119,7 +119,7 @@ def refuse_unknown(option: str, given: Iterable[str], names: Collection[str], so
             raise UsageError(
                 f"{option} {name}: the launch specification has no such name",
                 where=str(source),
-                hint=f"{meant}it has: {', '.join(names) or 'none'}",
+                hint=f"{meant}available: {', '.join(names) or 'none'}",
             )
 
 
@@ -129,7 +129,7 @@ def relative_version(against: Path, folder: Path) -> str:
         raise UsageError(
             "another version of a kernel must be a .cu file",
             where=str(against),
-            hint="--against before.cu",
+            hint="for example --against before.cu",
         )
     refuse_other_than_file(against, hint="--against takes the .cu file of another version")
     return os.path.relpath(against.resolve(), folder.resolve())
@@ -186,8 +186,8 @@ def parse_overrides(
         return LaunchOverrides()
     if not has_source:
         raise UsageError(
-            f"{useless[0]} applies only to a .cu file, but none is named",
-            hint="name one: kernelprof diagnose kernel.cu --size M=2048",
+            f"{useless[0]} applies only to a .cu file, but the command names none",
+            hint="for example kernelprof diagnose kernel.cu --size M=2048",
         )
     from kernelprof.launch.run.faults import SANITIZERS
 

@@ -197,7 +197,7 @@ class _SpecReader:
             except msgspec.ValidationError as error:
                 if "`key`" not in str(error):
                     return (*path, key), str(error).partition(" - at ")[0]
-                wrong = f"{key!r} is not a name of letters, digits and underscores"
+                wrong = f"{key!r} is not a valid name (letters, digits and underscores)"
                 if key in FUNCTIONS:
                     wrong = f"{key!r} is the name of a function in expressions"
                 self._refuse((*path, key), wrong, hint="choose another name")
@@ -235,7 +235,7 @@ class _SpecReader:
         outputs = sum(each.output for each in table.arguments)
         if table.reference != NO_REFERENCE and not outputs:
             what = "no argument is an output, so there is nothing to compare with the reference"
-            hint = "add output = true to the arrays that the kernel writes, or reference = "
+            hint = "add output = true to the arrays that the kernel writes, or set reference = "
             yield ("arguments",), what, f'{hint}"none"'
         if not table.reference.isprintable():
             yield ("reference",), "reference contains control characters", None
@@ -270,7 +270,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
         yield ("compile", "standard"), *wrong
     for name, value in options.defines.items():
         if not name.isidentifier():
-            what = f"{name!r} is not a name of letters, digits and underscores"
+            what = f"{name!r} is not a valid name (letters, digits and underscores)"
             yield ("compile", "defines", name), what, "choose another name"
         if character := shell_characters(str(value)):
             what = f"{name} contains {character!r}, which a shell interprets"
@@ -281,7 +281,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
 def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator[_Mistake]:
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "needs one of the keys shape (an array), value (a scalar), members and tensor_map"
+        what = "needs exactly one of shape (array), value (scalar), members and tensor_map"
         hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
     if argument.type is None and argument.tensor_map is None and argument.members is None:
@@ -292,7 +292,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         yield (
             ("fill",),
             f"{argument.type} cannot hold normally distributed values",
-            'fill = "random" gives 0 to 15',
+            'use fill = "random", which gives 0 to 15 by default',
         )
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):
         yield ("fill",), f"{fill} gives whole numbers, but {name} is {argument.type}", None
@@ -306,11 +306,11 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         yield ("fill",), "no limit is given for the offsets", hint
     for key in given:
         if argument.value is not None and key in _OF_ARRAYS:
-            yield (key,), f"a scalar has no {key!r}", None
+            yield (key,), f"a scalar cannot have {key!r}", None
         if argument.tensor_map is not None and key in {"type", *_OF_ARRAYS}:
-            yield (key,), f"a tensor map has no {key!r}: set it on the array", None
+            yield (key,), f"a tensor map cannot have {key!r}: set it on the array", None
         if argument.members is not None and key in {"type", *_OF_ARRAYS}:
-            yield (key,), f"a structure has no {key!r}: set it on the members", None
+            yield (key,), f"a structure cannot have {key!r}: set it on the members", None
 
 
 def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> Iterator[_Mistake]:
@@ -320,10 +320,10 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
             yield (*at, "name"), f"two members are called {each.name!r}", None
         given = [key for key in _MEMBER_KINDS if getattr(each, key) is not None]
         if len(given) != 1:
-            what = f"member {each.name!r} needs one of the keys 'value', 'values' and 'of'"
+            what = f"member {each.name!r} needs exactly one of 'value', 'values' and 'of'"
             yield at, what, 'value = "width", values = [0, 1], or of = "x" to point to the array x'
         elif (each.of is None) != (each.type is not None):
-            what = "has no 'type'" if each.of is None else "is a pointer, and must not have 'type'"
+            what = "has no 'type'" if each.of is None else "is a pointer and must not have a 'type'"
             hint = "numbers need a 'type'; an array has its type in its own table"
             yield at, f"member {each.name!r} {what}", hint
         elif each.of is not None and each.of not in arrays:

@@ -136,7 +136,7 @@ def _cluster(
             f"a cluster of {_shown(cluster)} has {blocks} blocks; no GPU supports more than "
             f"{MAX_CLUSTER}",
             where=where,
-            hint="up to 8 blocks are portable",
+            hint="use at most 8 blocks: larger clusters are not portable",
         )
     refuse_partial_clusters(grid, cluster, where)
     return cluster

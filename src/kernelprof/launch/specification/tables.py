@@ -73,7 +73,7 @@ class Argument(StrictTable, frozen=True, kw_only=True):
     limit: Annotated[
         Dimension | None,
         Meta(
-            description="exclusive upper bound of random integers; the last value of offsets",
+            description="exclusive upper bound of random integers, or last value of offsets",
             examples=["N"],
         ),
     ] = None

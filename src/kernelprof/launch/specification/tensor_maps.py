@@ -93,7 +93,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
     ] = None
     element_strides: Annotated[
         _Extents | None,
-        Meta(description="step between the copied elements of the box in each dimension"),
+        Meta(description="traversal stride in each dimension: 2 copies every second element"),
     ] = None
 
     def resolve(
@@ -113,14 +113,14 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
             raise SpecError(
                 f"{self.of} has {len(dims)} dimensions; a tensor map has at most 5",
                 where=where,
-                hint="give the dimensions that the map has: dims = [...], strides = [...]",
+                hint="describe the array with at most 5 dimensions: dims = [...], strides = [...]",
             )
         if len(self.box) != len(dims):
             raise SpecError(
                 f"the box has {count(len(self.box), 'dimension')}, but the tensor map has "
                 f"{len(dims)}: {_listed(dims)}",
                 where=where,
-                hint="list the fastest dimension first, as in dims",
+                hint="give one extent for each dimension, the fastest first",
             )
         strides = _strides(self, dims, names)
         _refuse_strides(self, dims, strides, size)
@@ -130,7 +130,7 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
             raise SpecError(
                 f"the tensor map covers {reached} elements, but {self.of} has {math.prod(shape)}",
                 where=(self.strides or self.dims or self.box)[0].where,
-                hint="dims and strides count elements, the fastest dimension first",
+                hint="give dims and strides in elements, the fastest dimension first",
             )
         if self.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
             raise SpecError(
@@ -158,7 +158,7 @@ def _element_strides(table: TensorMap, names: Mapping[str, Number]) -> tuple[int
             f"the tensor map has {count(len(table.element_strides), 'element stride')}, but its "
             f"box has {count(len(table.box), 'dimension')}",
             where=table.element_strides[0].where,
-            hint="give one element stride for each dimension; the first is 1",
+            hint="give one element stride for each dimension, using 1 for the first",
         )
     return tuple(evaluate_whole(e, names, 1, _MOST_STEP) for e in table.element_strides)
 
@@ -186,9 +186,9 @@ def _refuse_strides(
                 f"the stride of {table.of} in dimension {index + 1} of the tensor map is "
                 f"{stride * size} bytes, which is not a multiple of {_STRIDE_BYTES}",
                 where=where,
-                hint=f"make dimension {index} a multiple of {_STRIDE_BYTES // size} elements"
+                hint=f"make the extent of dimension {index} a multiple of {_STRIDE_BYTES // size}"
                 if table.strides is None
-                else f"give a multiple of {_STRIDE_BYTES // size} elements",
+                else f"make the stride a multiple of {_STRIDE_BYTES // size} elements",
             )
         if stride * size >= _MOST_STRIDE_BYTES:
             raise SpecError(
@@ -211,7 +211,7 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
         raise SpecError(
             f"a row of the box has {row} bytes, which is not a multiple of {_BOX_BYTES}",
             where=where,
-            hint=f"give a multiple of {_BOX_BYTES // size} elements",
+            hint=f"make the row a multiple of {_BOX_BYTES // size} elements",
         )
     span = SWIZZLE_BYTES.get(table.swizzle)
     if span is not None and row > span:

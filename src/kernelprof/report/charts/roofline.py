@@ -40,7 +40,7 @@ _WORDS: Final = {
     "L2": "at L2",
     "L1": "at L1",
     "shared": "at shared memory",
-    "ideal": "fewest operations and bytes",
+    "ideal": "ideal (minimum operations and bytes)",
     "branch": "variant, at device memory",
 }
 HEIGHT: Final = 360

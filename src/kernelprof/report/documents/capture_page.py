@@ -291,7 +291,7 @@ def _shares(
     title: str, what: str, parts: Iterable[bars.Share], explained: str = ""
 ) -> Iterable[Section]:
     if rows := bars.share_rows(parts):
-        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, each part with its name")
+        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, by name")
         yield Section(title, (chart, *([Paragraph(explained)] if explained else ())))
 
 
@@ -304,7 +304,7 @@ def _memory(
     blocks: list[Block] = []
     if rows := memory.chart(traffic, place):
         blocks.append(
-            Chart("memory", rows, "Bytes at each level from the threads to device memory")
+            Chart("memory", rows, "Bytes transferred at each level, from threads to device memory")
         )
     if traffic.excess is not None and traffic.excess >= NOTABLE_EXCESS:
         needless = f"{share(traffic.excess)} of the sectors of global accesses are not needed."

@@ -116,7 +116,7 @@ _DOTS: Final = (
 )
 _CAUSES: Final = (
     "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. Parts that oppose the change are not shown: the other parts are reduced in proportion."
+    "change. Parts in the opposite direction are not shown; the others are scaled down to match."
 )
 
 
@@ -182,7 +182,7 @@ def causes_section(kernel: KernelComparison, before: Medians, after: Medians) ->
     rows.append(
         waterfall_step("After", 0.0, change.after_ns, "first", format_time(change.after_ns))
     )
-    label = "Parts of the change in time, by warp state"
+    label = "Contribution of each warp state to the change in kernel time"
     counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
     bullets = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
     chart = Chart("waterfall", tuple(rows), label)
@@ -233,7 +233,7 @@ _UNKNOWN: Final = "One capture has no source information, so only the launch is 
 _NO_TEXT: Final = "The sources differ, but one capture does not contain the source text to compare."
 _REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (
-    "The bar of a percentage ends at 100 %: the unit's peak, or the total. Other bars are relative "
+    "Bars of percentages are full at 100 % of the peak or of the total. Other bars are relative "
     "to the larger of the two values."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
@@ -286,7 +286,7 @@ def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip_text(note)) for note in notes))
     if kernel.lacking:
-        yield Fact("One side only", (Span(clip_text(", ".join(kernel.lacking))),))
+        yield Fact("Counters in one version only", (Span(clip_text(", ".join(kernel.lacking))),))
 
 
 def _left_out(kernel: KernelComparison, shown: int) -> str:
@@ -393,7 +393,7 @@ def _diff_title(diff: str) -> str:
 
 def _changes(kernel: KernelComparison) -> Iterable[Section]:
     reason = "" if kernel.after is None else not_run(kernel.after)
-    text = f"Kernel {reason}, so nothing was counted." if reason else "No exact counter changed."
+    text = f"Nothing counted: the kernel was {reason}." if reason else "No exact counter changed."
     blocks: tuple[Block, ...] = (Paragraph(text),)
     if kernel.counters:
         blocks = (Note(_REPEAT), counters_table(kernel.counters))
@@ -421,11 +421,11 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
         for side, look, state in (("before", "fill before", old), ("after", "fill first", new)):
             part = state[name].share if name in state else 0.0
             rows.append(bars.share_row(bars.Share(name, part, tip), look, side))
-    chart = Chart("states", tuple(rows), "Share of a warp's time by reason, before and after")
+    chart = Chart("states", tuple(rows), "Share of a warp's time in each state, before and after")
     blocks: list[Block] = [chart]
     cycles = [each.value("warp_cycles_per_instruction") for each in (before, after)]
     if cycles[0] and cycles[1]:
-        text = f"Cycles between two instructions of a warp: {number(cycles[0])} before, "
+        text = f"Warp cycles per issued instruction: {number(cycles[0])} before, "
         blocks.append(Note(f"{text}{number(cycles[1])} after."))
     yield Section("Warp states", tuple(blocks))
 

@@ -50,16 +50,17 @@ def on_card(verdict: Verdict, diagnosis: Diagnosis) -> Iterable[Section]:
 
 
 def purpose(diagnosis: Diagnosis) -> str:
-    """``To decide 2 kernels and raise the confidence of 1``; of one kernel without numbers."""
+    """``To get a verdict for 2 kernels and raise confidence for 1 more``; no number for one."""
     lacking = [each.verdict for each in diagnosis.kernels if each.verdict.command is not None]
     undecided = sum(each.status is Status.INCONCLUSIVE for each in lacking)
     several = len(diagnosis.kernels) > 1
     parts = []
     if undecided:
-        parts.append(f"decide {count(undecided, 'kernel')}" if several else "decide")
+        whose = f" for {count(undecided, 'kernel')}" if several else ""
+        parts.append(f"get a verdict{whose}")
     if surer := len(lacking) - undecided:
         whose = f"{surer:,} more" if undecided else count(surer, "kernel")
-        parts.append(f"raise the confidence of {whose}" if several else "raise confidence")
+        parts.append(f"raise confidence for {whose}" if several else "raise confidence")
     where = ", on a machine with a GPU" if prediction.facts_of(diagnosis) is not None else ""
     return f"To {' and '.join(parts)}{where}"
 

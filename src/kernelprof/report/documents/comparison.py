@@ -78,8 +78,8 @@ _COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
-    "Each mark is the ratio of the median times, after / before, with its 95 % interval. A mark "
-    "to the left of the dashed line is a kernel that became faster."
+    "Each mark is the ratio of the median times, after / before, with its 95 % confidence "
+    "interval. Kernels left of the dashed line became faster."
 )
 _CHARTED: Final = {
     TimeOutcome.SLOWER: "slower",
@@ -142,7 +142,8 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
         yield changed_kernel.brief(each, comparison, comment=detail is not Detail.BRIEF)
     if len(telling) > MOST_CARDS:
         more = count(len(telling) - MOST_CARDS, "more kernel")
-        yield Paragraph(f"The details of {more} are left out: `--format json` has all.", Tone.MUTED)
+        text = f"The details of {more} are left out: `--format json` has them."
+        yield Paragraph(text, Tone.MUTED)
 
 
 def _change_text(change: InputChange) -> Text:
@@ -311,7 +312,7 @@ def _provenance(comparison: Comparison, command: str) -> Section:
         is_hash = "SHA-256" in label  # as code it breaks anywhere
         sides = (Cell(Span(printable(e or "not known"), code=is_hash)) for e in (old, new))
         rows.append((Cell(label), *sides, Cell(Span("≠ differs", Tone.BAD) if differs else "")))
-    blocks: list[Block] = [Table(_SIDES, tuple(rows), label="where both sides come from")]
+    blocks: list[Block] = [Table(_SIDES, tuple(rows), label="origin before and after")]
     if command:
         code = CodeBlock(without_homes(printable(command)), language="sh", copy=True)
         blocks.append(Section("Command that wrote this page", (code,), folded=True))

@@ -68,7 +68,7 @@ _ON_PAGE: Final = (
     *(replace(each, optional=each.title in _SPARE) for each in _COLUMNS[1:]),
     Column("could save", number=True),
 )
-_SAVES: Final = "Share of the total time: the kernel's share x (1 - 1 / gain)."
+_SAVES: Final = "Share of the total time that the gain would save: kernel's share x (1 - 1 / gain)."
 _CONFIDENCE: Final = ("low", "medium", "high")
 
 
@@ -110,7 +110,7 @@ def advise_libraries_once(kernels: Iterable[KernelDiagnosis]) -> Iterable[Kernel
         if same == number:
             yield kernel
         else:
-            short = replace(verdict, advice=(f"Same as for kernel {same}.",))
+            short = replace(verdict, advice=(f"Same advice as for kernel {same}.",))
             yield replace(kernel, verdict=short)
 
 
@@ -211,7 +211,7 @@ def _warnings(warnings: Sequence[str]) -> list[Note]:
     notes = [Note(Span(each), warning=True) for each in warnings[:MOST_WARNINGS]]
     if len(warnings) > MOST_WARNINGS:
         more = len(warnings) - MOST_WARNINGS
-        notes.append(Note(f"and {more:,} more like these", warning=True))
+        notes.append(Note(f"and {count(more, 'more warning')}", warning=True))
     return notes
 
 

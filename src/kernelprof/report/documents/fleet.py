@@ -287,5 +287,6 @@ def _missing(status: FleetStatus) -> list[Block]:
     )
     blocks: list[Block] = [Paragraph(text), *([Bullets(items)] if items else [])]
     if len(lacking) > _MOST_MISSING:
-        blocks.append(Paragraph(f"And {len(lacking) - _MOST_MISSING:,} more.", Tone.MUTED))
+        more = count(len(lacking) - _MOST_MISSING, "more job")
+        blocks.append(Paragraph(f"And {more}.", Tone.MUTED))
     return blocks

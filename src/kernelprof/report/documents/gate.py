@@ -36,10 +36,12 @@ MOST_PROPOSED = 10
 
 
 _PROPOSED: Final = (
-    "This change alters the policy or baseline. It was judged by the previous policy and baseline. "
-    "Someone must accept these changes:"
+    "This change alters the policy or baseline, but was judged by the previous policy and "
+    "baseline. A maintainer must accept these differences:"
 )
-_ACCEPTED: Final = "This change was judged by its own policy and baseline, which were accepted:"
+_ACCEPTED: Final = (
+    "This change was judged by its own policy and baseline. These differences were accepted:"
+)
 
 
 def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str = "") -> Document:
@@ -79,7 +81,7 @@ def _proposed(findings: Sequence[GateFinding], most: int) -> Iterator[Block]:
     items: list[Text] = [Span(sentence(clip_text(each.text))) for each in findings[:most]]
     if len(findings) > most:
         items.append(
-            f"And {count(len(findings) - most, 'more difference')}: `--format json` has all."
+            f"And {count(len(findings) - most, 'more difference')}: `--format json` lists all."
         )
     yield Bullets(tuple(items))
 
@@ -89,7 +91,7 @@ def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:
     if deciding:
         worst = next(each for each in kernels if each.result is deciding[0])
         more = len(deciding) - 1
-        also = f"; and {count(more, 'more kernel')}" if more else ""
+        also = f"; {count(more, 'more kernel')} with this outcome" if more else ""
         note = words.policy_text(result)
         note = f" ({note})" if note else ""
         return (worst.code, ": ", Span(clip_text(worst.gist)), f"{also}{note}.")

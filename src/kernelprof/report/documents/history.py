@@ -47,7 +47,7 @@ LOG_FROM: Final = 8.0
 
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
-    "Times are medians of the launches of a capture. A change is given as a number only if it is "
+    "Each time is the median of a capture's launches. A change is given as a number only if it is "
     "significant and larger than the noise. Changes are relative to the previous row on the same "
     "GPU."
 )
@@ -134,7 +134,7 @@ def _kernel(
     most = max(LEAST_ROWS, MOST_ROWS // len(history.kernels))
     blocks.append(_table(history, kernel, most, brief=detail is Detail.BRIEF))
     if len(kernel.rows) > most:
-        text = f"The newest {most} of {len(kernel.rows)} rows; the JSON has all."
+        text = f"The newest {most} of {len(kernel.rows)} rows are shown; the JSON has all rows."
         blocks.append(Paragraph(text, Tone.MUTED))
     remarks = [
         Span(f"{date}: {shown(note)}")
@@ -162,8 +162,8 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     label = f"Time of {title} over time, with its verdicts; the same data is in the table below"
     text = (
-        "Each point is the median of a measurement; the bar through it contains 90 % of its "
-        "launches. Dashed lines mark where the verdict changed."
+        "Each point is the median time of a measurement; its bar spans 90 % of the launches. "
+        "Dashed lines mark where the verdict changed."
     )
     if len(words.machines(kernel)) > 1:
         text += " Lines join measurements on the same GPU."

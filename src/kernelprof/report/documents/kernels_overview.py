@@ -162,10 +162,7 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis], titles: Sequence[str]) 
     at_limit = sum(kernel.verdict.status is Status.AT_LIMIT for kernel in kernels)
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
-        return (
-            f"The capture does not show what limits any of the {len(kernels):,} kernels. Run "
-            "the command shown with each kernel."
-        )
+        return "No verdict is conclusive. Run the command shown with each kernel."
     sentences = []
     if limited:
         slug = max(limited, key=lambda each: (sum(limited[each]), len(limited[each])))
@@ -177,7 +174,7 @@ def summarize_limits(kernels: Sequence[KernelDiagnosis], titles: Sequence[str]) 
     could = [(share_of(each) or 0.0) * time_saved(each.verdict) for each in kernels]
     if sum(could) >= LEAST_SAVING:
         most = max(range(len(kernels)), key=could.__getitem__)
-        brings = f"about {share(could[most])} of all {of_time.removeprefix('the ')}"
+        brings = f"about {share(could[most])} of the total {of_time.removeprefix('the ')}"
         sentences.append(f"Largest possible saving: {titles[most]}, {brings}.")
         if advice := kernels[most].verdict.advice:
             sentences.append(f"First: {without_homes(advice[0])}")

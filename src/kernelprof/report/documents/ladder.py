@@ -210,7 +210,8 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
     timed = timed_rungs(climb)
     sentences = []
     if len(timed) > 1:
-        sentences.append(f"That is {factor(timed[0][0] / min(timed)[0])} as fast.")
+        gained = factor(timed[0][0] / min(timed)[0])
+        sentences.append(f"The fastest rung is {gained} as fast as the first.")
         variants = len(timed) - sum(file in way for _, file in timed)
         if variants:
             others = "is a variant" if variants == 1 else f"{variants} are variants"
@@ -278,16 +279,17 @@ def _rungs(climb: Climb) -> Section:
 
 
 _ALONE: Final = (
-    "Verdicts use the metrics of the preset `full`. 'Expected gain' is estimated from this "
-    "rung's counters alone. 'Next rung gained' is the measured gain of each rung that changes one "
-    "thing in this rung. It can exceed the expected gain if the change removes further limits; a "
+    "Verdicts use the metrics of the preset `full`. 'Expected gain' is estimated only from this "
+    "rung's counters. 'Next rung gained' is the measured speedup of each rung derived from this "
+    "rung. This speedup can exceed the expected gain if the change removes further limits; a "
     "variant can be slower."
 )
 _INTERLEAVED: Final = (
     'Verdicts use the metrics of the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both '
-    "timed in alternating rounds; median of the rounds, lowest and highest in brackets. 'Gain' and "
-    "'next rung gained' are measured at {size}, relative to the rung that was changed. 'Expected "
-    "gain' is estimated from this rung's counters alone."
+    "timed in alternating rounds; median of the rounds, lowest and highest in brackets. 'Gain' is "
+    "the measured speedup at {size} over the rung from which this rung is derived. 'Next rung "
+    "gained' is the measured gain of each rung derived from this rung. 'Expected gain' is "
+    "estimated only from this rung's counters."
 )
 
 
@@ -341,14 +343,14 @@ def _bytes(climb: Climb) -> Section | None:
     text = "In brackets: multiples of the minimum number of bytes. "
     if "asked" in levels:
         text += (
-            "'Requested by threads' is the total that the instructions of all threads request: a "
-            "value that a whole warp reads counts 32 times. 'Through L1' and 'through L2' count"
+            "'Requested by threads' sums the bytes requested by each thread: a value that a whole "
+            "warp reads counts 32 times. 'Through L1' and 'through L2' count"
         )
     else:
         text += "'Through L2' counts"
     text += (
-        " the 32-byte sectors at that level. 'Device memory' counts the bytes read and "
-        "written. It is below the minimum if part of C is still in L2 when the kernel ends."
+        " the 32-byte sectors at that level. 'Device memory' counts the bytes read and written, "
+        "which are below the minimum if part of C is still in L2 when the kernel ends."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")
@@ -363,7 +365,10 @@ def _least(climb: Climb) -> str:
     text = f"At least {size} must be moved: A and B read once, C written once."
     if timing.flops:
         operations, intensity = round(timing.flops * 1e-9, 1), timing.flops / timing.min_bytes
-        text += f" With {number(operations)} GFLOP, that is {number(intensity)} FLOP per byte."
+        text += (
+            f" With {number(operations)} GFLOP, the arithmetic intensity is at most "
+            f"{number(intensity)} FLOP per byte."
+        )
     return text
 
 
@@ -405,9 +410,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if about is not None:
         blocks.append(Paragraph(Span(about.changes)))
         if about.before is not None and about.after is not None:
-            led = (
-                f"Verdict of rung {int(about.after[:2])}, the reason for this rung: {about.before}"
-            )
+            led = f"This rung addresses the verdict of rung {int(about.after[:2])}: {about.before}"
             blocks.append(Paragraph(Span(led), Tone.MUTED))
     facts = tuple(_rung_facts(climbed, climb))
     if facts:
@@ -440,7 +443,7 @@ def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
     yield from _interleaved_facts(rung)
     of_peak = ratio(gflops(rung.timing), peak_rate(climb))
     if of_peak is not None:
-        yield Fact(f"Of the {climb.product.about.peak}", (share(of_peak),))
+        yield Fact(f"Share of the {climb.product.about.peak}", (share(of_peak),))
     if rung.correctness is not None and rung.correctness.largest_error is not None:
         passed = "passed" if rung.correctness.passed else "failed"
         text = f"{passed}, largest error {rung.correctness.largest_error:.1e}"

@@ -214,8 +214,8 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
         f"{unit.name} of each rung in order, with its verdict; the table below has the same data"
     )
     text = (
-        "Each bar is a rung, labelled with its limit. Dark bars lead to the fastest rung; light "
-        "bars are variants for comparison."
+        "Each bar is a rung, labelled with its verdict. Rungs with dark bars lead to the fastest "
+        "rung; light bars are variants for comparison."
     )
     kind = "climb" if unit is GIGA else "climb:tflops"
     return Section("The climb", (Chart(kind, tuple(rows), label, text),))
@@ -267,7 +267,7 @@ def roofline_section(
     )
     if ceilings:
         text += f" Limits: {', '.join(each.title for each in ceilings)}."
-    return Section("The path on the roofline", (Chart("roofline", rows, label, text),))
+    return Section("Rungs on the roofline", (Chart("roofline", rows, label, text),))
 
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
@@ -292,7 +292,7 @@ def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofl
         if each.label != "cuBLAS"
     ]
     if heights:
-        label = "fewest operations and bytes"
+        label = "ideal (minimum operations and bytes)"
         yield roofline.Point(label, "ideal", intensity, min(heights))
 
 
@@ -370,8 +370,8 @@ def _interleaving_rule(climb: Climb) -> str:
         "Times are medians of launches, timed by CUDA events outside the profiler. Each rung "
         f"alternates with cuBLAS for at most {count(rounds, 'round')} and "
         f"{count(launches, 'launch')}, fewer for a long kernel. cuBLAS goes first in every other "
-        "round. An untimed launch precedes each measurement. The cuBLAS times beside a rung "
-        "come from that rung's rounds. "
+        "round. An untimed launch precedes each measurement. The cuBLAS time shown with a rung "
+        "comes from that rung's rounds. "
         f"Profiles, and numbers without a size, are for size {climb.measured_sizes[-1]}."
     )
 
@@ -387,7 +387,7 @@ def _ceiling_rule(climb: Climb) -> str:
     cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
     about, unit = climb.product.about, rate_unit(climb)
     how = "TF32 off" if climb.product.precision == "float32" else "FP32 accumulation"
-    alone = f", timed alone at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
+    alone = f", timed separately at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
     return (
         f"Ceiling: {about.routine} of cuBLAS{version} through CuPy{cupy}, {how} (relative error "
         f"{ceiling.relative_error:.1e} against float64){alone}: {time_cell(ceiling.timing)} "

@@ -42,7 +42,7 @@ _TONES: Final = {
 _REASON: Final = 400
 _BASES: Final = {
     Basis.MEASURED: "measured in alternating rounds on this machine",
-    Basis.RECORDED: "from captures that ship with kernelprof",
+    Basis.RECORDED: "according to captures that ship with kernelprof",
     Basis.PREDICTED: "as predicted",
 }
 
@@ -101,8 +101,8 @@ def _ended(optimization: Optimization) -> str:
 def _sources(optimization: Optimization) -> str:
     if optimization.changed:
         names = ", ".join(map(printable, optimization.changed))
-        text = f"Another program changed {names}, so kernelprof replaced nothing."
-        saved = f" {optimization.saved} has the original files."
+        text = f"Another program changed {names}, so kernelprof did not replace the source."
+        saved = f" The original files are in {optimization.saved}."
         return text + (saved if optimization.saved else "")
     if not optimization.accepted:
         return "The source is unchanged."
@@ -110,8 +110,8 @@ def _sources(optimization: Optimization) -> str:
         return "The best source replaced the original."
     if optimization.ended is Ended.INTERRUPTED:
         return (
-            "The source is unchanged: --apply replaces nothing after an interrupt; --best FILE "
-            "writes the best source."
+            "The source is unchanged: after an interrupt, --apply replaces nothing. Use --best "
+            "FILE to write the best source."
         )
     return "The source is unchanged; add --apply to replace it."
 

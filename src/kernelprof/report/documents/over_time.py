@@ -48,13 +48,13 @@ def section(kernel: KernelDiagnosis) -> Iterable[Section]:
     )
     parts = describe_over_time(over_time)
     blocks: list[Block] = [Paragraph(parts)] if parts else []
-    blocks.append(Chart("timeline", rows, "Percent of peak of each unit over one launch"))
+    blocks.append(Chart("timeline", rows, "Utilization of each unit over one launch"))
     samples = int(over_time.duration_ns / over_time.interval_ns)
     blocks.append(
         Note(
             f"{count(samples, 'sample')} of one launch, {quantity(over_time.interval_ns, 'ns')} "
             "apart; each lane spans 0 to 100 % of peak. Values are scaled so that each lane's mean "
-            "is the metric of the whole launch."
+            "equals the metric of the whole launch."
         )
     )
     yield Section("Over time", tuple(blocks))

@@ -122,7 +122,7 @@ _COLUMNS: Final = (
     Column("needless", number=True),
 )
 _TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE_LINE: Tone.STRONG}
-_LABEL: Final = "Accesses to memory by line"
+_LABEL: Final = "Memory accesses by line"
 _IDEAL: Final = (
     "Average number of 32-byte sectors, or of shared-memory wavefronts, per warp request, and "
     "the ideal number for adjacent addresses. Both numbers follow from the addresses that the "
@@ -140,7 +140,7 @@ def facts_of(diagnosis: object) -> tuple[PredictionFacts, str | None] | None:
 
 def basis(prediction: Predicted) -> str:
     """On what a verdict rests, in a part of a sentence."""
-    ran = f"{prediction.blocks_run:,} of {count(prediction.blocks, 'block')} run"
+    ran = f"{prediction.blocks_run:,} of {count(prediction.blocks, 'block')} simulated"
     return f"predicted from machine code for {prediction.arch}, not measured: {ran}"
 
 

@@ -32,7 +32,7 @@ def index(presets: Iterable[Preset]) -> Document:
         )
         for preset in presets
     )
-    columns = (Column("preset"), Column("metrics", number=True), Column("what for"))
+    columns = (Column("preset"), Column("metrics", number=True), Column("purpose"))
     return Document("Metric presets", (Table(columns, rows, label="Presets"),))
 
 
@@ -55,7 +55,7 @@ def _metric(metric: Metric) -> Section:
     unit = "" if metric.unit == "1" else f" ({metric.unit})"
     lines = [_names(metric.ncu)]
     lines += [
-        (f"on {chip}: ", *(_names(special) if special else ("not there",)))
+        (f"on {chip}: ", *(_names(special) if special else ("not available",)))
         for chip, special in metric.architectures.items()
     ]
     if metric.section is not None:

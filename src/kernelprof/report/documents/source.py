@@ -308,8 +308,7 @@ _SAMPLED = (
     "value is sampled at the line that uses it, not at the load."
 )
 _CHOOSE_A_LINE: Final = (
-    "Choose a line to see its machine code; `Up` and `Down` move to the next line with machine "
-    "code."
+    "Choose a line to see its machine code; `Up` and `Down` move between lines with machine code."
 )
 _REQUEST: Final = (
     "`Per request` is what one warp instruction moves, in 32-byte sectors or shared-memory "
@@ -319,18 +318,16 @@ _MOVED: Final = (
     "`Moved` is the number of bytes moved by all accesses at a line. If fewer bytes are needed, "
     "their number follows in brackets."
 )
-_NO_LINES: Final = (
-    "Compiled without line information, so no instruction has a line: compile with -lineinfo."
-)
+_NO_LINES: Final = "Compiled without line information: compile with -lineinfo to see source lines."
 _NO_TEXT: Final = (
-    "The capture has the line numbers of the instructions, but not the text of the source: collect "
-    "it with `ncu --import-source yes`."
+    "The capture has the line numbers of the instructions, but not the source text. To include "
+    "the text, collect with `ncu --import-source yes`."
 )
 _PREDICTED: Final = (
     "Beside a line: sectors or wavefronts per request, followed by the ideal in brackets if it "
     "is lower."
 )
-_OTHER = "The source below differs from the one that was measured (their hashes differ)."
+_OTHER = "The source shown differs from the measured source (the hashes differ)."
 
 _NAMED_UP_TO: Final = 0.5
 _MOST_NAMED: Final = 3
@@ -415,8 +412,8 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
     if MOVED in listing.noted:
         yield _MOVED
     if machine.shortened:
-        shown_lines = f"{machine.most:,} are shown: those of the costliest lines"
-        yield f"Of {machine.size:,} instructions, {shown_lines}."
+        shown_count = f"{machine.most:,} of {machine.size:,} instructions"
+        yield f"{shown_count} are shown: those of the costliest lines."
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:

@@ -130,8 +130,8 @@ def describe_survey(survey: Survey) -> str:
 def launches(kernel: SurveyedKernel, mine: int) -> str:
     """``6,000 launches of 64.35 µs, 3 measured``; of which ``mine`` have one verdict."""
     many = f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
-    part = f"{mine:,} of the " if mine < kernel.measured else ""
-    return f"{many}, {part}{kernel.measured:,} measured"
+    part = f", {mine:,} with this verdict" if mine < kernel.measured else ""
+    return f"{many}, {kernel.measured:,} measured{part}"
 
 
 def time_of(kernels: Iterable[KernelDiagnosis]) -> str:

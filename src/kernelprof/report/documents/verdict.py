@@ -133,7 +133,7 @@ def _same(unit: str, shown: str) -> bool:
 MOST_NAMED: Final = 3
 
 
-_ALL_NEEDED: Final = "and no waste was found: this GPU cannot run such a kernel much faster."
+_ALL_NEEDED: Final = "and no waste was found: this GPU cannot do the same work much faster."
 _UNSURE: Final = "but the capture does not prove that all of the work is needed."
 
 
@@ -175,7 +175,7 @@ def _open(verdict: Verdict, basis: str) -> str:
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
     if names:
-        return f"This {basis} does not show what limits the kernel: {join_words(names, 'or')}."
+        return f"This {basis} does not show whether the limit is {join_words(names, 'or')}."
     if verdict.missing:
         return "The metrics that would show what limits the kernel are missing."
     return "No rule explains the run time of this kernel."
@@ -213,8 +213,8 @@ BRIEF_ADVICE: Final = 65
 line of the screen."""
 
 _TIPS: Final = {
-    "Gain": "An estimate, with its range in brackets. Four of five gains measured for kernels with "
-    "a known bottleneck are within such a range."
+    "Gain": "Estimated gain, with its range in brackets. For kernels with a known bottleneck, "
+    "four of five measured gains were within the range."
 }
 _LACKING: Final = frozenset({"Missing"})
 """Long lists, folded on a page."""
@@ -271,7 +271,7 @@ def _inline(finding: MetricFinding) -> str:
 
 def _why_open(verdict: Verdict, lead: str, *, predicted: bool) -> str:
     if not verdict.missing:
-        return "the metrics do not decide" if lead else "no rule explains the run time"
+        return "the metrics are not conclusive" if lead else "no rule explains the run time"
     if predicted:
         return "only a measurement can decide"
     return "the metrics to confirm it are missing" if lead else "decisive metrics are missing"
@@ -364,7 +364,7 @@ def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]
             text += f": {each.advice[0]}"
         lines.append(text)
     if lines and verdict.next_limit is not None:
-        lines.append(f"after these fixes: {verdict.next_limit}, at its limit")
+        lines.append(f"after these fixes, the limit is {verdict.next_limit}")
     return lines
 
 
@@ -525,7 +525,7 @@ def _candidate(candidate: Candidate) -> str:
 def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
     most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
     most = len(verdict.missing) if everything else most
-    below = "" if verdict.command is None else ", in the command below"
+    below = "" if verdict.command is None else ", listed in the command below"
     lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
     if len(verdict.missing) > most:
         lines.append(f"and {len(verdict.missing) - most} more{below}")

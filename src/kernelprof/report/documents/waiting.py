@@ -46,15 +46,13 @@ _COLUMNS: Final = (
 )
 _ROLES: Final = {"producer": "producer warps", "mma": "MMA warps", "epilogue": "epilogue warps"}
 _LIMITS: Final = {
-    "producer": "The producer limits the kernel.",
+    "producer": "The producer warps limit the kernel.",
     "mma": "The MMA warps limit the kernel.",
-    "epilogue": "The epilogue limits the kernel.",
+    "epilogue": "The epilogue warps limit the kernel.",
     "copies": "Waiting for copies limits the kernel: memory is too slow, or the pipeline has too "
     "few stages.",
 }
-_NO_LINES: Final = (
-    "The report has no line information: compile with -lineinfo to see the lines of the source."
-)
+_NO_LINES: Final = "The report has no line information: compile with -lineinfo to see source lines."
 
 
 def format_location(each: BlamedLine) -> str:
@@ -143,7 +141,7 @@ def stalls_section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | 
     if all(each.line is None for each in stalls.lines):
         notes.append(Note(_NO_LINES))
     if stalls.unknown >= 0.01:
-        unknown = f"{percent(stalls.unknown)} of the waiting has no known reason."
+        unknown = f"The reason for {percent(stalls.unknown)} of the waiting is unknown."
         notes.append(Note(unknown))
     first = (_paragraph(kernel.place),) if blame and kernel.place is not None else ()
     table = Table(_COLUMNS, rows, label="What warps wait for")

@@ -30,9 +30,9 @@ _DISTINCT: Final = (
 )
 _L1: Final = (
     "32-byte sectors of global loads and stores (L1 hits and misses) and of bulk copies "
-    "(TMA). Sectors beyond those that the used bytes need are waste."
+    "(TMA). Sectors beyond the minimum for the used bytes are waste."
 )
-_L2: Final = "32-byte sectors that L1 requested from L2 or sent to it."
+_L2: Final = "32-byte sectors that L1 read from or wrote to L2."
 _DRAM: Final = "Bytes read from and written to device memory."
 
 
@@ -41,7 +41,7 @@ _SHARED: Final = (
     "by bank conflicts are waste."
 )
 _BULK: Final = "32-byte sectors of bulk copies (TMA), which bypass registers and L1."
-_CLUSTER: Final = "Bytes from the shared memory of other SMs of a cluster; they bypass L2."
+_CLUSTER: Final = "Distributed shared memory: bytes from other SMs of the cluster, which bypass L2."
 _LOCAL: Final = "32-byte sectors of local memory: spilled registers and arrays indexed at run time."
 WAVEFRONT: Final = 128
 """Bytes that shared memory moves at once: 32 banks of 4 bytes (CUDA C++ Programming Guide)."""
@@ -157,7 +157,7 @@ def _links(
         yield drawn.MapLink("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
     if others := launch.value("cluster_shared_bytes"):
         text = quantity(others, "byte")
-        yield drawn.MapLink("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
+        yield drawn.MapLink("kernel", "shared", "from other SMs", text, tip=_CLUSTER)
     if "L2" in by_name:
         stages = map(launch.share, ("l2_to_sm", "sm_to_l2", "l2_throughput"))
         use = max((each for each in stages if each is not None), default=None)
@@ -178,7 +178,7 @@ def _times(level: MemoryLevel) -> tuple[str, ...]:
         return ()
     # What the caches hold at the end has not moved: it can be a little less.
     multiple = f"{factor(level.multiple)} the" if level.multiple >= _MORE else "the"
-    return (f"{multiple} fewest possible",)
+    return (f"{multiple} minimum",)
 
 
 def _shared_bytes(launch: LaunchFigures) -> float | None:

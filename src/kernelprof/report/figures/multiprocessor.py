@@ -32,13 +32,13 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "dynamic branch. Fewer such instructions, or independent instructions "
     "between them, shorten the wait.",
     "lg_throttle": "The queue for global and local memory instructions is full: there are too "
-    "many of them, regardless of their size. Wider loads and stores shorten the wait.",
+    "many such instructions. Fewer, wider loads and stores shorten the wait.",
     "mio_throttle": "The queue for shared memory, special functions and dynamic branches is full: "
     "there are too many such instructions. Wider or fewer shared accesses shorten the wait.",
     "math_pipe_throttle": "The arithmetic pipe that a warp needs is busy with other warps. This "
     "is typical of a kernel at its arithmetic limit.",
-    "wait": "A warp waits until its previous instruction, of fixed latency, is complete. More "
-    "warps or independent instructions, for example from unrolling, hide this latency.",
+    "wait": "A warp waits for the fixed latency of its previous instruction. More warps or "
+    "independent instructions, for example from unrolling, hide this latency.",
     "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
     "block. Balancing the work between barriers, or using smaller blocks, shortens "
     "the wait.",
@@ -51,12 +51,13 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "predicates instead of branches, shorten the wait.",
     "dispatch_stall": "A warp was selected, but the dispatcher delayed its instruction because a "
     "resource was busy.",
-    "drain": "A warp has ended and waits until its last stores have drained. Many stores at the "
+    "drain": "A warp has exited and waits until its last stores are complete. Many stores at the "
     "end of short kernels cause this.",
     "imc_miss": "A warp waits for a constant that was not in the constant cache.",
     "membar": "A warp waits at a memory fence until its earlier accesses are visible to other "
     "threads.",
-    "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
+    "tex_throttle": "The queue for texture instructions is full: there are too many such "
+    "instructions.",
     "sleeping": "A warp sleeps because its code requests it (nanosleep).",
     "misc": "A warp waits for a reason that the hardware does not specify.",
     "gmma": "A warp waits for matrix multiplications of its warpgroup on the tensor cores.",

@@ -100,7 +100,7 @@ def _tip(opcodes: Counter[str], total: int) -> str:
         name = printable(cut_middle(opcode, _LONGEST))
         entries.append(f"{name} ({share(executed / total)})" if executed else name)
     more = " and others" if len(opcodes) > _MOST_NAMED else ""
-    return f"Share of the instructions that warps execute: {', '.join(entries)}{more}."
+    return f"Share of the warp-level instructions executed: {', '.join(entries)}{more}."
 
 
 TOLERANCE: Final = 0.005
@@ -137,9 +137,9 @@ _BRANCH: Final = ("branch", "smsp__inst_executed_op_branch.sum")
 COLUMNS: Final = (*_SHARED, _BRANCH)
 """Kinds that only Nsight Compute's full set counts."""
 
-_OF_THREADS: Final = "Share of the instructions that threads execute."
-_FP16_MOVES: Final = f"{_OF_THREADS} Compilers also use these to move constants."
-_OF_WARPS: Final = "Share of the instructions that warps execute."
+_OF_THREADS: Final = "Share of the thread-level instructions executed."
+_FP16_MOVES: Final = f"{_OF_THREADS} Compilers also use FP16 multiply-adds to move constants."
+_OF_WARPS: Final = "Share of the warp-level instructions executed."
 _OF_ALU: Final = (
     "Additions, logic, shifts, comparisons: computed from the utilization of the ALU pipe, which "
     "has 64 lanes."
@@ -165,19 +165,19 @@ _PIPES: Final = (
     (
         TENSOR,
         "wgmma_pipe",
-        "Matrix products of warpgroups (wgmma): computed from the utilization of their pipe.",
+        "Matrix products of warpgroups (wgmma): computed from the utilization of the wgmma pipe.",
     ),
     (
         "barriers, constants",
         "adu_pipe",
-        "Barriers, including those in shared memory (mbarrier), loads of constants and reads of "
-        "some special registers: computed from the utilization of the ADU pipe.",
+        "Barriers and mbarriers, constant loads, and reads of some special registers: computed "
+        "from the utilization of the ADU pipe.",
     ),
     (
         UNIFORM,
         "uniform_pipe",
-        "Arithmetic that a warp does once for all of its threads: computed from the utilization "
-        "of the uniform pipe.",
+        "Arithmetic done once per warp instead of per thread: computed from the utilization of the "
+        "uniform pipe.",
     ),
 )
 
@@ -217,7 +217,7 @@ def in_words(mix: Sequence[Share]) -> str:
         return ""
     return (
         f"{share(others.share)} of the instructions are of unknown kind. {others.tip} "
-        "A capture of the preset full contains the machine code, which shows their kinds."
+        "To see their kinds, capture with the preset full, which includes the machine code."
     )
 
 
@@ -305,7 +305,7 @@ def _lacking(launch: Numbers, shares: Sequence[Share]) -> str:
     tensor = uses_tensor_cores(launch) and TENSOR not in names
     kinds = (
         ("floating-point arithmetic", not rates <= names),
-        ("products on the tensor cores", tensor),
+        ("matrix products on the tensor cores", tensor),
         ("integer work", LOGIC not in names),
         ("integer multiplication", LOGIC in names and MULTIPLY not in names),
         ("global loads and stores", _REQUESTS[0][0] not in names),

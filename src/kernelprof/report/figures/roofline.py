@@ -328,7 +328,7 @@ SPECIFIED: Final = "useful"
 
 _WHAT: Final = {
     "DRAM": "bytes read from and written to device memory",
-    "L2": "sectors that L1 requests from L2 or sends to it",
+    "L2": "sectors that L1 reads from or writes to L2",
     "L1": "sectors of global loads and stores",
     "shared": "wavefronts of shared memory, 128 bytes each",
 }
@@ -337,7 +337,7 @@ _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _NO_COUNTERS: Final = (
     "There is no roofline: the counters of floating-point instructions or bytes are missing ({})."
 )
-_LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
+_LEGEND: Final = "Hollow: before. Filled: after. Lines join the two points of each memory level."
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ def roofline_figure(
         return Roofline((), (), tuple(filter(None, (none, flop_count.others))))
     about = [] if flop_count is None or not points else [*_about(flop_count, points, launch)]
     if ideal:
-        about.append("The ideal point assumes the fewest operations and bytes for this problem.")
+        about.append("The ideal point assumes the minimum operations and bytes for this problem.")
     return Roofline((*points, *ideal), ceilings, tuple(about))
 
 
@@ -444,7 +444,7 @@ def _ideal(
         height = timing.flops / (timing.median_ns * 1e-9)
     if not (0 < intensity < math.inf) or not height:
         return ()
-    label = f"fewest operations and bytes: {number(intensity)} FLOP per byte"
+    label = f"ideal (minimum operations and bytes): {number(intensity)} FLOP per byte"
     return (Point(label, IDEAL, intensity, height),)
 
 
@@ -452,7 +452,7 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
     if flop_count.precision == SPECIFIED:
         yield "The operation count comes from the launch specification: no counter provides it."
     elif flop_count.precision.startswith("tensor"):
-        yield f"The roofline counts operations of the {flop_count.precision}."
+        yield f"The chart counts operations on the {flop_count.precision}."
     else:
         basis = "the machine code (predicted)" if launch.predicted else "the hardware counters"
         what = f"{flop_count.precision} operations (a fused multiply-add as two)"
@@ -478,7 +478,7 @@ def both_sides(
         return Roofline((), (), (_NO_COUNTERS.format(lacking),))
     points = tuple(_joined(before.points, after.points))
     if not points:
-        why = "There is no roofline: the two sides have no memory level in common."
+        why = "There is no roofline: no memory level was measured both before and after."
         return Roofline((), (), next((e.about for e in (before, after) if not e.points), (why,)))
     ideal = [each for side in (before, after) for each in side.points if each.level == IDEAL]
     if len({each.flop_per_byte for each in ideal}) == 1:

@@ -102,7 +102,7 @@ def _left_out(parts: Sequence[_Passage], absent: Sequence[_Passage], budget: int
     for most in range(_MOST_NAMED, -1, -1):
         more = len(names) - most
         shown = [*names[:most], *([f"{more:,} more"] if more > 0 else [])]
-        line = f"\nLeft out at {budget:,} tokens: {join_words(shown)}."
+        line = f"\nLeft out (limit {budget:,} tokens): {join_words(shown)}."
         if tokens(line) < _TAIL:
             yield line
             return

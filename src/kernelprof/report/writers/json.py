@@ -91,8 +91,8 @@ def schema(kind: str = "diagnosis") -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:kernelprof:{kind}:v{VERSION}",
         "title": f"kernelprof {kind}, version {VERSION}",
-        "description": f"{root.__doc__} Fields are added within version {VERSION}, "
-        "never removed or given another meaning.",
+        "description": f"{root.__doc__} Within version {VERSION}, fields can be added, but are "
+        "never removed or redefined.",
         **_published(body),
         "$defs": definitions,
     }

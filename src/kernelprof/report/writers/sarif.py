@@ -242,14 +242,14 @@ _ACCESS_LEVELS: Final = {
 _GATE_LEVELS: Final = {Outcome.REGRESSION: "error", Outcome.INCONCLUSIVE: "warning"}
 _OTHER_RULES: Final = {
     ACCESS_RULE: (
-        "Access to memory",
-        "Sectors of 32 bytes, or wavefronts of shared memory, per request of a warp, from the "
-        "addresses that the machine code computes.",
+        "Memory access",
+        "Number of 32-byte sectors or shared-memory wavefronts per warp request, predicted from "
+        "the addresses that the machine code computes.",
     ),
     OPEN: (
-        "Not decided by the evidence",
-        "The capture does not contain the metrics that decide what limits this kernel. The message "
-        "contains the command that collects them.",
+        "Inconclusive verdict",
+        "The metrics in the capture do not show what limits this kernel. If metrics are missing, "
+        "the message contains the command that collects them.",
     ),
 }
 """Title and meaning of rules that are no bottleneck."""
@@ -423,7 +423,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     if verdict.status is Status.INCONCLUSIVE:
         sentences += [each.text for each in words.other_findings(verdict)[: words.BRIEF_ROWS]]
         if verdict.command is not None:
-            sentences.append(f"To decide: {verdict.command}")
+            sentences.append(f"To get a verdict, run: {verdict.command}")
         elif verdict.why:
             sentences.append(verdict.why)
         return " ".join(sentences)
@@ -467,7 +467,7 @@ def _access_message(predicted: Predicted, moved: AccessTraffic) -> str:
     what = f"{access.space} {access.kind}, {access.bytes_a_thread} bytes per thread"
     text = f"{what}: {moved.text} per request"
     if access.space == LOCAL:
-        text += ", none of them needed if registers held the values"
+        text += ", none needed if the values were in registers"
     elif moved.ideal is not None:
         text += f", {number(moved.ideal)} with adjacent addresses"
     if access.needless:

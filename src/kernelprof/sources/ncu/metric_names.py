@@ -322,6 +322,6 @@ def describe_left_out(names: Sequence[str]) -> str:
     if not unknown:
         return ""
     return (
-        "The metrics have names from before Nsight Compute 2019.1. Those with a current "
-        f"equivalent were used; others were ignored, such as {first_few(unknown, _MOST_LISTED)}."
+        "The metrics have names from before Nsight Compute 2019.1. Metrics without a current "
+        f"equivalent were ignored: {first_few(unknown, _MOST_LISTED)}."
     )

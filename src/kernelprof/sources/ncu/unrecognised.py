@@ -63,7 +63,7 @@ def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
 
 _NO_KERNEL: Final = (
     "Either the program launched no kernel while it was profiled, or a filter "
-    "(--kernel-name, --launch-skip, --launch-count) matched none."
+    "(--kernel-name, --launch-skip, --launch-count) matched no kernel."
 )
 _NONE_BELOW: Final = ("launch", _NO_KERNEL)
 
@@ -133,7 +133,7 @@ def _describe_csv(cells: Sequence[str]) -> str:
     if "kernel name" in folded and "invocations" in folded:
         return "this is a summary over launches (--print-summary), without values for each launch"
     if "#" in folded[:1] and ("address" in folded or "source" in folded):
-        return "this is the source page of an early Nsight Compute, not its raw or details page"
+        return "this is the source page of an early Nsight Compute, not a raw or details page"
     if any(cell in _NSYS for cell in folded):
         return f"this is a table of Nsight Systems or nvprof (it begins with {first})"
     return f"this table is not from Nsight Compute (it begins with {first})"
