@@ -117,11 +117,17 @@ def match_kernels(
     after: Sequence[KernelSnapshot],
     renamed: Sequence[tuple[str, str]],
 ) -> list[Pair]:
-    """Pairs of kernels, each for one architecture: code for another one is another code."""
-    pairs = []
+    """Pairs of kernels, each for one architecture: code for another one is another code.
+
+    The only kernel of one side is compared with the only one of the other, whatever their names.
+    """
+    pairs: list[Pair] = []
     for arch in dict.fromkeys(each.arch for each in (*after, *before)):
         old, new = ([each for each in side if each.arch == arch] for side in (before, after))
-        pairs += pair_kernels(old, new, renamed)
+        if len(old) == len(new) == 1 and old[0].name != new[0].name:
+            pairs.append((Match.RENAMED, old[0], new[0]))
+        else:
+            pairs += pair_kernels(old, new, renamed)
     return pairs
 
 
@@ -133,7 +139,7 @@ def pair_kernels(
     """Return pairs in the order of ``after``, then what vanished; each kernel is used once.
 
     Pairs are first what was ``renamed``, then the same name, grid and block, then the same name
-    with the nearest number of threads, then the most similar names, then the only kernels.
+    with the nearest number of threads, then the most similar names.
     """
     old, new = dict(enumerate(before)), dict(enumerate(after))
     matches: dict[int, tuple[Match, int]] = {}
@@ -166,8 +172,6 @@ def pair_kernels(
         Match.RENAMED,
         [(by, i, j) for (a, b), by in close for i in names[0][a] for j in names[1][b]],
     )
-    if len(before) == len(after) == 1:
-        take(Match.RENAMED, _score_in_order(list(old), list(new)))
     pairs: list[Pair] = []
     for j, kernel in enumerate(after):
         kind, at = matches.get(j, (Match.APPEARED, -1))

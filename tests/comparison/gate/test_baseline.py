@@ -155,6 +155,13 @@ def test_only_the_kernels_that_are_named_are_accepted() -> None:
         accept(made, worse, ["nobody"], CONSENT)
 
 
+def test_a_new_kernel_that_is_named_replaces_no_other() -> None:
+    tile = taken("tile", "1")
+    other = replace(tile, kernels=(replace(tile.kernels[0], name="softmax"),))
+    made = accept(make_baseline(tile, NOW), other, ["softmax"], CONSENT)
+    assert [each.name for each in made.kernels] == [tile.kernels[0].name, "softmax"]
+
+
 def test_a_baseline_of_another_gpu_accepts_nothing() -> None:
     tile = taken("tile", "1")
     other = replace(tile, machine=structs.replace(tile.machine, gpu="NVIDIA A100"))
