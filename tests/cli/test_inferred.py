@@ -154,7 +154,7 @@ def test_no_template_argument_is_made_up(kernelprof, kernel_cu) -> None:
         code=2,
         err=[
             "its source does not determine its template arguments (T)",
-            "name the instance: --kernel 'shift<...>'",
+            "specify the template arguments: --kernel 'shift<...>'",
         ],
     )
     kernelprof(

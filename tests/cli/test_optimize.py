@@ -196,14 +196,14 @@ LEFT = (
     (
         "put('if (row >= M', 'if (M > 1000 || row >= M')",
         "wrong",
-        "at the measured sizes, it writes at most 0 B of its 8.19 kB of outputs",
+        "at the measured sizes, the kernel writes at most 0 B of its 8.19 kB of outputs",
     ),
     (
         "Path('k.toml').write_text('x'); put('float sum', 'float  sum')",
         "not better",
         "neither its predicted time",
     ),
-    ("put('float sum', 'float  sum')", "not better", "it was tried in round 13"),
+    ("put('float sum', 'float  sum')", "not better", "tried already in round 13"),
     ("pass", "nothing", "the source is unchanged"),
 )
 """What a command does, and what becomes of it."""
@@ -318,7 +318,7 @@ def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(kernelprof, loo
 def test_the_report_in_text_markdown_and_brief(kernelprof, loop: Loop) -> None:
     loop.kernel.write_bytes(NAIVE.read_bytes())
     command = f"optimize k.cu --with 'cp {COALESCED} k.cu' --format"
-    first = "1 of 2 proposals kept: 12.1x faster, from captures that ship with kernelprof."
+    first = "1 of 2 proposals kept: 12.1x faster, according to captures that ship with kernelprof."
     told = {
         name: kernelprof(command, name, out="12.1x faster", says=first).out
         for name in ("text", "markdown", "brief")

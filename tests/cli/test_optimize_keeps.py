@@ -143,7 +143,7 @@ def test_a_source_that_a_command_overwrote_is_named_and_saved(kernel: Path, kern
         code=2,
         says=[
             "Another program changed k.cu, so kernelprof did not replace the source.",
-            "files has the original files.",
+            "The original files are in",
         ],
     ).line
     assert "The source is unchanged" not in told

@@ -41,7 +41,8 @@ def test_a_source_without_a_gpu_is_predicted_and_says_so(kernelprof) -> None:
     assert first == "matvec.cu as predicted for sm_90 (no GPU and no ncu here)"
     told = f"{second} {third}"
     assert re.fullmatch(
-        r"1 kernel, predicted from machine code for sm_90, not measured: \d+ of 256 blocks run\.",
+        r"1 kernel, predicted from machine code for sm_90, not measured: "
+        r"\d+ of 256 blocks simulated\.",
         told,
     )
     assert max(len(line) for line in out.splitlines() if "kernelprof " not in line) <= 80
@@ -127,7 +128,7 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(kernelprof, work: Path) 
     kernelprof("diagnose matvec.cu --predict --html page.html", code={0, 3})
     page = (work / "page.html").read_text("utf-8")
     assert "Predicted from machine code for sm_90, not measured" in page
-    assert "Accesses to memory by line" in page
+    assert "Memory accesses by line" in page
     assert page.count("global load 4 B") >= 2
     # Each line of the table leads to the listing, where the same stands beside it.
     led = set(re.findall(r'href="#(kernel-1-line-\d+)"', page))

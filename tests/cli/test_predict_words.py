@@ -64,7 +64,7 @@ def test_without_the_memory_for_it_the_arrays_are_named(
         "diagnose matvec.cu --predict --size M=1000000000",
         code=4,
         err=[
-            "its largest arrays: A 4.1 TB, y 4 GB, x 4.1 kB\n",
+            "largest arrays: A 4.1 TB, y 4 GB, x 4.1 kB\n",
             "  next: choose a smaller --size (now M=1000000000, N=1024)\n",
         ],
     )
@@ -115,7 +115,7 @@ def test_the_page_of_a_wrong_candidate_says_that_nothing_was_counted(
     name = changed(work, ("row >= M", "row > M"))
     kernelprof(f"gate {SOURCE.name} {name} --predict --html g.html", code=1)
     page = (work / "g.html").read_text("utf-8")
-    assert "Kernel not run to completion, so nothing was counted." in page
+    assert "Nothing counted: the kernel was not run to completion." in page
     assert "No exact counter changed" not in page
     assert "not run to completion</" in page
     assert "inconclusive</" not in page

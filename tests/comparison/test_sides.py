@@ -66,7 +66,7 @@ def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
     runs = once("before", 1, 3)
     less = replace(runs[2], kernels=runs[2].kernels[1:])
     whole = pool_runs([*runs[:2], less])
-    assert whole.damage == (f"{runs[2].kernels[0].name} is in 2 of 3 runs.",)
+    assert whole.damage == (f"{runs[2].kernels[0].name} is in only 2 of 3 runs.",)
     result = gated(pool_runs(runs), whole)
     assert result.exit_code == 3
     assert result.general[0].code is Code.DAMAGED_CAPTURE
@@ -125,7 +125,7 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
     (gone,) = [each for each in result.kernels if each.kernel.match is Match.VANISHED]
     assert gone.findings[0].text == (
         "the baseline has this kernel but the candidate does not; matmul has the same launch "
-        "and counters: if both are one kernel, use --rename gemm_padded=matmul"
+        "and counters; if it is this kernel, use --rename gemm_padded=matmul"
     )
     names = pairs.parse_renames(["gemm_padded=matmul"], before, after)
     (found,) = [

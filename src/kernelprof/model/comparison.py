@@ -93,7 +93,10 @@ class TimeChange(JsonStruct, frozen=True):
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
-        added("Smallest relative slowdown, common to all launches, that would count as slower."),
+        added(
+            "Smallest relative slowdown that would count as slower if it affected all launches "
+            "equally."
+        ),
     ] = None
 
 

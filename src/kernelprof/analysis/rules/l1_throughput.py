@@ -37,7 +37,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "global_sectors",
                 "wasted L1 wavefronts",
                 waste.needless_part_of_l1,
-                formula="(excess sectors + local sectors + bank conflicts) / all wavefronts",
+                formula="(wavefronts of excess sectors, local sectors and bank conflicts) / "
+                "all L1 wavefronts",
                 phrase="{x} of L1 wavefronts are wasted",
             ),
             rules.percent(

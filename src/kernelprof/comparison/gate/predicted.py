@@ -289,7 +289,10 @@ def _not_covered(
     for text, lines in _lines_not_covered(old, new, was, now):
         yield _with_places(_uncovered(text), list(lines)[:MOST_PLACES], old, new)
     if not now.sampled and (was.sampled or old.coverage is None):
-        text = "not all rare branches were sampled: they are too many, or their blocks too slow"
+        text = (
+            "some rare branches were not sampled: there are too many, or their blocks take too "
+            "long to simulate"
+        )
         yield _with_places(_uncovered(text), [], old, new)
     if text := _describe_difference(old, new) or _describe_missing_bytes(was, now):
         yield _with_places(_uncovered(text), [], old, new)
