@@ -96,7 +96,7 @@ def told(text: str) -> None:
     assert text.startswith("### kernelprof gate: regression\n")
     assert "44 % slower: 1.85 ms to 2.66 ms" in text
     assert "- The policy would change: max_slowdown 2 % to 5000 %." in text
-    assert "- The policy would change: ignore gains 'sgemm&#42;'." in text
+    assert "- The policy would change: 'sgemm&#42;' added to ignore." in text
     assert "- The baseline would change: sgemm_shared_tile: 1.85 ms to 18.48 ms." in text
 
 
@@ -139,7 +139,7 @@ def test_the_action_in_a_hostile_checkout(runner: Make, hostile: Hostile, policy
     if policy:
         told(text)
     else:
-        assert "- The policy would change: ignore gains '&#42;'." in text
+        assert "- The policy would change: '&#42;' added to ignore." in text
     assert hostile.executed == [], hostile.executed
     after = {path.name for path in job.workspace.iterdir()}
     assert after - before == {
@@ -194,7 +194,7 @@ def test_only_the_run_of_the_label_accepts(
     _, text = judged(
         hostile, runner, code, **{"github.event.action": action, "github.event.label.name": label}
     )
-    accepted = "The policy changes, as accepted: max_slowdown 2 % to 50 %." in text
+    accepted = "The policy changes (accepted): max_slowdown 2 % to 50 %." in text
     assert accepted is (code == 0)
 
 
@@ -209,7 +209,7 @@ def test_without_a_baseline_on_the_base_branch_nothing_is_judged(
     hostile.write(BASELINE, text)
     hostile.write(POLICY, 'max_slowdown = "2 %"\n')
     _, said = judged(hostile, runner, 3)
-    assert "The baseline would change: it is the first baseline, with 1 kernel." in said
+    assert "The baseline would change: first baseline, with 1 kernel." in said
     assert "The policy would change: max_slowdown 0 % to 2 %." in said
 
 

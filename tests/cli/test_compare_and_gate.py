@@ -37,7 +37,9 @@ def test_a_baseline_s_life(kernelprof, tmp_path: Path) -> None:
     kernelprof(f"baseline save {TILE} -o {file}", code=2, err="baseline update")
     runs = [str(CHANGES / "tile" / run) for run in "234"]
     kernelprof(
-        f"baseline calibrate {file}", *runs, says="medians differ by up to 0.0719 % over 4 captures"
+        f"baseline calibrate {file}",
+        *runs,
+        says="median times differ by up to 0.0719 % over 4 captures",
     )
     kernelprof(f"gate {file} {CHANGES}/tile/5")
     kernelprof(f"gate {file} {ROLLED}", code=1, says="Regression: 1 worse.")

@@ -303,8 +303,8 @@ def test_a_kernel_that_cannot_be_launched_does_not_hide_the_others(kernelprof) -
         out="kernel copy;",
         err=[
             "kernelprof: error: open: open has no launch specification, and its source does not "
-            "determine its template arguments (N)\n  where: three.cu:6\n  next: name the "
-            "instance: --kernel 'open<...>'\n"
+            "determine its template arguments (N)\n  where: three.cu:6\n  next: specify the "
+            "template arguments: --kernel 'open<...>'\n"
         ],
     )
     assert printed.out.count("about ") == 1

@@ -196,7 +196,7 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
     ("make", "changed", "code", "says"),
     [
         (table, slow_half, 1, "slower in total"),
-        (table, moved, 3, ["new kernel", "all kernels together"]),
+        (table, moved, 3, ["new kernel", "total of all kernels"]),
         (table, second_duration, 3, "occurs twice in a table with different values"),
         pytest.param(
             table,
@@ -214,7 +214,7 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
             1,
             "its result is checked at M=1, N=1, K=1 instead of M=256, N=512, K=128",
         ),
-        (directory, zeros, 1, "checked with 0 non-constant inputs instead of 2"),
+        (directory, zeros, 1, "its check has fewer non-constant inputs: 0 instead of 2"),
         (directory, other_events, 3, "times contradict each other"),
     ],
 )

@@ -45,7 +45,7 @@ CHECKED = (
 )
 TIMED = (
     "kernelprof: timed: median 2.1 ms (20 launches, 2.09 ms to 2.13 ms; "
-    "95 % confidence 2.1 ms to 2.11 ms), 65.45 TFLOP/s\n"
+    "95 % CI 2.1 ms to 2.11 ms), 65.45 TFLOP/s\n"
 )
 
 

@@ -36,7 +36,7 @@ def test_all_kernels_are_in_one_table_by_their_time(several: Path, look_at: Open
         ["gemm_bad", "a_long_nam…_1234.csv", "1", "17.65 ms", "3.1x", "8.1 %"],
     ]
     assert (
-        "Largest possible saving: gemm_bad 32x32, about 19 % of all time."
+        "Largest possible saving: gemm_bad 32x32, about 19 % of the total time."
         in page.locator("#kernels .headline").inner_text()
     )
 

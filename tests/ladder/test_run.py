@@ -281,7 +281,7 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
-    kernelprof(command, "--size", 2048, code=2, err="cannot continue results for a different size")
+    kernelprof(command, "--size", 2048, code=2, err="cannot continue: the results are for size")
 
 
 @pytest.mark.usefixtures("workshop")
@@ -369,7 +369,7 @@ def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
     workshop.asked.clear()
     kernelprof("ladder run tiny/2 --no-profile --json tiny.json --continue")
     assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
-    error = "cannot continue results for a different ladder: tiny, but this run has"
+    error = "cannot continue: the results are for ladder tiny, but this run is for"
     kernelprof("ladder run 1 --json tiny.json --continue", code=2, err=error)
 
 

@@ -145,7 +145,7 @@ def test_a_simulation_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         predicted(tmp_path, "mixture", code, "sm_90")
     assert error.value.what == ("the simulation of mixture was stopped after 0 s of processor time")
     assert error.value.hint == (
-        "choose a smaller --size (now n=256), or measure it on a machine with a GPU"
+        "choose a smaller --size (now n=256), or measure the kernel on a machine with a GPU"
     )
 
 

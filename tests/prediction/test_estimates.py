@@ -127,7 +127,7 @@ def test_intervals_hold_the_values(
     assert sum(held) >= 0.9 * len(held)
 
 
-def test_no_time_of_a_prediction_is_compared(
+def test_predicted_times_are_compared_apart_from_measured_ones(
     pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
 ) -> None:
     _, predicted, _ = pair
@@ -136,7 +136,8 @@ def test_no_time_of_a_prediction_is_compared(
     assert kernel.times_ns == ()
     assert not {"issue_slots", "l1_throughput"} & kernel.metrics.keys()
     (change,) = kernelprof.compare(predicted, predicted).kernels
-    assert change.time.outcome is TimeOutcome.NOT_MEASURED  # the predicted time is shown alone
+    assert change.time.outcome is TimeOutcome.UNDECIDED
+    assert change.time.measured_by == "prediction"
     assert kernel.metrics["instructions"] > 0
 
 

@@ -52,8 +52,8 @@ def test_an_index_inside_is_not_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("y[i] =", "y[n > 4000 ? i + n : i] =", r"write .*\n.*\n.*\n.*y\[1048576\] is 1 element"),
-        ("x[i];", "x[i + (n >> 20) * n];", r"read .*\n.*\n.*\n.*x\[1048576\] is 1 element"),
+        ("y[i] =", "y[n > 4000 ? i + n : i] =", r"write .*\n.*\n.*\n.*y\[1048576\] ends 1 element"),
+        ("x[i];", "x[i + (n >> 20) * n];", r"read .*\n.*\n.*\n.*x\[1048576\] ends 1 element"),
     ],
     ids=["a store", "a load"],
 )

@@ -211,7 +211,7 @@ def _warnings(warnings: Sequence[str]) -> list[Note]:
     notes = [Note(Span(each), warning=True) for each in warnings[:MOST_WARNINGS]]
     if len(warnings) > MOST_WARNINGS:
         more = len(warnings) - MOST_WARNINGS
-        notes.append(Note(f"and {count(more, 'more warning')}", warning=True))
+        notes.append(Note(f"{count(more, 'more warning')} not shown", warning=True))
     return notes
 
 
