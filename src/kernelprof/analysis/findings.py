@@ -361,8 +361,8 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
             text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}"
-            usual = f", as usual with {'tcgen05' if multiplies else 'TMA'}"
-            text += f"{usual if by_design else ''}."
+            usual = f", as usual with {'tcgen05' if multiplies else 'TMA'}."
+            text += usual if by_design else "."
             limit = "async-pipeline-stalls" if by_design else "low-occupancy"
             yield MetricFinding(text, f"{name}_occupancy", limit, 1.0)
             return

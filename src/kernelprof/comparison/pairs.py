@@ -106,6 +106,7 @@ def _list_kernels(snapshot: Snapshot) -> str:
 
 SIMILAR: Final = 0.6
 """``difflib`` calls a ratio over 0.6 a close match (its documentation), and so does this."""
+_FARTHEST: Final = 1 - SIMILAR
 
 MOST_COMPARED: Final = 20_000
 """Pairs of names that are looked at for likeness, which takes a second or two; of more kernels that
@@ -167,7 +168,7 @@ def pair_kernels(
     for side, kernels in zip(names, (old, new), strict=True):
         for at, kernel in kernels.items():
             side[function_name(kernel.name)].append(at)
-    close = [each for each in _name_distances(*names).items() if each[1] <= 1 - SIMILAR]
+    close = [each for each in _name_distances(*names).items() if each[1] <= _FARTHEST]
     take(
         Match.RENAMED,
         [(by, i, j) for (a, b), by in close for i in names[0][a] for j in names[1][b]],
@@ -183,9 +184,9 @@ def explain_match(before: KernelSnapshot, after: KernelSnapshot, *, is_confirmed
     """Return why two kernels of different names were paired."""
     if is_confirmed:
         return "as given by --rename"
-    names = function_name(before.name), function_name(after.name)
-    is_similar = difflib.SequenceMatcher(None, *names, autojunk=False).ratio() >= SIMILAR
-    return "by similar name" if is_similar else "as the only kernel on each side"
+    names = ({function_name(each.name)} for each in (before, after))
+    (distance,) = _name_distances(*names).values()
+    return "by similar name" if distance <= _FARTHEST else "as the only kernel on each side"
 
 
 def _group_by_key(

@@ -168,8 +168,7 @@ def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     text = time_text(time)
     few = 0 < time.samples.fewer < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
-        over = (time.ratio or math.inf) - 1 > limits.max_slowdown
-        yield GateFinding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
+        yield GateFinding(Code.SLOWER, limits.judge_slowdown(time.ratio), text)
     elif time.outcome is TimeOutcome.FASTER:
         yield GateFinding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:

@@ -82,6 +82,11 @@ class Limits:
     max_increase: dict[str, float] = field(default_factory=lambda: {"instructions": 0.01})
     budget: dict[str, Budget] = field(default_factory=dict)
 
+    def judge_slowdown(self, ratio: float | None) -> Outcome:
+        """Return what a significantly longer time means; ``ratio`` is after / before."""
+        over = (ratio or math.inf) - 1 > self.max_slowdown
+        return Outcome.REGRESSION if over else Outcome.PASS
+
     def with_changes(self, changes: Mapping[str, Any]) -> Limits:
         """These limits with others put over them, table by table."""
         tables = {

@@ -224,7 +224,9 @@ def findings(
     old, new = before.predicted, after.predicted
     assert old is not None  # the caller has looked
     assert new is not None
-    counters = [*_counter_findings(kernel, before, after, limits)]
+    counters = [
+        _at_worse_lines(each, old, new) for each in _counter_findings(kernel, before, after, limits)
+    ]
     # The line that adds work is why the time is longer.
     at = next((each.places for each in counters if each.outcome is Outcome.REGRESSION), ())
     for each in _time_findings(kernel.time, limits):
@@ -243,9 +245,6 @@ def findings(
 def _counter_findings(
     kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
 ) -> Iterator[CounterFinding]:
-    old, new = before.predicted, after.predicted
-    assert old is not None  # the caller has looked
-    assert new is not None
     trade = _is_trade(kernel, before)
     for change in kernel.counters:
         metric, text, increase = change.metric, counter_text(change), relative_change(change)
@@ -265,17 +264,23 @@ def _counter_findings(
             outcome, text = Outcome.PASS, f"{text}; the predicted time is shorter"
         elif trade and outcome is Outcome.REGRESSION:
             outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
-        finding = CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
-        at = [each.location for each in worse_lines(metric, old, new) if each.location.line]
-        yield _with_places(finding, at, old, new)
+        yield CounterFinding(Code.COUNTER_WORSE, outcome, text, metric=metric)
+
+
+def _at_worse_lines(finding: CounterFinding, old: Predicted, new: Predicted) -> CounterFinding:
+    if finding.code is not Code.COUNTER_WORSE:
+        return finding
+    worse = worse_lines(finding.metric, old, new)
+    return _with_places(finding, [e.location for e in worse if e.location.line], old, new)
 
 
 def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
+    if time.outcome not in {TimeOutcome.SLOWER, TimeOutcome.FASTER}:
+        return
     text = f"predicted: {predicted_time_text(time)}"
     if time.outcome is TimeOutcome.SLOWER:
-        over = (time.ratio or math.inf) - 1 > limits.max_slowdown
-        yield GateFinding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
-    elif time.outcome is TimeOutcome.FASTER:
+        yield GateFinding(Code.SLOWER, limits.judge_slowdown(time.ratio), text)
+    else:
         yield GateFinding(Code.FASTER, Outcome.PASS, text)
 
 
