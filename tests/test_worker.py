@@ -100,7 +100,7 @@ def test_an_error_of_ours_arrives_whole(worker: Worker) -> None:
     [
         ("abort", "it was killed by SIGABRT"),
         ("memory", "it ran out of memory"),
-        ("much", "its answer is larger than 1 MiB"),
+        ("much", "its output is larger than 1 MiB"),
         ("error", "it ended with exit code 1"),
     ],
 )

@@ -134,7 +134,8 @@ class CaptureView(capture.Capture):
         import pandas as pd
 
         if names not in ("canonical", "ncu"):
-            raise UsageError(f"invalid value of names: {names!r}", hint='use "canonical" or "ncu"')
+            what = f"invalid value of the argument names: {names!r}"
+            raise UsageError(what, hint='use "canonical" or "ncu"')
         columns = _canonical(self) if names == "canonical" else _as_exported(self)
         devices = self.text.get(capture.DEVICE_NAME) or (None,) * len(self)
         launches = list(self.launches)

@@ -126,7 +126,7 @@ class Worker:
                 raise TimeoutError
             return msgspec.msgpack.decode(self._server.recv_bytes(), type=_Answer)
         except (OSError, EOFError) as error:
-            raise WorkerError("its process did not answer") from error
+            raise WorkerError("the worker process did not answer") from error
 
     def _start_server(self) -> None:
         process = self._process
@@ -218,7 +218,7 @@ class _Child:
             pass
         except OSError as error:
             if error.errno is None:  # it is not the system's: the length
-                self.died = f"its answer is larger than {limits.answer_bytes >> 20} MiB"
+                self.died = f"its output is larger than {limits.answer_bytes >> 20} MiB"
         ended = self.end()
         self.died = self.died or ended
         return None

@@ -154,7 +154,7 @@ def test_ncu_is_looked_for_before_anything_is_built(
         (TimingFacts(1, 0, 900.0, 900.0, 900.0), "median 900 ns (1 launch, 900 ns to 900 ns)"),
         (
             TimingFacts(20, 5, 1e6, 9e5, 2e6, flops=2e9, min_bytes=3e9),
-            "median 1 ms (20 launches, 900 µs to 2 ms), 2 TFLOP/s, 3 TB/s of minimum traffic",
+            "median 1 ms (20 launches, 900 µs to 2 ms), 2 TFLOP/s, effective bandwidth 3 TB/s",
         ),
         (TimingFacts(20, 5, 1e9, 1e9, 1e9, flops=5e5), "median 1 s (20 launches, 1 s to 1 s), 0.5"),
         (TimingFacts(2, 0, 0.0, 0.0, 0.0, flops=1.0), "median 0 ns (2 launches, 0 ns to 0 ns)"),

@@ -15,6 +15,7 @@ from tests.support.schemas import manifest_schema
 
 from kernelprof.collect.environment import LocalGpu, LocalMachine
 from kernelprof.collect.failures import ProfilerError
+from kernelprof.collect.jax_settings import COMPILED
 from kernelprof.collect.run import Session
 from kernelprof.collect.survey.run import SurveyRun
 from kernelprof.errors import InputError, MissingToolError, UsageError
@@ -120,6 +121,21 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     (machine / "out" / "survey.json.gz").write_bytes(b"")
     with pytest.raises(InputError, match=r"survey\.json\.gz does not match its hash"):
         interface.diagnose("out")
+
+
+def test_all_runs_of_a_program_share_what_jax_compiles(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace, given = _trace_of(_all_launches()), set()
+
+    def record(*_: object, variables: dict[str, str], **__: object) -> SurveyRun:
+        given.add(variables[COMPILED])
+        return SurveyRun(trace, 1.0)
+
+    monkeypatch.setattr("kernelprof.collect.survey.measure.record_program", record)
+    (machine / "gemm_series").write_text(f"#!/bin/sh\necho ${COMPILED} >> told\n", "utf-8")
+    interface.diagnose(program=["./gemm_series"])
+    assert set((machine / "told").read_text("utf-8").split()) == given
 
 
 @pytest.fixture

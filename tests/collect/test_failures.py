@@ -53,7 +53,7 @@ RECORDED = {
         "failed with exit code 3 before a kernel",
         "no CUDA-capable device is detected",
     ),
-    "no-program": (InputError, "no such program", "with its folder"),
+    "no-program": (InputError, "no such program", "give the program's path"),
     "output-not-writable": (ProfilerError, "could not write its report", "writable by the user"),
     "program-fails": (ProgramError, "failed with exit code 7", "fixture: asked to fail"),
     "kernel-faults": (

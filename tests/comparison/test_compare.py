@@ -127,7 +127,7 @@ def test_launches_with_another_verdict_than_most_are_told() -> None:
     other = OtherVerdict(Verdict(Status.BOTTLENECK, "barrier-stalls", Confidence.HIGH, 1.5), 2)
     after = changed(before, launches=8, others=(other,))
     assert only(changed(before, launches=8), after).notes == (
-        "after, 2 of 8 launches: barrier-stalls",
+        "after: verdict barrier-stalls in 2 of 8 launches",
     )
 
 

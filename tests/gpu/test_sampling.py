@@ -144,7 +144,8 @@ def test_the_survey_answers_whatever_ncu_does(
 @needs["jax"]
 def test_a_step_of_jax_is_answered(tmp_path: Path) -> None:
     command = (sys.executable, PROGRAMS / "jax_step.py", "1000")
-    found = diagnosed("jax", "--budget", "20", "--", *command, folder=tmp_path)
+    found = diagnosed("jax", "--budget", "30", "--", *command, folder=tmp_path)
     kernels = found.survey["kernels"]
+    assert sum(each["share"] for each in kernels if each["measured"]) >= 0.9
     # What XLA tries before the steps begin runs before the samples do.
     assert sum(each["share"] for each in kernels if each["sampled"]) >= 0.9

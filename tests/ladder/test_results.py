@@ -70,7 +70,10 @@ def _with(path: str, value: object, climb: Climb = CLIMB, *, delete: bool = Fals
         (_with("rungs.0.timing.median_ns", math.nan), "'rungs[0].timing.median_ns' is not a time"),
         (_with("rungs.0.timing.median_ns", 0), "'rungs[0].timing.median_ns' is not a time"),
         (_with("rungs.0.timing.low_ns", -1.0), "'rungs[0].timing.low_ns' is not a time"),
-        (_with("rungs.0.timing.flops", math.inf), "'rungs[0].timing.flops' is not an amount"),
+        (
+            _with("rungs.0.timing.flops", math.inf),
+            "'rungs[0].timing.flops' is negative or not finite",
+        ),
         (_with("ceiling.timing.median_ns", math.nan), "'ceiling.timing.median_ns' is not a time"),
         (_with("sizes.N", "many"), "'sizes.N' is not a positive whole number"),
         (_with("sizes.N", [1]), "'sizes.N' is not a positive whole number"),

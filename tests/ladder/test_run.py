@@ -60,7 +60,8 @@ def test_the_list_says_what_changes_where_that_is_asked_for(kernelprof, monkeypa
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
     changes = [" ".join(rung.changes.split()) for rung in find_ladder().rungs]
-    more = ("After 3. A thread computes TM outputs", "cuda/ladder/08_register_tile_1d.cu")
+    derived = "Derived from rung 3. A thread computes TM outputs"
+    more = (derived, "cuda/ladder/08_register_tile_1d.cu")
     printed = kernelprof("ladder list --changes", says=(*changes, *more))
     assert max(map(len, printed.out.splitlines())) <= 80
 
@@ -467,7 +468,10 @@ def test_with_a_gpu_and_without_ncu(kernelprof, monkeypatch) -> None:
     ("options", "what"),
     [
         (["--rung", "99"], "the ladder sgemm has no rung '99'"),
-        (["--no-profile", "--captures", "c"], "--captures needs ncu, but --no-profile excludes it"),
+        (
+            ["--no-profile", "--captures", "c"],
+            "--captures needs ncu, which --no-profile does not run",
+        ),
         (["--continue"], "--continue needs the results of an earlier run"),
         (["-o", "no/such/folder/l.md"], "there is no such folder"),
         (["-o", "ladder.json"], "the report must be a Markdown file"),

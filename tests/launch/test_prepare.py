@@ -373,7 +373,7 @@ def test_a_program_needs_nvcc(program) -> None:
 )
 def test_a_program_takes_no_wishes(program, overrides) -> None:
     said = _failure(UsageError, program, overrides)
-    assert "need a launch specification, but this file has main()" in said.what
+    assert "need a launch specification; this file has main() instead" in said.what
     assert said.where == str(program)
     assert "kernelprof diagnose -- ./app" in (said.hint or "")
 

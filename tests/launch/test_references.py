@@ -70,7 +70,7 @@ def test_flat_arrays_take_their_shape_from_the_sizes(tmp_path) -> None:
         ("gemm", _case([A], NAN), "takes 2 input arrays"),
         ("gemm", _case([A, A], NAN), "does not fit the shapes"),
         ("gemm", _case([A, B], A), "has shape"),
-        ("scale", _case([X], X), "no scalar is called"),
+        ("scale", _case([X], X), "no scalar is named"),
         ("gem", _case([A, B], NAN), "no built-in reference"),
     ],
 )

@@ -55,8 +55,8 @@ def test_elements_that_were_never_written_are_counted(said) -> None:
     stored = _right()
     stored[2:] = poison_array("float32", (2, 2))
     assert said(stored).what == (
-        f"the kernel's result is wrong: C contains NaN where gemm has none, at {SIZES}; 4 of its "
-        "elements were never written; C[2, 0] is nan and should be 5"
+        f"the kernel's result is wrong: C contains NaN where gemm has none, at {SIZES}; 4 "
+        "elements of C were never written or are NaN; C[2, 0] is nan and should be 5"
     )
 
 
@@ -65,7 +65,7 @@ def test_integers_have_a_poison_of_their_own(said) -> None:
     stored[3, 1] = poison_array("int32", ())
     poison = int.from_bytes(b"\xcd" * 4, "little", signed=True)
     what = said(stored, "int32").what
-    assert "; 1 of its elements were never written; " in what
+    assert "; 1 element of C was never written or is NaN; " in what
     assert what.endswith(f"C[3, 1] is {poison:.6g} and should be 8")
 
 

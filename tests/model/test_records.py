@@ -24,7 +24,7 @@ def test_half_a_surrogate_pair_as_a_key() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1), "more than 64 deep"),
+        ("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1), "more than 64 levels deep"),
         ("[" * 100_000, "recursion"),
         ("9" * 301, "301 digits"),
         ("9" * 5_000, "5,000 digits"),

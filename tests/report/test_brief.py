@@ -102,8 +102,9 @@ def test_the_line_to_blame_is_there_where_it_is_known() -> None:
 def test_further_causes_follow_in_the_order_in_which_they_pay() -> None:
     capture = kp.read(ROOT / "tests" / "captures" / "h200_two_causes" / "1_grid_layout.raw.csv.gz")
     assert (
-        "\nNext: then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
-        "slower): Map threadIdx.x to the dimension that is contiguous in memory; after these "
+        "\nNext: then uncoalesced-global-access, 1.99x more (fixing only this would make "
+        "the kernel slower): "
+        "Map threadIdx.x to the dimension that is contiguous in memory; after these "
         "fixes, the limit is dram-bandwidth\n" in capture.diagnose().to_text("brief")
     )
 

@@ -170,7 +170,7 @@ At its limit: dram-bandwidth. Confidence: medium.
 What to do   Move fewer bytes.
 Waste        needless sectors 1.5 %; counters cannot show bytes that are read
              more than once
-Less work    up to 2.0x with half the work, never more than 3.7x
+Less work    up to 2.0x with half the work, 3.7x with even less
 """
 SHORT_HINT = """\
 
@@ -271,7 +271,7 @@ def test_a_unit_at_its_limit_is_no_bottleneck(samples) -> None:
     text = render_text([samples.diagnosis()], top=4)
     assert "At its limit: dram-bandwidth." in text
     assert (
-        "Less work    up to 2.0x with half the work, never more than 3.7x, computed from\n"
+        "Less work    up to 2.0x with half the work, 3.7x with even less, computed from\n"
         "             the busiest unit beside device memory\n"
     ) in text
     assert "  DRAM throughput 92 % (threshold 85 %)  dram_throughput" in text

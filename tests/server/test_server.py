@@ -182,7 +182,7 @@ def test_answers_stay_in_the_size_that_is_asked_for(talk: Callable[..., None]) -
             assert "1 gemm_bad 32x32\n" in found
         commands = await model.ask("next_measurement", target=name)
         assert (
-            "To get a verdict for 26 kernels:\nncu --set full --kernel-name 'regex:^(atomic_hot|" in commands
+            "To get a verdict for 26 kernels:\nncu --set full --kernel-name 'regex:^(" in commands
         )
         only = await model.ask("diagnose", target=name, kernel="spill")
         assert "1 spill\n" in only

@@ -89,7 +89,7 @@ def test_what_it_is_instead(data: bytes, found: str) -> None:
 
 def test_no_kernel() -> None:
     error = _refused((DEGRADED / "degraded_nokernel.txt").read_bytes())
-    assert "wrote no launch" in error.what
+    assert "ran but profiled no kernel" in error.what
     assert "The application returned an error code (1)." in error.what
     assert error.hint is not None
     assert "--kernel-name" in error.hint
@@ -154,7 +154,7 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
     [
         ("filter-matches-nothing.txt", "profiled; the program launched rounds, scale"),
         ("import-cut.txt", 'did not run (Nsight Compute reported: "Failed to load report file'),
-        ("interrupted.txt", 'ran but wrote no launch (Nsight Compute reported: "Failed to profile'),
+        ("interrupted.txt", 'profiled no kernel (Nsight Compute reported: "Failed to profile'),
         ("no-cuda-program.txt", "no kernel was profiled"),
         ("program-fails.txt", "The application returned an error code (7)."),
         (

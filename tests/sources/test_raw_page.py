@@ -301,4 +301,4 @@ def test_a_count_may_have_a_unit_in_one_version_only() -> None:
     column = capture.columns["a__n.sum"]
     assert (column.unit, column.values.tolist()) == ("request", [5, 7])
     assert np.isnan(capture.columns["b__n.sum"].values).tolist() == [False, True]
-    assert "b__n.sum is in inst in one table and in byte in another" in capture.warnings[0]
+    assert "The unit of b__n.sum is inst in one table and byte in another" in capture.warnings[0]

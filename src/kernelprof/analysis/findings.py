@@ -361,7 +361,7 @@ def _few_warps(facts: Facts, row: int, value_of: ValueOf) -> Iterator[MetricFind
         occupancy = value_of(f"{name}_occupancy")
         if occupancy is not None and occupancy <= LOW_OCCUPANCY:
             text = f"{name.capitalize()} occupancy is {rounded_quantity(occupancy, '%')}"
-            usual = f", as usual with {'tcgen05' if multiplies else 'TMA'}."
+            usual = f", which is normal for {'tcgen05' if multiplies else 'TMA'} kernels."
             text += usual if by_design else "."
             limit = "async-pipeline-stalls" if by_design else "low-occupancy"
             yield MetricFinding(text, f"{name}_occupancy", limit, 1.0)
@@ -413,7 +413,7 @@ def _waits(facts: Facts, row: int) -> Iterator[MetricFinding]:
         return
     maps = takes_tensor_maps(facts.capture.launches[row].kernel)
     what, bottleneck = ("copies", "async-pipeline-stalls") if maps else ("memory", "memory-latency")
-    text = f"Warps wait for {what} {rounded_quantity(100 * share, '%')} of their time."
+    text = f"Warps spend {rounded_quantity(100 * share, '%')} of their time waiting for {what}."
     yield MetricFinding(text, "stall_long_scoreboard", bottleneck, 1.0 / max(1.0 - share, 0.03))
 
 

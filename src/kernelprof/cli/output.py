@@ -94,7 +94,7 @@ class NoOutput(io.StringIO):
         if text:
             raise WriteError(
                 "cannot write the result: standard output is closed",
-                hint="leave it open, or write to a file with -o FILE",
+                hint="leave standard output open, or write to a file with -o FILE",
             )
         return 0
 
@@ -243,7 +243,9 @@ class Output:
     ] = None
     markdown: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Also write a pull-request comment."),
+        typer.Option(
+            "--markdown", metavar="FILE", help="Also write Markdown for a pull-request comment."
+        ),
     ] = None
     html: options.HtmlOption = None
     png: options.PngOption = None

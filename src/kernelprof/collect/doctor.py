@@ -55,8 +55,8 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "GPU and driver",
             *_gpu(seen),
             stops="no program can be profiled; captures can be diagnosed",
-            remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or newer and its "
-            "driver (https://www.nvidia.com/drivers); in a container: start it with --gpus all",
+            remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or higher and a "
+            "driver (https://www.nvidia.com/drivers); start a container with --gpus all",
         ),
         MachineCheck(
             "ncu",

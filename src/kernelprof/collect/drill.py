@@ -109,7 +109,7 @@ def collect_by_verdicts(
                 capture, run(metrics_for(demand.names, capability), kernels, demand.why)
             )
         except (InputError, ProfilerError) as error:
-            sentence = f"The follow-up run for undecided verdicts failed: {error.what}."
+            sentence = f"The follow-up run for undecided verdicts was not completed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)
             break

@@ -9,6 +9,7 @@ terms that NVIDIA's documentation gives.
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass
 from typing import Final
 
@@ -134,7 +135,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "'(.*?)' does not exist or is not an executable",
         InputError,
         "there is no such program, or it cannot be executed: {}",
-        "name the program with its folder (./app), or a script's interpreter: -- python train.py",
+        "give the program's path (./app); start a script with its interpreter: -- python train.py",
     ),
     (
         "Unable to write to file|cannot be used as the output log",
@@ -150,6 +151,11 @@ _REFUSED: Final = re.compile(
     r"|cannot be specified|cannot be used|requires --"
 )
 _NO_ROOM: Final = re.compile("(?i)no space left on device|disk quota exceeded|file too large")
+_CRASHED: Final = (128 + signal.SIGSEGV, -signal.SIGSEGV)
+_WITH_JAX: Final = (
+    "if the program uses JAX, set XLA_FLAGS=--xla_gpu_force_compilation_parallelism=1, since ncu "
+    "crashes while XLA compiles in several threads; else "
+)
 _FAULT: Final = re.compile(r"An error was reported by the driver:\s*(?:==ERROR==\s*)?(.*)")
 
 
@@ -192,11 +198,12 @@ def explain_failure(ended: NcuOutcome) -> KernelprofError | None:  # noqa: PLR09
     if "No kernels were profiled" in text and not ended.has_report:
         return _nothing(ended)
     wrote = "did not complete its report" if ended.has_report else "wrote no report"
+    crashed = _WITH_JAX if ended.code in _CRASHED else ""
     return ProfilerError(
         f"ncu ended with exit code {ended.code} and {wrote}",
         where=where,
-        hint="run the command below by hand to see its full output; 'kernelprof doctor' checks "
-        f"the machine{ended.last_lines()}\n{ended.command}",
+        hint=f"{crashed}run the command below by hand to see its full output; 'kernelprof doctor' "
+        f"checks the machine{ended.last_lines()}\n{ended.command}",
     )
 
 
@@ -238,6 +245,6 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     return InputError(
         "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
-        hint="check in the program's output and CUDA_VISIBLE_DEVICES that it uses the GPU; ncu "
+        hint="check that the program uses the GPU (its output, CUDA_VISIBLE_DEVICES); ncu "
         "cannot profile processes that were already running" + ended.last_lines(),
     )

@@ -158,7 +158,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         spec = _specification(request.source, request.overrides)
         if spec is not None and (request.arguments or request.flags):
             raise UsageError(
-                "arguments after -- and --flags apply only to a .cu file with its own main()",
+                "--flags and arguments after -- apply only to a .cu file with its own main()",
                 where=str(request.source),
                 hint="leave them out: the launch specification has the arguments and compile flags",
             )

@@ -37,6 +37,7 @@ from kernelprof.collect.failures import (
     StorageError,
     explain_failure,
 )
+from kernelprof.collect.jax_settings import shared_environment
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import ProfileResult, preset_facts
 from kernelprof.collect.store import draft, numbered_name
@@ -68,7 +69,7 @@ from kernelprof.tools import ncu_version
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.collect.drill import DrillDown
@@ -210,7 +211,7 @@ class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
     After ``program_limit`` seconds a run is ended and what was measured is kept. ``lines`` are
-    samples by source line.
+    samples by source line, ``variables`` the environment of ``ncu`` (``None``: this process's).
     """
 
     ncu: str
@@ -225,6 +226,7 @@ class Session:
     machine: LocalMachine = field(default_factory=LocalMachine)
     progress: Progress = field(default_factory=Progress)
     name_file: Callable[[str], str] = keep_name
+    variables: Mapping[str, str] | None = None
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SampledLine, ...] | None = None
     code: tuple[SampledCode, ...] = ()
@@ -273,6 +275,7 @@ class Session:
                 time_limit=limit,
                 program_limit=self.program_limit,
                 poll=tail.read,
+                environment=self.variables,
             )
             log_lines = tail.lines()
         finally:
@@ -472,7 +475,11 @@ def survey_request(
             _build(request.build, interrupts, shown)
         try:
             _, survey = record_survey(
-                request.application, interrupts, shown, request.time_limit, request.perfetto
+                request.application,
+                interrupts,
+                shown,
+                request.time_limit,
+                perfetto=request.perfetto,
             )
         except MissingToolError as error:
             raise without or error from error
@@ -529,6 +536,7 @@ def measure_request(
         nullcontext(into)
         if into is not None
         else draft(request.keep, force=request.force) as stage,
+        shared_environment() as variables,
     ):
         if request.build:
             _build(request.build, interrupts, shown)
@@ -544,6 +552,7 @@ def measure_request(
             version=ncu_version(tools.ncu),
             machine=tools.machine or environment.query_machine(),
             progress=shown,
+            variables=variables,
         )
         surveyed = _survey_first(request, preset, prepared, session)
         if request.source is not None and prepared.source is not None:
@@ -611,8 +620,8 @@ def _collect_all(
             if session.runs:
                 raise
             shown.note(
-                "the program launches different kernels in each run: only kernels that the survey "
-                "recorded are measured"
+                "this run has none of the launches chosen from the survey: measuring the first "
+                "launches of the same kernels instead"
             )
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)
             return session.collect(metrics, kernels, why, samples=samples)
@@ -665,6 +674,7 @@ def _survey_first(
         preset=preset,
         time_limit=request.time_limit,
         perfetto=request.perfetto,
+        variables=session.variables,
     )
     if surveyed is None:
         session.program_limit = request.budget

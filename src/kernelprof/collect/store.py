@@ -139,7 +139,7 @@ def draft(
                 raise UsageError(
                     "a capture cannot be written to a path with a % in it",
                     where=str(directory),
-                    hint="ncu expands % in paths: choose a path without it",
+                    hint="choose a path without %: ncu expands % in paths",
                 )
             refuse_existing(directory, force=force, several=several)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")

@@ -74,7 +74,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         return None
     return (
         f"a different number of threads ({threads[0]:,} before, {threads[1]:,} after); the "
-        "problem sizes cannot be compared, because a side has no launch specification"
+        "problem sizes cannot be compared, because a launch specification is missing"
     )
 
 

@@ -186,7 +186,7 @@ def explain_match(before: KernelSnapshot, after: KernelSnapshot, *, is_confirmed
         return "as given by --rename"
     names = ({function_name(each.name)} for each in (before, after))
     (distance,) = _name_distances(*names).values()
-    return "by similar name" if distance <= _FARTHEST else "as the only kernel on each side"
+    return "by similar name" if distance <= _FARTHEST else "because each input has only one kernel"
 
 
 def _group_by_key(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernelprof.model.prediction import PredictionFacts
 
 _NOT_RUN: Final = Verdict(
-    Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was compared."
+    Status.INCONCLUSIVE, None, Confidence.LOW, why="Only the kernel's machine code was compared."
 )
 _MOST_NAMED: Final = 3
 
@@ -133,7 +133,7 @@ def check_alike(before: Snapshot, after: Snapshot) -> None:
     if before.kernels and after.kernels and predicted[0] != predicted[1]:
         side, other = (before, after) if predicted[0] else (after, before)
         raise InputError(
-            "one side was predicted and the other was measured",
+            "one input was predicted and the other was measured",
             where=f"{side.origin}, {other.origin}",
             hint="predict both (kernelprof gate BEFORE.cu AFTER.cu --predict), or measure both",
         )
@@ -149,7 +149,7 @@ def are_sources(before: str, after: str) -> bool:
     if any(cuda) and not all(cuda):
         source = before if cuda[0] else after
         raise UsageError(
-            "one side is a source, the other is not",
+            "one input is a .cu file, but the other is not",
             where=source,
             hint="compare two sources (measured in alternating rounds), or profile this source "
             f"first: kernelprof profile {source} -o DIR",
@@ -219,7 +219,7 @@ def read_json_snapshot(path: Path) -> Snapshot:
         raise InputError(
             f"the file cannot be compared: {error}",
             where=str(path),
-            hint="expected a baseline, or JSON from 'kernelprof diagnose --format json'",
+            hint="name a baseline, or JSON from 'kernelprof diagnose --format json'",
         ) from error
     if values.get("kind") == KIND:
         return from_text(text, str(path)).snapshot(str(path))

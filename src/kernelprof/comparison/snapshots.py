@@ -179,7 +179,7 @@ def read_diagnosis(document: dict[str, Any], origin: str) -> Snapshot:
         raise InputError(
             f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
             where=origin,
-            hint="expected JSON from 'kernelprof diagnose --format json'",
+            hint="name a JSON file from 'kernelprof diagnose --format json'",
         ) from error
 
 

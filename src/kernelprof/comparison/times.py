@@ -214,13 +214,13 @@ def time_change(
     for change in changes.values():
         return change
     if not (before.median_ns and after.median_ns):
-        return TimeChange(TimeOutcome.NOT_MEASURED, reason="one side has no time")
+        return TimeChange(TimeOutcome.NOT_MEASURED, reason="the time before or after is missing")
     return TimeChange(
         TimeOutcome.NOT_ENOUGH_SAMPLES,
         before_ns=before.median_ns,
         after_ns=after.median_ns,
         ratio=after.median_ns / before.median_ns,
-        reason="one side has no times of individual launches",
+        reason="times of individual launches are missing before or after",
     )
 
 
@@ -364,7 +364,8 @@ def _judge_all_launches(
             ratio=ratio,
             ratio_low=low,
             ratio_high=high,
-            reason=f"means of all launches; the median changed by a factor of {change.ratio:.3g}",
+            reason="the times are means of all launches; the median changed by a factor of "
+            f"{change.ratio:.3g}",
         )
     if {together, change.outcome} == _DIFFERENT:
         reason = (
@@ -448,7 +449,7 @@ def predicted_time_change(
     """
     old, new = before.predicted_ns, after.predicted_ns
     if apart is None and not (old and new):
-        apart = "only one side has a predicted time" if old or new else "no time was predicted"
+        apart = "only one version has a predicted time" if old or new else "no time was predicted"
     if apart is None and after.arch != CHECKED_ARCH:
         apart = f"predicted times are compared for {CHECKED_ARCH} only"
     if apart is not None or not old or not new:

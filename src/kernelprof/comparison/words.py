@@ -252,8 +252,8 @@ def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
 def other_verdicts_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
     """What some launches of a kernel got and most did not; empty where all got the same."""
     return "; ".join(
-        f"{when}, {other.launches:,} of {side.launches:,} launches: "
-        f"{other.verdict.bottleneck or other.verdict.status}"
+        f"{when}: verdict {other.verdict.bottleneck or other.verdict.status} "
+        f"in {other.launches:,} of {side.launches:,} launches"
         for when, side in (("before", before), ("after", after))
         for other in side.others
     )

@@ -207,8 +207,8 @@ class Executor(ABC):
         error = ErrorFacts(
             f"{made.deaths} workers died while running this job",
             exit_code=int(ExitCode.ENVIRONMENT),
-            hint="the job may need more memory than this machine has; `retries` in the plan sets "
-            "how often it is retried",
+            hint="check whether the job needs more memory than this machine has, or increase "
+            "`retries` in the plan",
         )
         self._done.append(replace(made, error=error))
 

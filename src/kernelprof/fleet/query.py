@@ -147,7 +147,8 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
     notes = []
     if within := tried - len(slower):
         notes.append(
-            f"{within:,} more kernels took longer, but within the noise or not comparably measured."
+            f"{within:,} more kernels took longer, but only within the noise, or their times "
+            "cannot be compared."
         )
     if others := len(candidates) - tried:
         notes.append(

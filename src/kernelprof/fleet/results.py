@@ -59,7 +59,7 @@ class FleetRunJson(JsonDocument, frozen=True, kw_only=True):
     seconds: Seconds
     devices: Annotated[tuple[str, ...], about("Name of each GPU.")]
     workers: NonNegative
-    planned: Annotated[NonNegative, about("Number of jobs, each counted once per kind of GPU.")]
+    planned: Annotated[NonNegative, about("Number of jobs, each counted once per GPU model.")]
     jobs: Annotated[tuple[FleetJob, ...], about("Jobs that ended, in order of completion.")]
     warnings: tuple[str, ...] = ()
     stopped: Annotated[str | None, about("Why storing stopped early; null if it did not.")] = None

@@ -133,7 +133,7 @@ def query(
     if sql is not None and (unused := [name for name, each in given.items() if each is not None]):
         raise UsageError(
             f"--sql cannot be combined with {' and '.join(unused)}",
-            hint="write the condition into the query, such as where gpu like '%H200%'",
+            hint="write the condition into the query, for example: WHERE gpu LIKE '%H200%'",
         )
     fleet_store = _both(target, store)[1]
     if sql is not None:

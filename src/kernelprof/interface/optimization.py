@@ -61,9 +61,8 @@ _MOST_DIFF: Final = 400
 
 
 _ONLY_CHECKED: Final = (
-    "results were compared with the reference at the check sizes only; at the measured sizes, the "
-    "original's result exceeds the tolerance, comes from a recorded capture, or is too large for "
-    "this machine"
+    "results were compared with the reference at the check sizes only, because the original's "
+    "result at the measured sizes exceeds the tolerance or cannot be computed on this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by predicted times and counters, and their "
@@ -113,7 +112,7 @@ class PredictedJudge:
             decision = Decision.ACCEPTED if better else Decision.NOT_BETTER
         unchanged = decision is Decision.NOT_BETTER and result.outcome is Outcome.PASS
         reason = (
-            "neither its predicted time nor a counter is lower" if unchanged else summarize(result)
+            "neither the predicted time nor a counter improved" if unchanged else summarize(result)
         )
         return _judged(decision, reason, result, sides[1])
 
@@ -507,7 +506,10 @@ class _Loop:
         except KernelprofError as error:
             raise Refused(Decision.WRONG, _in_line(error, after)) from error
         if keys := changed_keys(self.original.spec, spec):
-            reason = f"it changes the criteria for judging proposals: {', '.join(keys)}"
+            reason = (
+                "the proposal changes parts of the launch specification that must stay the same: "
+                f"{', '.join(keys)}"
+            )
             raise Refused(Decision.REFUSED, reason)
         try:
             attempt, diagnosis = self.judge.judge(before, after)

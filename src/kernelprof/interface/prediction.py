@@ -286,8 +286,7 @@ def _refuse_for_main(request: ProfileRequest) -> None:
     }
     if given := [option for option, value in options.items() if value]:
         raise UsageError(
-            f"{' and '.join(given)} cannot be used with a prediction, which launches one kernel "
-            "from its launch specification and does not run main()",
+            f"{' and '.join(given)} cannot be used with a prediction: main() is not run",
             where=str(request.source),
             hint="write arguments and compiler flags into the launch specification "
             "(docs/launch-specification.md)",

@@ -110,7 +110,7 @@ class PreparedRung:
         with make_timer(self.prepared, self.bench.interrupts) as times:
             for size in sizes:
                 self.progress.say(
-                    f"{self.prepared.target} and cuBLAS in alternating rounds, N = {size}"
+                    f"timing {self.prepared.target} and cuBLAS in alternating rounds, N = {size}"
                 )
                 rung = partial(times, dict.fromkeys("MNK", size))
                 timings.append(time_interleaved(rung, partial(cublas.times, size), size, product))

@@ -120,10 +120,10 @@ def check_error(error: float, product: Product) -> None:
     raise CeilingError(
         f"cuBLAS did not compute in {about.short}: its relative error is {error:.1e}",
         where="CuPy",
-        hint=f"{about.short} gives an error below {about.most_error:g}; find out what enables "
-        "TF32 on this machine"
+        hint=f"the error in {about.short} is below {about.most_error:g}: check whether TF32 is "
+        "enabled on this machine"
         if product.precision == "float32"
-        else f"{about.short} with FP32 accumulation gives an error below {about.most_error:g}",
+        else f"the error in {about.short} with FP32 accumulation is below {about.most_error:g}",
     )
 
 

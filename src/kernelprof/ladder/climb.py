@@ -88,7 +88,7 @@ def open_bench(plan: ClimbPlan) -> Iterator[tuple[Bench, LocalMachine]]:
         raise MissingToolError(
             f"the ladder cannot run here: {here.missing_here(*missing)}",
             hint=f"run this on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
-            "'kernelprof doctor' lists what is missing here; 'kernelprof diagnose RUNG.cu' needs "
+            "'kernelprof doctor' lists what is missing here\n'kernelprof diagnose RUNG.cu' needs "
             "no GPU if the rung has a recorded capture",
         )
     from kernelprof.ladder.bench import Bench

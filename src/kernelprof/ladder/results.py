@@ -209,7 +209,7 @@ def check_timing(timing: TimingFacts | None, position: str) -> None:
     for name in ("flops", "min_bytes", "confidence_low_ns", "confidence_high_ns"):
         value = getattr(timing, name)
         if value is not None and not 0 <= value < math.inf:
-            raise RecordError(f"'{position}.{name}' is not an amount: {value!r}")
+            raise RecordError(f"'{position}.{name}' is negative or not finite: {value!r}")
 
 
 def from_json(text: str, where: str) -> Climb:

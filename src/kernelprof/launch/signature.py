@@ -163,8 +163,8 @@ def choose(declared: Sequence[KernelSignature], name: str | None, where: str) ->
         raise InputError(
             "the file has no __global__ function",
             where=where,
-            hint="kernelprof cannot find a kernel whose __global__ comes from a macro, or that has "
-            "#if between its parameters",
+            hint="kernelprof cannot find kernels whose __global__ comes from a macro or whose "
+            "parameter list contains #if",
         )
     names = ", ".join(kernel.name for kernel in declared)
     if name is None:
@@ -178,7 +178,7 @@ def choose(declared: Sequence[KernelSignature], name: str | None, where: str) ->
     plain = name.split("<")[0].strip()
     matching = [k for k in declared if plain in (k.name, k.name.rpartition("::")[2])]
     if len(matching) != 1:
-        problem = "there is no kernel" if not matching else "there is more than one kernel"
+        problem = "there is no kernel" if not matching else "more than one kernel is called"
         raise InputError(f"{problem} {plain!r}", where=where, hint=f"kernels in the file: {names}")
     return matching[0]
 

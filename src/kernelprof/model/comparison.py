@@ -89,7 +89,7 @@ class TimeChange(JsonStruct, frozen=True):
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
-        added("Compared statistic of the launch times; mean if their total time decides."),
+        added("Statistic that was compared; mean if the total time of all launches decides."),
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,

@@ -95,7 +95,8 @@ class Cause(JsonStruct, frozen=True):
         float, about("Gain from fixing this cause alone; below 1 if the kernel gets slower.")
     ]
     gain_low: Annotated[
-        float, about("Lower end of the range in which four of five measured gains lie.")
+        float,
+        about("Lower end of the gain's range; four of five measured gains were within theirs."),
     ]
     gain_high: Annotated[float, about("Upper end of the gain's range.")]
     gain_after_previous: Annotated[
@@ -103,7 +104,8 @@ class Cause(JsonStruct, frozen=True):
     ]
     confidence: Confidence
     alternative_to: Annotated[
-        Bottleneck | None, about("Another cause whose fix saves the same time; null if none.")
+        Bottleneck | None,
+        about("Cause that can be fixed instead of this one to save the same time; null if none."),
     ] = None
     worse_alone: Annotated[
         bool, about("Whether fixing this cause alone makes the kernel slower.")

@@ -76,8 +76,8 @@ class SourceFacts:
     includes: Annotated[
         dict[str, str] | None,
         about(
-            "files that the source includes in quotes, with their hashes; a file named only "
-            "through a macro has no hash"
+            "hashes of the included files (except the toolkit's) and of the files that the "
+            "specification names; empty for an include named by a macro"
         ),
     ] = None
     resources: Annotated[
@@ -142,7 +142,7 @@ class RunFacts:
     command: Annotated[
         tuple[str, ...], about("the exact command; file names are those in this directory")
     ]
-    raw: Annotated[FileName, about("file of the raw page, compressed by gzip")]
+    raw: Annotated[FileName, about("gzip-compressed file of ncu's raw page")]
     raw_sha256: Sha256
     report: Annotated[FileName | None, about("file of the report")]
     why: Annotated[str, about("purpose of the run")]
@@ -152,7 +152,7 @@ class RunFacts:
     seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,
-        about("kernels to which the run was limited; null: all that pass the filters"),
+        about("kernels to which the run was limited; null for all that pass the filters"),
     ] = None
     application: Annotated[str | None, about("the executable that launched the first kernel")] = (
         None

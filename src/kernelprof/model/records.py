@@ -69,7 +69,7 @@ def read_json(text: str, *, finite: bool = False) -> Any:
     raise RecordError(_TOO_DEEP)
 
 
-_TOO_DEEP: Final = f"its values are nested more than {MOST_DEPTH} deep"
+_TOO_DEEP: Final = f"its values are nested more than {MOST_DEPTH} levels deep"
 
 
 def build(kind: type[Record], values: object) -> Record:

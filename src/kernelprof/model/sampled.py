@@ -213,7 +213,7 @@ def from_bytes(data: bytes) -> tuple[SampledCode, ...]:
     try:
         return tuple(_build_code(each, locations, texts) for each in stored.functions)
     except IndexError as error:
-        raise RecordError("it refers to a missing line") from error
+        raise RecordError("it refers to a source line that it does not contain") from error
 
 
 def _build_code(

@@ -79,10 +79,10 @@ class GpuTime(JsonStruct, frozen=True):
     device: NonNegative
     name: str
     start_up: Annotated[
-        NonNegative, about("From the first activity until 10 % of the launches were made.")
+        NonNegative, about("Time from the first activity until 10 % of the launches were made.")
     ] = field(name="start_up_ns")
     span: Annotated[
-        NonNegative, about("From the end of start-up to the end of the GPU's last kernel.")
+        NonNegative, about("Time from the end of start-up to the end of the GPU's last kernel.")
     ] = field(name="span_ns")
     kernels: Annotated[NonNegative, about("Time in which at least one kernel ran.")] = field(
         name="kernels_ns"

@@ -74,7 +74,7 @@ def _without_strings(line: str) -> str:
     return _STRING.sub('"', line).partition("#")[0]
 
 
-_TOO_DEEP: Final = f"tables and lists are nested more than {MOST_PARTS} deep"
+_TOO_DEEP: Final = f"tables and lists are nested more than {MOST_PARTS} levels deep"
 
 
 def _check_values(values: dict[str, Any]) -> None:

@@ -145,8 +145,8 @@ class DeviceCompiler:
             version = self.toolchain.compiler_version
             newer = number > max(numbers)
             raise InputError(
-                f"NVRTC {version} cannot compile for {arch}",
-                where=f"it supports {', '.join(f'sm_{each}' for each in numbers)}",
+                f"NVRTC {version} cannot compile for {arch}, only for "
+                f"{', '.join(f'sm_{each}' for each in numbers)}",
                 hint=f"install a newer NVRTC: {install_command('predict')}"
                 if newer
                 else "choose one of the supported architectures",

@@ -96,7 +96,7 @@ def complete_specification(
         return
     except (FaultError, LaunchError) as error:
         what = " ".join(error.what.split())
-        guesses.trouble = f"the kernel fails with the inferred values, which may be wrong: {what}"
+        guesses.trouble = f"with the inferred values, which may be wrong, the kernel fails: {what}"
     except _ShortError as error:
         guesses.remarks.append(error.what)
     except (KernelprofError, SassimError) as error:
@@ -349,8 +349,8 @@ class _Completing:
         until = time.process_time() + _UNEVEN_SECONDS
         for name, values in wanted.items():
             if time.process_time() < until and (wrong := self._try_values(name, values)):
-                where = f"the kernel fails at {name} = {values[0]}, so the check uses "
-                guesses.remarks.append(f"{where}multiples of the block or tile size: {wrong}")
+                used = "the check uses multiples of the block or tile size, because the kernel "
+                guesses.remarks.append(f"{used}fails at {name} = {values[0]}: {wrong}")
         self._refuse_wrong()
 
     def _try_values(self, name: str, values: Sequence[int]) -> str | None:

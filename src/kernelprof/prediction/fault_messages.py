@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sassim.interpreter.memory import Buffer
     from sassim.sass.listing import Instruction, SourceLine
 
-_FIRST: Final = "fix this error first: results after it are undefined"
+_FIRST: Final = "fix this error first: until then the kernel's results are undefined"
 _EVERYONE: Final = (
     "every running thread of the block must reach the same __syncthreads(): move "
     "it out of the condition"
@@ -63,7 +63,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     UninitializedReadError: (
         "the kernel read uninitialized memory",
         'an output that is also read needs initial values: fill = "zeros" or "random" under its '
-        "[[arguments]]; shared memory is not initialized at the start",
+        "[[arguments]]; shared memory starts uninitialized",
     ),
     RaceError: (
         "threads of a block race on shared memory",
@@ -74,7 +74,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     WatchdogError: (
         "",
         "possible causes: a loop that never ends, threads that wait for each other, or too much "
-        "work; use smaller [check] sizes",
+        "work (use smaller [check] sizes)",
     ),
     TrapError: ("", "check the condition of this assert or __trap()"),
 }
@@ -166,7 +166,7 @@ class _MessageWriter:
         first, last = self._who(fault.here)
         lines = [f"Barrier error detected. {fault.diagnosis}", first, f"{last}:"]
         if fault.missing is not None:
-            lines.append(f"thread {_dim(fault.missing.thread)} does not reach it")
+            lines.append(f"thread {_dim(fault.missing.thread)} does not reach this barrier")
         if fault.there is not None:
             name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
             lines.append(f"thread {thread} waits at {name}")

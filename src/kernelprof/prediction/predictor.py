@@ -117,7 +117,7 @@ def _count_launch(
         if time.process_time() - began > _MOST_SECONDS:
             raise NotRunnableError(
                 f"the simulation of {spec.kernel} was stopped after {_MOST_SECONDS:.0f} s of "
-                "processor time",
+                "CPU time",
                 where=str(source),
                 hint=_smaller_sizes(spec.resolve())
                 + ", or measure the kernel on a machine with a GPU",

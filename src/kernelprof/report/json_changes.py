@@ -67,7 +67,7 @@ class SideVerdictJson(JsonStruct, frozen=True):
 
     status: Status
     bottleneck: Annotated[
-        str | None, about("Baselines of other kernelprof versions may contain other names.")
+        str | None, about("Baselines of other kernelprof versions may contain other bottlenecks.")
     ]
     confidence: Confidence
     also: list[str]

@@ -93,7 +93,7 @@ class VerdictJson(JsonStruct, frozen=True):
     also: Annotated[
         list[Bottleneck],
         about(
-            "Runners-up that the evidence does not separate from the bottleneck, or the "
+            "Runners-up that the evidence does not distinguish from the bottleneck, or the "
             "candidates of an inconclusive verdict."
         ),
     ]
@@ -145,7 +145,7 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     findings: Annotated[
         list[FindingJson],
-        added("Remarks on individual values of an inconclusive or low-confidence verdict."),
+        added("Remarks on individual metrics; only for an inconclusive or low-confidence verdict."),
     ]
     causes: Annotated[
         tuple[Cause, ...],
@@ -163,7 +163,7 @@ class AmountJson(JsonStruct, frozen=True):
 
 
 class AccessJson(JsonStruct, frozen=True):
-    """Memory traffic per launch of the accesses of one kind, width and pattern at a source line."""
+    """Per-launch traffic of all accesses with the same kind, width and pattern at a source line."""
 
     file: str | None
     line: Positive | None
@@ -171,7 +171,7 @@ class AccessJson(JsonStruct, frozen=True):
     kind: Annotated[str, about("load, store, copy, atomic, reduction and the like.")]
     bytes_a_thread: NonNegative
     instructions: Annotated[
-        NonNegative, about("Machine instructions at this line that make these accesses.")
+        NonNegative, about("Number of instructions at this line that make these accesses.")
     ]
     requests: AmountJson
     sectors: Annotated[AmountJson | None, about("Sectors of global or local memory.")]
@@ -218,7 +218,8 @@ class KernelJson(JsonStruct, frozen=True):
         SurveyedKernel | None,
         added(
             "The survey of all launches of this kernel. The kernel's `launches`, `ids` and "
-            "`duration_ns` cover only the measured launches; `share` is of the whole program."
+            "`duration_ns` cover only the measured launches; `share` is the share of the whole "
+            "program's kernel time."
         ),
     ]
     over_time: Annotated[
@@ -232,7 +233,7 @@ class DiagnosisJson(JsonStruct, frozen=True, kw_only=True):
 
     schema_version: Version = VERSION
     tool: Tool = Tool()
-    captures: Annotated[list[CaptureJson], about("In the order of the command line.")]
+    captures: Annotated[list[CaptureJson], about("In command-line order.")]
     kernels: Annotated[list[KernelJson], about("Within a capture, longest time first.")]
 
 

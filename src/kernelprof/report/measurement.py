@@ -94,7 +94,8 @@ def _timed(timing: TimingFacts) -> str:
             size, unit = next((each for each in _RATES if rate >= each[0]), _RATES[-1])
             parts.append(f"{number(rate / size)} {unit}")
         if timing.min_bytes:
-            parts.append(f"{quantity(timing.min_bytes / seconds, 'byte/s')} of minimum traffic")
+            rate_text = quantity(timing.min_bytes / seconds, "byte/s")
+            parts.append(f"effective bandwidth {rate_text}")
     return ", ".join(parts)
 
 

@@ -66,9 +66,9 @@ class Answers:
         """Name what limits each kernel, costliest first: evidence, what to do, the line to blame.
 
         target: a capture (a folder that kernelprof wrote, .csv, a text page of ncu, .ncu-rep), a
-        folder of captures, or a .cu source. A source is measured only
-        if the server may run programs and has a GPU; else its recorded capture is taken, if there
-        is one of just this kernel, else it is predicted from its machine code.
+        folder of captures, or a .cu source. A source is measured only if the server may run
+        programs and has a GPU; otherwise its recorded capture is used. If there is none of exactly
+        this kernel, it is predicted from its machine code.
         kernel: a regular expression for the names of kernels. tokens: the size of the answer.
         """
         return self._remember(self._diagnose(target, kernel), tokens)
@@ -83,18 +83,18 @@ class Answers:
     ) -> str:
         """Predict from machine code what limits a .cu kernel: no GPU is used, no time measured.
 
-        The result is checked against the reference first; a wrong kernel is an error with the line.
-        size, define: NAME=VALUE each, in place of those of the launch specification.
+        The result is checked against the reference first; the error for a wrong kernel names the
+        line. size, define: NAME=VALUE each; they override the launch specification.
         """
         file = self._source_file(source)
         capture = prediction.predict(file, arch=arch, size=size, define=define)
         return self._remember([capture.diagnose()], tokens)
 
     def compare(self, before: str, after: str, tokens: int = DEFAULT_TOKENS) -> str:
-        """What one change did to the time, exact counters and verdicts: two captures or sources.
+        """Report how time, exact counters and verdicts differ between two captures or sources.
 
-        Sources are measured if the server may run programs, else their recorded captures are taken.
-        For sources without either, gate predicts both.
+        Sources are measured if the server may run programs; otherwise their recorded captures are
+        used. If there are none, use gate, which predicts both sources.
         """
         sides = [self._comparison_side(each) for each in (before, after)]
         return self._remember(changes.compare(*sides), tokens)
@@ -102,10 +102,10 @@ class Answers:
     def gate(
         self, baseline: str, candidate: str, policy: str = "", tokens: int = DEFAULT_TOKENS
     ) -> str:
-        """Judge whether a change may pass: pass, regression or inconclusive, and why.
+        """Judge a change: pass, regression or inconclusive, and why.
 
-        Two captures are judged by time, counters and verdict. Two .cu sources are predicted and
-        judged by what they count, with the line that got worse; no time is measured.
+        Two captures are judged by time, counters and verdict. Two .cu sources are judged by
+        predictions, which name the line that got worse; no time is measured.
         policy: a TOML file in place of the default limits.
         """
         places = [self._folders.find(each) for each in (baseline, candidate)]
@@ -120,17 +120,17 @@ class Answers:
     def next_measurement(
         self, target: str = "", kernel: str = "", program: list[str] | None = None
     ) -> str:
-        """The commands that would settle what a capture leaves open; none is run.
+        """Return the commands that would settle inconclusive verdicts, without running them.
 
-        target: a capture or a source, as diagnose takes it. Without one: the commands that make a
-        first capture of a program with its arguments.
+        target: a capture or a source, as for diagnose. Without a target, the commands make a first
+        capture of program, a command line.
         """
         if not target:
             commands = FIRST.format(program=shlex.join(program or PLACEHOLDER))
             if len(commands.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
                 raise UsageError(
                     f"the commands for this program have more than {MOST_TOKENS} tokens",
-                    hint="put the command into a script, and name the script",
+                    hint="put the command into a script, and pass the script instead",
                 )
             return commands
         diagnoses = self._diagnose(target, kernel)
@@ -151,7 +151,7 @@ class Answers:
 
         which: a ladder (sgemm, bf16), whose rungs change one thing each, or pairs: kernels with a
         planted bottleneck (before.cu) and without it (after.cu).
-        contains: only those whose line has this text, such as a bottleneck's name.
+        contains: list only lines with this text, such as a bottleneck's name.
         """
         return write(recorded_kernels(which, contains), Screen(tokens=_bounded(tokens)))
 
@@ -208,7 +208,7 @@ class Answers:
             raise UsageError(
                 "this server does not measure, and there is no recorded capture of this source",
                 where=str(path),
-                hint="use gate (it predicts both sources), or name captures; to allow measuring, "
+                hint="use gate (it predicts both sources), or pass captures; to allow measuring, "
                 f"start the server with: kernelprof mcp {sources.ALLOW}",
             )
         return capture

@@ -79,8 +79,8 @@ class Folders:
         return InputError(
             "this path is outside the folders that the server may read",
             where=name,
-            hint=f"name a path below {self.in_words()}, or restart the server with its folder: "
-            "kernelprof mcp FOLDER...",
+            hint=f"name a path below {self.in_words()}, or restart the server with the folder "
+            "of this path: kernelprof mcp FOLDER...",
         )
 
     def _candidates(self, name: str) -> list[Path]:

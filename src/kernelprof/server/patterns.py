@@ -30,7 +30,7 @@ def check_pattern(pattern: str, names: Iterable[str]) -> None:
     except WorkerError as error:
         raise UsageError(
             f"the regular expression {pattern!r} cannot be used: {error}",
-            hint="name the kernel, or write an expression without nested repetitions",
+            hint="use the kernel's name, or an expression without nested repetitions",
         ) from error
 
 

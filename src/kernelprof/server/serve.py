@@ -53,7 +53,7 @@ def server(answers: Answers, *, changes: bool = False) -> MCPServer[Any]:
         from mcp_types import ToolAnnotations
     except ImportError as error:
         raise MissingToolError(
-            "the server needs the official SDK of the Model Context Protocol, version 2 or newer",
+            "the server needs the official Model Context Protocol SDK, version 2 or newer",
             where=str(error),
             hint=install_command("mcp"),
         ) from error
@@ -110,7 +110,7 @@ def _add_resources(made: MCPServer[Any], answers: Answers, one: threading.Lock) 
     @made.resource(
         f"{RESULTS}/{{number}}/json",
         name="result as JSON",
-        description="A complete result, in the format of `kernelprof schema`.",
+        description="A complete result as JSON; `kernelprof schema` prints its schema.",
         mime_type="application/json",
     )
     def as_json(number: str) -> str:

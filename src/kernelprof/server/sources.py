@@ -110,7 +110,7 @@ def _refuse_unknown(file: Path) -> None:
     # A line that ends in a backslash and blanks goes on in code, and not in a comment.
     for each in (text, _SPLICE.sub(" ", source)):
         if _ASKS.search(each) or not _NAME_PARTS.isdisjoint(_NAME.findall(each)):
-            raise _refused("it checks which files exist (__has_include)", file)
+            raise _refused("the source checks which files exist (__has_include)", file)
         if _IMPORT.search(each):
             raise _refused(_UNKNOWN, file)
     for directive in _DIRECTIVE.finditer(text):
@@ -123,13 +123,13 @@ def _refuse_unknown(file: Path) -> None:
 def _refuse_elsewhere(name: str, file: Path) -> None:
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "~")) or ".." in parts or ":" in parts[0]:
-        raise _refused(f"it includes a file outside its own folder: {name}", file)
+        raise _refused(f"the source includes a file outside its own folder: {name}", file)
 
 
 def _refused(why: str, file: Path) -> UsageError:
     return UsageError(
         f"this server may not compile this source: {why}",
         where=str(file),
-        hint="include only files in the source's folder, by name, or start the server with: "
-        f"kernelprof mcp {ALLOW}",
+        hint="include only files in the source's folder, with literal names, or start the server "
+        f"with: kernelprof mcp {ALLOW}",
     )

@@ -121,7 +121,7 @@ class LabelledMetrics:
             in_doubt = [self._last]
         elif self._ends_early():
             builder.warn(
-                "The last launch has fewer metrics than others: the input may be cut off.",
+                "The last launch has fewer metrics than other launches: the input may be cut off.",
                 damage=True,
             )
             in_doubt = [self._last]

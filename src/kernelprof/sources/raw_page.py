@@ -103,7 +103,7 @@ class RawPage:
             name = todays_name(written)
             if written in seen and self._builder.drop_contradictions(name, at, unit, numbers):
                 self._builder.warn(
-                    f"{name} occurs twice in a table with different values; both were ignored.",
+                    f"{name} occurs twice in one table; values that differ were ignored.",
                     damage=True,
                 )
                 continue
@@ -111,8 +111,8 @@ class RawPage:
             other = self._builder.add_numbers(name, at, unit_of(written, unit), numbers)
             if other is not None:
                 self._builder.warn(
-                    f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
-                    "the values of the second table were left out."
+                    f"The unit of {name} is {other} in one table and {scale_of(unit).unit} in "
+                    "another: the values of the second table were left out."
                 )
 
     def check(self, size: int) -> None:

@@ -48,8 +48,8 @@ _WIDEST_ROW: Final = 400
 _DECIMAL_COMMA: Final = re.compile(r"\d{1,3}(?:\.?\d{3})*,\d{1,2}")
 """A value that only a locale with decimal commas writes: ``ncu`` groups digits by threes."""
 _AVERAGED: Final = (
-    "This page has only averages over the launches of each kernel (--print-summary): different "
-    "launches of a kernel are averaged, and shares count one launch per kernel."
+    "This page has only averages over the launches of each kernel (--print-summary): launches "
+    "that differ are averaged together, and shares of time count each kernel as one launch."
 )
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_LINES: Final = 4_000_000

@@ -141,12 +141,12 @@ def test_not_on(tmp_path: Path) -> None:
         (
             HEAD + 'include = ["q"]\n',
             "include[0]",
-            "'q': no such preset, or it includes presets itself",
+            "'q': no such preset, or it has its own `include`",
         ),
         (
             HEAD + 'include = ["p"]\n',
             "include[0]",
-            "'p': no such preset, or it includes presets itself",
+            "'p': no such preset, or it has its own `include`",
         ),
     ],
 )

@@ -56,8 +56,8 @@ def test_text_names_what_comes_next(kernelprof) -> None:
     kernelprof(
         f"diagnose {GRID}",
         says=[
-            "then uncoalesced-global-access, 1.99x more (its fix alone would make the kernel "
-            "slower)",
+            "then uncoalesced-global-access, 1.99x more (fixing only this would make "
+            "the kernel slower)",
             "after these fixes, the limit is dram-bandwidth",
         ],
     )

@@ -151,7 +151,7 @@ def test_a_value_that_cannot_be_is_counted_once() -> None:
     values[0] = 900.0
     columns = {**capture.columns, name: replace(capture.columns[name], values=values)}
     assert diagnose(replace(capture, columns=columns)).warnings == (
-        "dram_throughput: a percentage cannot exceed 110; the value is treated as missing "
+        "dram_throughput: a percentage above 110 is invalid; the value is treated as missing "
         "in 1 of 26 launches",
     )
 

@@ -288,7 +288,7 @@ def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
     result = judge_comparison(compare_snapshots(side(), side(after())), Policy())
     assert gate_line(result) == "Inconclusive: 1 new."
     (first, *others) = document(result).blocks
-    told = "The two sides have no kernel in common: nothing was compared."
+    told = "Baseline and candidate have no kernel in common: nothing was compared."
     assert isinstance(first, Section)
     assert first.blocks == (Paragraph(Span(told)),)
     assert not [each for each in others if isinstance(each, Note)]
@@ -296,7 +296,7 @@ def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
 
 def test_a_prediction_is_not_compared_with_a_measurement() -> None:
     measured = side(replace(before(), predicted=None))
-    with pytest.raises(InputError, match="one side was predicted") as error:
+    with pytest.raises(InputError, match="one input was predicted") as error:
         check_alike(side(before()), measured)
     assert "--predict" in str(error.value.hint)
     check_alike(side(before()), side(after()))

@@ -240,7 +240,7 @@ def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunC
     done = run_cli(*arguments, "--format=markdown")
     assert done.returncode == 3
     assert "The baseline would change: first baseline, with 1 kernel." in done.stdout
-    assert "the two sides have no kernel in common: nothing was compared" in done.stdout
+    assert "baseline and candidate have no kernel in common: nothing was compared" in done.stdout
     assert run_cli(*arguments, "--accept-proposed").returncode == 1
     (files / "first.json").unlink()
     assert run_cli(*arguments).returncode == 2

@@ -199,7 +199,7 @@ def test_the_source_has_its_specification_and_hot_lines(
     assert facts["arguments"].startswith(
         "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "
     )
-    assert facts["fewest bytes"] == "4 * (M * K + K * N + M * N)"
+    assert facts["minimum bytes"] == "4 * (M * K + K * N + M * N)"
 
 
 def test_what_the_compiler_warned_of_is_beside_its_flags(

@@ -219,7 +219,7 @@ RESTRICT: Final = Advice(
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Pad the tensor dimensions to multiples of the tile size (part of the kernel's name): "
+    "Pad the tensor dimensions to multiples of the tile size (see the kernel's name): "
     "padding costs less than partial tiles.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )

@@ -312,7 +312,7 @@ def load_presets(folder: Path) -> dict[str, Preset]:
         included: dict[str, Metric] = {}
         for position, name in enumerate(file.include):
             if name not in files or files[name].include:
-                what = f"cannot include {name!r}: no such preset, or it includes presets itself"
+                what = f"cannot include {name!r}: no such preset, or it has its own `include`"
                 raise _mistake(folder, preset_name, what, f"include[{position}]")
             included |= select_metrics(name)
         everything = tuple((included | select_metrics(preset_name)).values())

@@ -50,7 +50,7 @@ SMs at 3 GHz, is 3e-16 or 3e-14 %."""
 
 BOUNDS: Final = (
     Bound(None, 0.0, float("inf"), "a count, time or share cannot be negative"),
-    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage cannot exceed {PERCENT_MARGIN:g}"),
+    Bound("%", 0.0, PERCENT_MARGIN, f"a percentage above {PERCENT_MARGIN:g} is invalid"),
     Bound("byte/sector", 0.0, 32.5, "a sector holds 32 bytes"),
 )
 
@@ -207,12 +207,12 @@ def _more_than_cycles_allow(metric: str, rate: float) -> Iterator[Relation]:
     yield Relation(
         (metric, "sm_count", "sm_cycles_elapsed"),
         lambda values, sms, cycles: np.greater(values, most * sms * cycles + _FEW),
-        "the SMs cannot reach this count in the elapsed cycles",
+        f"{metric} is too large for this number of SMs and cycles",
     )
     yield Relation(
         (metric, "sm_count", "duration"),
         lambda values, sms, ns: np.greater(values, most * sms * ns * 1e-9 * CLOCK_HZ[1] + _FEW),
-        "the SMs cannot reach this count in the duration",
+        f"{metric} is too large for this number of SMs and this duration",
     )
 
 
@@ -368,7 +368,7 @@ RELATIONS: Final = (
             "fma_pipe", "fma_heavy_pipe", *_RATES, *_HALF_RATES,
             "threads_per_instruction_predicated", "sm_count",
         ),
-        _fma_lite_pipe, "the FMA pipe is busier than the counted arithmetic can make it",
+        _fma_lite_pipe, "the FMA pipe is busier than the counted arithmetic allows",
         optional=frozenset(_HALF_RATES),
     ),
     _exceeds(

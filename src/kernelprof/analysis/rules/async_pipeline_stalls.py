@@ -193,7 +193,7 @@ RULE = rules.Rule(
         when(
             "fences take 5 % or more of warp time",
             lambda launch: launch.stall("membar") >= NOTABLE,
-            "Move fences out of the loop (fence.proxy, acquire and release at cluster scope).",
+            "Move fences (fence.proxy, acquire and release at cluster scope) out of the loop.",
             number=lambda launch: 100 * launch.stall("membar"),
             measured="Fences take {x} % of warp time.",
         ),
@@ -209,8 +209,8 @@ RULE = rules.Rule(
         when(
             "the grid has two waves or more",
             lambda launch: launch["waves_per_sm"] >= 2,
-            "Use persistent blocks that compute several tiles, in an L2-friendly order: copies for "
-            "the next tile then overlap the epilogue.",
+            "Use persistent blocks that compute several tiles each: copies for the next tile then "
+            "overlap the epilogue. Order the tiles for reuse in L2.",
             number=lambda launch: launch["waves_per_sm"],
             measured="The grid has {x} waves.",
         ),

@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
-        gain_reason="the headroom of the other units without waits for the constant cache",
+        gain_reason="the other units' headroom without waits for the constant cache",
         evidence=lambda: (
             rules.percent(
                 "constant_cache",
@@ -70,8 +70,8 @@ RULE = rules.Rule(
     ),
     detects="The threads of a warp read __constant__ memory at different addresses, and the reads "
     "serialize.",
-    matters="The constant cache serves one address of a warp per cycle: 32 different "
-    "addresses take 32 cycles. The reads take longer if the table exceeds the SM's own 2 KB "
+    matters="The constant cache serves one address per cycle: 32 different addresses in a "
+    "warp take 32 cycles. The reads take longer if the table exceeds the SM's own 2 KB "
     "constant cache.",
     example="Every thread reads table[hash & 4095] of __constant__ float table[4096]. The same "
     "table in shared memory is 184x faster on an H200.",
@@ -82,8 +82,8 @@ RULE = rules.Rule(
             "Use the same index in all threads of a warp, and keep reused constants in registers."
         ),
     ),
-    wrong_when="A constant that all threads of a warp read at the same address is as fast as a "
-    "register, whatever the number of constants.",
+    wrong_when="If all threads of a warp read the same address, a constant is as fast as a "
+    "register, however many constants the kernel has.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
         "Nsight Compute, Memory Tables: IDC, indexed constant cache",

@@ -17,7 +17,7 @@ LEAST_SHARE = rules.Threshold(
     "stall wait, share of warp time",
     0.2,
     "share",
-    "30 to 66 % in the 12 RTX 3060 kernels and in two of cuda/pairs built with -G (H200)",
+    "30 to 66 % in the 12 RTX 3060 kernels and in two cuda/pairs kernels built with -G (H200)",
 )
 
 

@@ -10,7 +10,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time",
+    "Nsight Compute 2025.3, rule CPIStall: reports stalls of 30 % of warp time or more",
 )
 
 
@@ -90,8 +90,8 @@ RULE = rules.Rule(
             measured="The XU pipe is {x} % busy, and warps wait for its results.",
         ),
     ),
-    wrong_when="With enough warps per scheduler, fixed latencies are hidden, and another "
-    "bottleneck has a larger gain.",
+    wrong_when="With enough warps per scheduler, fixed latencies are hidden, and fixing "
+    "another bottleneck gains more.",
     references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     requires=("stall_wait", "stall_short_scoreboard"),
     thresholds=(NOTABLE,),

@@ -80,7 +80,7 @@ RULE = rules.Rule(
         Advice("Write less: let the consumer recompute cheap values.", when=_WRITES),
     ),
     caller=(FUSE, SMALLER_TYPE),
-    wrong_when="About 90 % of the counter's peak is the practical maximum: a plain copy reaches "
+    wrong_when="In practice, DRAM utilization does not exceed about 90 %: a plain copy reaches "
     "4.3 of 4.8 TB/s on an H200.",
     references=(
         "Nsight Compute, Memory Workload Analysis: Device Memory",

@@ -103,8 +103,8 @@ RULE = rules.Rule(
             & Condition("the tensor cores are idle", _idle_tensor),
         ),
     ),
-    wrong_when="Integer multiply-add (IMAD) uses only the FMA heavy half of this pipe. If FMA "
-    "heavy is busier than the whole pipe, integer arithmetic is the bottleneck.",
+    wrong_when="Integer multiply-add (IMAD) uses only FMA heavy, one half of the FP32 pipe. If "
+    "FMA heavy is busier than the whole pipe, integer arithmetic is the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

@@ -20,12 +20,12 @@ RULE = rules.Rule(
         at_limit="The FP64 pipe is close to its practical peak",
     ),
     detects="FP64 instructions saturate their pipe, while memory and issue slots have headroom.",
-    matters="Data-centre GPUs run FP64 at half the FP32 rate. Other GPUs run FP64 at 1/32 or 1/64 "
-    "of the FP32 rate: a few double constants can then dominate the run time.",
+    matters="A100, H100 and B200 run FP64 at half the FP32 rate. Most other GPUs run FP64 at 1/32 "
+    "or 1/64 of the FP32 rate: a few double constants can then dominate the run time.",
     example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
     fixes=(
         when(
-            "the kernel also computes in FP32, or converts to and from it",
+            "the kernel also computes in FP32, or converts between FP32 and FP64",
             lambda launch: uses_fp64(launch) and (uses_fp32(launch) or launch.converts_doubles),
             "Look for double constants and functions (0.5, sqrt) in float expressions: the kernel "
             "computes in both precisions.",
@@ -40,7 +40,7 @@ RULE = rules.Rule(
             "Use the FP64 tensor cores (DMMA) for matrix products.",
         ),
     ),
-    caller=(Advice("Pass float if the accuracy allows."),),
+    caller=(Advice("Pass float data if the accuracy allows."),),
     wrong_when="On GPUs with few FP64 lanes, even a small share of FP64 instructions saturates "
     "the pipe. The rule uses the pipe's utilization, not the instruction count.",
     references=(

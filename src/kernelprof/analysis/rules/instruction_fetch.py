@@ -9,7 +9,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.20,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time; "
+    "Nsight Compute 2025.3, rule CPIStall: reports stalls of 30 % of warp time or more; "
     "stall_no_instruction takes 0.5 % to 4 % in tests/captures/gemm_series.full.raw.csv",
 )
 
@@ -38,9 +38,9 @@ RULE = rules.Rule(
         metric="stall_no_instruction",
     ),
     detects="Warps wait because their next instruction is not in the instruction caches.",
-    matters="If straight-line code does not fit in the instruction cache, each warp fetches the "
-    "code again and stalls at long jumps.",
-    example="A loop unrolled into 300 KB of code. Unrolled by 8, the code fits in the cache.",
+    matters="If the hot code does not fit in the instruction cache, warps fetch it repeatedly and "
+    "stall, for example at long jumps.",
+    example="A loop unrolled into 300 KB of code. Unrolled by 8, the loop fits in the cache.",
     fixes=(
         Advice("Unroll less: #pragma unroll 8 instead of full unrolling."),
         Advice("Move rare paths out of the hot loop, into __noinline__ functions."),

@@ -45,9 +45,10 @@ RULE = rules.Rule(
     order=150,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="Nearly all issue slots are used, and most instructions are not arithmetic.",
-        numbered="The kernel uses {x} of the issue slots, and most instructions are not "
+        plain="Nearly all issue slots are used, and most instructions are not floating-point "
         "arithmetic.",
+        numbered="The kernel uses {x} of the issue slots, and most instructions are not "
+        "floating-point arithmetic.",
         metric="issue_slots",
         at_limit="The schedulers issue instructions about as fast as they can",
     ),
@@ -63,7 +64,7 @@ RULE = rules.Rule(
         WIDER_LOADS,
         WIDER_STORES,
         when(
-            "the integer pipe is 40 % busy or more",
+            "the integer pipe is at least 40 % busy",
             lambda launch: launch["alu_pipe"] >= 40.0,
             "Hoist address arithmetic and loop invariants out of the loop, and use 32-bit indices.",
             number=lambda launch: launch["alu_pipe"],

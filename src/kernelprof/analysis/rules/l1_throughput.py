@@ -60,7 +60,7 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
         plain="L1 throughput limits the kernel, which loads the same data repeatedly.",
-        numbered="L1 throughput limits the kernel ({x} of peak), which loads the same data "
+        numbered="L1 throughput ({x} of peak) limits the kernel, which loads the same data "
         "repeatedly.",
         metric="l1_throughput",
         at_limit="L1 is close to its practical peak",

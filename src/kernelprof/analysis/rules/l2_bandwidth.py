@@ -8,7 +8,7 @@ from kernelprof.analysis.advice.lines import BULK_LOADS, FUSE, NO_CLUSTERS, pass
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
-    "a plain copy saturates DRAM at 83 %, while the L2 stages of this rule are at 54 %"
+    "a plain copy saturates DRAM at 83 %, while its busiest L2 stage is only at 54 %"
 )
 
 
@@ -52,8 +52,8 @@ RULE = rules.Rule(
         at_limit="L2 moves data as fast as it can",
     ),
     detects="Traffic inside L2, or between the SMs and L2, saturates L2 while DRAM has headroom.",
-    matters="All SMs share L2. Data that every SM rereads crosses L2 each time, although DRAM "
-    "delivers it only once.",
+    matters="All SMs share L2. If every SM rereads the same data, L2 delivers it each time, "
+    "although DRAM delivers it only once.",
     example="Every block streams a table of 20 MB, bypassing L1. Tiling reuses the data from L1 "
     "or shared memory.",
     fixes=(
@@ -71,8 +71,8 @@ RULE = rules.Rule(
             when=BULK_LOADS & NO_CLUSTERS,
         ),
         Advice(
-            "Use L1 for the data that a block shares: do not load read-only data with __ldcg, "
-            "volatile or atomics.",
+            "Use L1 for data that the threads of a block share: do not load read-only data "
+            "with __ldcg, volatile or atomics.",
             when=Condition(
                 "loads bypass L1",
                 lambda launch: launch["l1_hit_rate"] < 5.0 and passes(launch) >= 2.0,

@@ -93,7 +93,7 @@ RULE = rules.Rule(
     "indexed with values known only at run time.",
     matters="Local memory resides in device memory and is cached in L1 and L2. A value that "
     "should be in a register costs a memory access per thread, and 32 sectors per warp if "
-    "indices differ.",
+    "its threads use different indices.",
     example="float a[64], indexed as a[i % 64] with a run-time i, resides in local memory. In a "
     "fully unrolled loop every index is a constant, and the array stays in registers.",
     fixes=(

@@ -12,8 +12,8 @@ LOW_OCCUPANCY = rules.Threshold(
     groups.LOW_OCCUPANCY,
     "share of warp slots",
     "capture tests/captures/gemm_series.full.raw.csv: low_occ has 6 % occupancy; in kernels with "
-    "75 % or more (bank_conflict), more warps did not help. Register-tiled GEMMs run well at 25 %, "
-    "so the rule also requires that warps wait and no unit is near its limit",
+    "75 % or more, such as bank_conflict, more warps did not help. Register-tiled GEMMs run "
+    "well at 25 %, so the rule also requires that warps wait and no unit is near its limit",
 )
 
 FULL = 99.0

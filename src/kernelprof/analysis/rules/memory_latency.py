@@ -19,7 +19,7 @@ NOTABLE = rules.Threshold(
     "share of warp time",
     0.30,
     "share",
-    "Nsight Compute 2025.3, rule CPIStall: reports a stall that takes 30 % of warp time",
+    "Nsight Compute 2025.3, rule CPIStall: reports stalls of 30 % of warp time or more",
 )
 
 

@@ -34,8 +34,8 @@ RULE = rules.Rule(
     "conversions saturate the XU pipe.",
     matters="An SM executes 16 special functions or conversions per cycle, but 128 FMAs: one XU "
     "instruction in eight saturates the XU pipe.",
-    example="Chained __sinf, exp in softmax, or conversions between integer and float in image "
-    "code.",
+    example="Chained __sinf calls, exp in softmax, or conversions between integer and float in "
+    "image code.",
     fixes=(
         INTEGER_DIVISION,
         when(

@@ -60,7 +60,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 context,
                 "shared_wavefronts_share",
                 "L1 data stage used by shared memory",
-                phrase="{x} of the L1 data stage used by shared memory",
+                phrase="shared memory uses {x} of the L1 data stage",
             ),
         ),
     )

@@ -36,7 +36,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 waste.shared_part_of_l1,
                 ">",
                 0.5,
-                formula="shared-memory / all L1 wavefronts",
+                formula="shared-memory wavefronts / all L1 wavefronts",
                 phrase="{x} of L1 wavefronts are for shared memory",
             ),
             rules.percent(
@@ -65,7 +65,7 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.SHARED,
     headline=rules.Headline(
         plain="Shared-memory throughput limits the kernel, which reuses loaded values too little.",
-        numbered="Shared-memory throughput limits the kernel ({x} of peak), which reuses loaded "
+        numbered="Shared-memory throughput ({x} of peak) limits the kernel, which reuses loaded "
         "values too little.",
         metric="l1_throughput",
         at_limit="The data path of shared memory is close to its practical peak",

@@ -24,7 +24,8 @@ SHORT_LAUNCH = rules.Threshold(
     "launch overhead",
     groups.LAUNCH_OVERHEAD_NS,
     "ns",
-    "launches of empty blocks take 1,696 to 1,760 ns on an H200 under ncu 2025.3.1: "
+    "launches of one block that does almost nothing take 1,696 to 1,760 ns on an H200 under ncu "
+    "2025.3.1: "
     "tests/captures/validation/frameworks_more.raw.csv.gz",
 )
 
@@ -100,11 +101,11 @@ RULE = rules.Rule(
         unit="block",
         compared=True,
     ),
-    detects="The launch has fewer blocks than the GPU holds at once (well below one wave), or "
-    "takes only a few microseconds, mostly launch overhead.",
+    detects="The launch has fewer blocks than the GPU holds at once (well below one wave), leaves "
+    "much of its last wave empty, or takes only a few microseconds, mostly launch overhead.",
     matters="SMs without a block sit idle, and an SM with one block has few warps to switch "
     "between. In launches of a few microseconds, the overhead exceeds the work.",
-    example="A sum in 4 blocks leaves 97 % of 132 SMs idle. Splitting it over 264 blocks "
+    example="A sum computed by 4 blocks leaves 97 % of 132 SMs idle. Splitting it over 264 blocks "
     "and adding the partial sums uses the whole GPU.",
     fixes=(
         unless(

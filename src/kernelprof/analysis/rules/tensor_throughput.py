@@ -49,7 +49,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=by_relief.where(full, newer),
         saturation=saturation,
-        gain_reason="the utilization of the busiest unit other than this pipe",
+        gain_reason="the utilization of the busiest unit other than the tensor pipe",
         effect=rules.less_work("math_pipe_throttle", unit="tensor_pipe"),
         evidence=lambda: (
             rules.percent(
@@ -94,8 +94,8 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     return (
         f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
         "active; the fastest GEMM on an H200 reaches "
-        f"{rounded_quantity(100 * BEST.value, '%')}{more}. The power limit lowers the SM clock of "
-        f"such kernels{clock}; moving fewer bytes saves power and so raises the clock."
+        f"{rounded_quantity(100 * BEST.value, '%')}{more}. In such kernels, the power limit lowers "
+        f"the SM clock{clock}; moving fewer bytes saves power and so raises the clock."
     )
 
 
@@ -163,8 +163,8 @@ RULE = rules.Rule(
         SKIPPED_WORK,
     ),
     caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
-    wrong_when="The power limit lowers the clock of kernels that saturate the tensor cores, so "
-    "their time can change although no counter changes. If an asynchronous pipeline "
+    wrong_when="While a kernel saturates the tensor cores, the power limit can lower the SM clock, "
+    "so its run time can change although no counter changes. If an asynchronous pipeline "
     "leaves the tensor cores idle part of the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",

@@ -135,14 +135,14 @@ RULE = rules.Rule(
     order=10,
     subsystem=rules.Subsystem.L1,
     headline=rules.Headline(
-        plain="Threads of a warp access scattered global addresses, so much of the memory traffic "
+        plain="Threads of a warp access scattered global addresses, and much of the memory traffic "
         "is wasted.",
         numbered="Threads of a warp access scattered global addresses: {x} of global-memory "
         "sectors are wasted.",
         metric="global_sectors",
     ),
     detects="Threads of a warp access scattered global addresses, so that a request moves many "
-    "more 32-byte sectors than its data occupies.",
+    "more 32-byte sectors than its data would fill.",
     matters="In L1, L2 and DRAM, a sector costs the same whether one or all of its bytes are used. "
     "A warp that reads 4 bytes from each of 32 sectors moves 8 times as many bytes as it needs.",
     example="With row = threadIdx.x, C[row * N + col] puts neighbouring threads N elements "
@@ -198,8 +198,8 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="The ideal is 16 sectors per request for 16-byte loads, and one for a broadcast. "
-    "The rule therefore compares with the fewest sectors that the same instructions could move, "
-    "not with a fixed ideal of 4. A gather through random indices may have no better layout.",
+    "The rule's ideal is therefore the fewest sectors that the same instructions could move, "
+    "not a fixed 4. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

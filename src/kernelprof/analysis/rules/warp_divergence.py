@@ -60,17 +60,17 @@ RULE = rules.Rule(
     order=50,
     subsystem=rules.Subsystem.INSTRUCTIONS,
     headline=rules.Headline(
-        plain="Threads of a warp take different paths, so many of them are inactive.",
+        plain="Threads of a warp take different paths, and many of them are inactive.",
         numbered="Threads of a warp take different paths: on average only {x} of 32 are active.",
         metric="threads_per_instruction",
         unit="thread",
     ),
     detects="Only some threads of a warp are active in each instruction, because branches or loop "
-    "lengths differ between them.",
+    "lengths differ between the threads.",
     matters="A warp executes every path that any of its threads takes. With eight paths of equal "
     "length, the SM issues eight times the instructions for the same work.",
     example="switch (threadIdx.x % 8) executes all eight cases in every warp. switch (blockIdx.x % "
-    "8) executes one.",
+    "8) executes only one case.",
     fixes=(
         INTEGER_DIVISION,
         Advice("Sort or bin the work so that the threads of a warp take the same path."),
@@ -83,7 +83,7 @@ RULE = rules.Rule(
         when(
             "fewer than 12 of 32 threads are active",
             lambda launch: launch["threads_per_instruction"] < 12.0,
-            "Give each long-running item a whole warp.",
+            "Give each long-running work item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
             measured="On average, {x} of 32 threads are active.",
         ),

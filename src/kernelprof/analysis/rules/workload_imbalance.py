@@ -51,7 +51,7 @@ RULE = rules.Rule(
     example="Each block computes one matrix row, and a few rows contain most of the non-zeros: "
     "the SMs with these rows work while the other SMs are idle.",
     fixes=(
-        Advice("Split long items over several blocks, or give every block the same work."),
+        Advice("Split long work items over several blocks, or give every block the same work."),
         unless(
             "all blocks start at once",
             lambda launch: launch["waves_per_sm"] <= 1,
@@ -67,7 +67,7 @@ RULE = rules.Rule(
         when(
             "fewer than 16 of 32 threads are active",
             lambda launch: launch["threads_per_instruction"] < 16,
-            "Give each long-running item a whole warp.",
+            "Give each long-running work item a whole warp.",
             number=lambda launch: launch["threads_per_instruction"],
             measured="On average, {x} of 32 threads are active.",
         ),

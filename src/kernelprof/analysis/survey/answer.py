@@ -150,7 +150,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
         label = "idle after the CPU waited for the GPU"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
-    rows.append(_fact("kernel_time", "median time of a launch", median_launch_ns(kernels), "ns"))
+    rows.append(_fact("kernel_time", "median kernel duration", median_launch_ns(kernels), "ns"))
     rows.append(_fact("start_up", "start-up (not counted)", gpu.start_up, "ns", _START_UP))
     return [each for each in rows if each.value or each.threshold is not None]
 
@@ -166,7 +166,7 @@ def _has_pytorch(trace: Trace) -> bool:
 def _dropped(trace: Trace) -> list[str]:
     dropped = sum(each.dropped for each in trace.processes)
     return [
-        f"{dropped:,} records of the survey were lost, and the shares do not include them."
+        f"CUPTI dropped {dropped:,} records; kernel times, launches and shares do not include them."
     ] * bool(dropped)
 
 
@@ -197,7 +197,7 @@ def _launch_advice(kernels: Kernels, *, pytorch: bool) -> list[str]:
             if pytorch
             else "`cudaStreamBeginCapture` once, `cudaGraphLaunch` for each repetition"
         )
-        lines.append(f"Launch repeated sequences as one CUDA graph: {how}.")
+        lines.append(f"Launch repeated kernel sequences as one CUDA graph: {how}.")
     stepping = sum(
         owner.launches
         for each in kernels

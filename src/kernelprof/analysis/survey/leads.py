@@ -290,7 +290,7 @@ SAMPLED_LEADS: Final = (
         at_limit=True,
     ),
     *(
-        _lead(slug, _full_of_threads(unit), "utilization of this pipe", at_limit=True)
+        _lead(slug, _full_of_threads(unit), "pipe utilization", at_limit=True)
         for unit, slug in PIPE_RULES.items()
         if slug != "fp32-throughput"
     ),
@@ -316,12 +316,12 @@ SAMPLED_LEADS: Final = (
     _lead(
         "uncoalesced-global-access",
         _scatters,
-        "accesses outside shared memory saturate L1, and few instructions are issued",
+        "accesses other than to shared memory saturate L1, and few instructions are issued",
     ),
     _lead(
         "l1-throughput",
         _full_l1,
-        "L1 is busy with accesses outside shared memory, and issue slots are not idle",
+        "L1 is busy with accesses other than to shared memory, and issue slots are not idle",
         at_limit=True,
     ),
     _lead(

@@ -325,7 +325,7 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) ->
     if not slugs and missing:
         return f"The metrics of the {basis} do not point to any bottleneck."
     if not slugs:
-        return "All metrics are present, and none shows a notable cost."
+        return "All metrics are present, but none points to a bottleneck."
     names = join_words(slugs, "or")
     if not missing:
         return f"The metrics of the {basis} contradict each other; candidates: {names}."

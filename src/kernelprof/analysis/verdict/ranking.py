@@ -204,7 +204,7 @@ def _busy_copies(unit: str, bottleneck: str) -> Lead:
             _pipeline_with_room(values, context)
             & (context.units.saturations[unit].low >= BUSY_WITH_COPIES)
         ),
-        "based on utilization alone: asynchronous copies saturate this memory level",
+        f"based on utilization alone: asynchronous copies saturate {unit.upper()}",
         without=ACCESSES[:4],
         at_limit=True,
     )
@@ -236,7 +236,7 @@ def _full_pipe(pipe: str, bottleneck: str) -> Lead:
     return Lead(
         bottleneck,
         lambda values, _: (values[pipe] >= 100 * FULL) & (values["memory_throughput"] < 100 * IDLE),
-        "based on the utilization of this pipe alone; active threads per warp are not measured",
+        "based on pipe utilization alone; active threads per warp are not measured",
         at_limit=True,
     )
 
@@ -511,12 +511,12 @@ def _likeliest(context: RuleContext, ranking: Ranking, row: int) -> tuple[int, b
     candidates = sorted(ranking.candidates(row), key=lambda each: -ranking.high[each, row])
     if candidates and ranking.high[candidates[0], row] >= LEAST_GAIN:
         others = " or ".join(ranking.rules[each] for each in candidates[1:3])
-        near = "the estimated gain is close to the smallest gain that is reported"
+        near = f"the estimated gain is close to the reporting threshold of {LEAST_GAIN:g}x"
         reason = f"the metrics are also consistent with {others}" if others else near
         return candidates[0], False, reason
     saturations = context.units.saturations
     busiest = max(_RULE_OF_UNIT, key=lambda unit: float(saturations[unit].low[row]))
-    reason = "no metric shows a notable cost; this unit is the busiest"
+    reason = "no metric points to a bottleneck; the verdict names the busiest unit"
     return ranking.rules.index(_RULE_OF_UNIT[busiest]), True, reason
 
 
@@ -587,7 +587,7 @@ def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
         return [f"the estimated gain from fixing {name} is nearly as large"]
     top = context.units.top.low[row]
     if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
-        return ["no unit is near its limit, so several causes may share the gain"]
+        return ["no unit is near its limit, and no single fix would halve the run time"]
     if NEAR_LIMIT <= top < AT_LIMIT:
         return ["the busiest unit is neither clearly saturated nor clearly idle"]
     return []

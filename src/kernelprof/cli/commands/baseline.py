@@ -34,7 +34,7 @@ CandidateArgument = Annotated[
 ]
 PolicyOption = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="The policy; see --policy of `gate`."),
+    typer.Option("--policy", metavar="FILE", help="The gate's policy file; see `gate --help`."),
 ]
 
 
@@ -59,7 +59,7 @@ def save(
             options.GateFlags,
             *("kernels", "policy", "predict", "arch"),
             policy=typer.Option(
-                "--policy", metavar="FILE", help="The policy; see --policy of `gate`."
+                "--policy", metavar="FILE", help="The gate's policy file; see `gate --help`."
             ),
         ),
     ],

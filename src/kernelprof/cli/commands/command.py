@@ -19,7 +19,9 @@ def command(
     kernel: Annotated[
         str | None,
         typer.Option(
-            "--kernel", metavar="NAME", help="Collect only this kernel, named as in a capture."
+            "--kernel",
+            metavar="NAME",
+            help="Collect only the kernel with this name, as in a capture.",
         ),
     ] = None,
     launch_skip: options.LaunchSkipOption = None,

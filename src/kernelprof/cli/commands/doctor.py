@@ -32,7 +32,7 @@ def doctor(
         list[Requirement] | None,
         typer.Option(
             "--require",
-            help="Exit with code 4 unless this is available. `profile` stands for everything "
+            help="Exit with code 4 unless this requirement is met. `profile` stands for everything "
             "required to profile a program, `sources` for everything required to measure a .cu "
             "file.",
         ),

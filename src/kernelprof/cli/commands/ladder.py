@@ -108,7 +108,7 @@ def run(
 
     if no_profile and captures is not None:
         raise UsageError(
-            "--captures needs ncu, but --no-profile excludes it",
+            "--captures needs ncu, which --no-profile does not run",
             hint="leave out one of these options",
         )
     results_file = _results_file(file, results, html)

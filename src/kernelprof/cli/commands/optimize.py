@@ -48,7 +48,7 @@ class OptimizationFlags:
     ] = None
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", metavar="FILE", help="The policy; see --policy of `gate`."),
+        typer.Option("--policy", metavar="FILE", help="The gate's policy file; see `gate --help`."),
     ] = None
 
 

@@ -25,9 +25,9 @@ def schema(
         ],
         typer.Argument(
             metavar="[DOCUMENT]",
-            help="diagnosis is the output of `diagnose`, comparison of `compare`, gate of "
-            "`gate`, history of `history`, optimization of `optimize`, fleet_run of `fleet "
-            "run`, fleet_query of `fleet query`, fleet_status of `fleet status`.",
+            help="The document to describe: diagnosis for `diagnose`, comparison for `compare`, "
+            "gate for `gate`, history for `history`, optimization for `optimize`, fleet_run for "
+            "`fleet run`, fleet_query for `fleet query`, fleet_status for `fleet status`.",
         ),
     ] = "diagnosis",
 ) -> None:

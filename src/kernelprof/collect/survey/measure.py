@@ -22,7 +22,7 @@ from kernelprof.model.numbers import count, share
 from kernelprof.model.survey import Coverage, Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.analysis.survey.selection import LaunchSelection
@@ -157,7 +157,9 @@ def record_survey(
     interrupts: Interrupts,
     progress: Progress,
     time_limit: float | None,
+    *,
     perfetto: Path | None,
+    variables: Mapping[str, str] | None = None,
 ) -> tuple[SurveyRun, Survey]:
     """Run a program and survey it, and write its trace for Perfetto.
 
@@ -166,7 +168,7 @@ def record_survey(
     """
     if perfetto is not None:
         refuse_unwritable(perfetto)
-    run = record_program(application, interrupts, time_limit=time_limit)
+    run = record_program(application, interrupts, time_limit=time_limit, variables=variables)
     if perfetto is not None:
         write_perfetto(run.trace, perfetto)
     survey = survey_program(run.trace, run.seconds, ended=run.ended)
@@ -189,12 +191,15 @@ def survey_first(
     preset: str | None = None,
     time_limit: float | None = None,
     perfetto: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Surveyed | None:
     """Survey a program and choose what to measure; ``None``, and a note, to measure all."""
     progress.begin("The survey")
     limit = max(budget, LEAST_S) if time_limit is None else time_limit
     try:
-        run, result = record_survey(application, interrupts, progress, limit, perfetto)
+        run, result = record_survey(
+            application, interrupts, progress, limit, perfetto=perfetto, variables=variables
+        )
     except MissingToolError as error:
         progress.note(f"no survey: {error.what}. {_without(budget)}")
         return None

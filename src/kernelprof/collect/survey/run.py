@@ -165,7 +165,7 @@ def build(cupti: Cupti) -> Path:
     raise MissingToolError(
         f"the survey library does not compile: {reason}",
         where=", ".join(str(each) for some in cupti.includes for each in some),
-        hint=f"install a C compiler and the headers of CUDA and CUPTI: {_how_to_get_cupti()}",
+        hint=f"install a C compiler; for the CUDA and CUPTI headers, {_how_to_get_cupti()}",
     )
 
 
@@ -214,7 +214,7 @@ def _refuse_strangers(path: Path) -> None:
     if files.is_private(path.lstat()):
         return
     raise MissingToolError(
-        "other users can write to the compiled survey library",
+        "other users can write to the survey library or its folder",
         where=str(path),
         hint=f"remove it, or: chown $USER {path}; chmod go-w {path}",
     )
@@ -300,10 +300,12 @@ def record_program(
     *,
     time_limit: float | None = None,
     folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> SurveyRun:
     """Run a program at nearly its own speed, and record what it does on GPUs until a limit.
 
-    ``folder`` keeps the files. Raises :class:`MissingToolError` where nothing can record.
+    ``folder`` keeps the files; ``variables`` are the program's environment instead of this
+    process's. Raises :class:`MissingToolError` where nothing can record.
     """
     if _CUDA in os.environ:
         raise MissingToolError(
@@ -321,7 +323,7 @@ def record_program(
                 application,
                 interrupts,
                 time_limit=time_limit,
-                environment=survey_environment(os.environ, library, cupti, target),
+                environment=survey_environment(variables or os.environ, library, cupti, target),
             )
         except processes.TimeLimitError:
             ended = f"the program was stopped after {time_limit:g} s"

@@ -182,7 +182,7 @@ def make_baseline(snapshot: Snapshot, now: str, policy: Policy | None = None) ->
                 f"{undecided[0].name}",
                 where=snapshot.origin,
                 hint="capture more metrics (kernelprof profile --preset full), or judge these "
-                'kernels by time and counters alone: inconclusive = "allow" in the policy',
+                'kernels only by time and counters: set inconclusive = "allow" in the policy',
             )
     return Baseline(
         created=snapshot.created or now,
@@ -342,7 +342,7 @@ def calibrate_noise(
     """
     if len(repeats) + 1 < FEWEST_CAPTURES:
         raise InputError(
-            "one more capture is not enough to calibrate the noise"
+            "one capture is not enough to calibrate the noise"
             if len(repeats) == 1
             else "there is no capture to calibrate with",
             hint=f"name at least {FEWEST_CAPTURES - 1} captures, each a separate run of the same "

@@ -99,7 +99,10 @@ def _judge_kernel(kernel: KernelComparison, policy: Policy, comparison: Comparis
         # Code for another architecture is other code: its counters and verdicts prove nothing
         for at, each in enumerate(findings):
             if each.code in _OF_THE_CODE and each.outcome is Outcome.REGRESSION:
-                text = f"{each.text} (the sides were compiled for different architectures)"
+                text = (
+                    f"{each.text} (baseline and candidate were compiled for different "
+                    "architectures)"
+                )
                 findings[at] = GateFinding(each.code, Outcome.INCONCLUSIVE, text)
     return KernelResult(kernel, worst_outcome(findings), _sort_by_severity(findings))
 
@@ -201,7 +204,9 @@ def _counter_findings(kernel: KernelComparison, limits: Limits) -> Iterator[Gate
             outcome = Outcome.INCONCLUSIVE
         yield GateFinding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
-        text = f"only one side has {name}: capture both sides with the same preset"
+        text = (
+            f"{name} is missing in the baseline or the candidate: capture both with the same preset"
+        )
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
 
 
@@ -329,7 +334,7 @@ def _nothing_compared(comparison: Comparison) -> GateFinding:
     archs = [
         predicted_architectures(side.kernels) for side in (comparison.before, comparison.after)
     ]
-    text = "the two sides have no kernel in common: nothing was compared"
+    text = "baseline and candidate have no kernel in common: nothing was compared"
     if all(archs) and not set(archs[0]) & set(archs[1]):
         old, new = (", ".join(each) for each in archs)
         text = f"the baseline was predicted for {old}, but the candidate for {new}: not compared"
@@ -344,9 +349,9 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
     sure = [each.time.smallest_detectable or 0.0 for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on one side. Differences below {format_range(floors)} "
-        f"cannot be detected; differences above {format_range(sure)} can. To detect smaller "
-        "differences, capture both sides five times (the candidate "
+        f"{FEWEST_SAMPLES} launches in the baseline or the candidate. Differences below "
+        f"{format_range(floors)} cannot be detected; differences above {format_range(sure)} can. "
+        "To detect smaller differences, capture both five times (the candidate "
         f"with: {to_settle(few[0], comparison.after)}; the baseline in the same way, into "
         "BASELINE_RUNS), then run: kernelprof gate BASELINE_RUNS runs"
     )

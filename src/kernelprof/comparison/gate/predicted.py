@@ -214,7 +214,9 @@ LEAST_SAVED: Final = 0.01
 _DIGITS: Final = 5
 """Of a ratio of counts, of which files have seven."""
 
-_TRADE: Final = "as much work was removed elsewhere: measure on a GPU whether the kernel is faster"
+_TRADE: Final = (
+    "at least as much work was removed elsewhere: measure on a GPU whether the kernel is faster"
+)
 
 
 def findings(
@@ -234,7 +236,10 @@ def findings(
     yield from counters
     yield from _not_covered(before, after, old, new)
     for name in kernel.lacking:
-        text = f"only one side has {name}: predict both sides with the same kernelprof version"
+        text = (
+            f"{name} is missing in the baseline or the candidate: predict both with the same "
+            "kernelprof version"
+        )
         yield GateFinding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
     statuses = {before.verdict.status, after.verdict.status}
     if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
@@ -307,7 +312,7 @@ def _not_covered(
         ]
         counts = [ends[0][1], *(each.metrics.get(name, 0.0) for each in (before, after))]
         if ends[1][1] > (1 + _OPEN) * max(counts) > 0:
-            text = f"the sample bounds {name} only loosely: at most {number(ends[1][1])}"
+            text = f"the sample gives only a loose upper bound for {name}: {number(ends[1][1])}"
             yield _with_places(_uncovered(text), [], old, new)
             return
 
@@ -356,7 +361,10 @@ def _lines_not_covered(
             else:
                 left[used] -= 1
     if added:
-        yield "this code behaved the same for all sampled values, but may not for others", added
+        yield (
+            "this code behaved the same for all sampled values, but may not for other values",
+            added,
+        )
     yield from _lines_of_other_trips(old, new, old_of)
 
 

@@ -339,7 +339,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "noise calibrated with other captures, times or varying counters"
+    other = "noise calibration differs in captures, times or varying counters"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

@@ -297,9 +297,9 @@ def _read_texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]
     blobs = [line.split()[1] for line in sizes.splitlines() if line.startswith(b"blob ")]
     if sum(map(int, blobs)) > MOST_BYTES:
         raise InputError(
-            f"the file's versions total more than {files.size_in_words(MOST_BYTES)}",
+            f"all versions of the file together exceed {files.size_in_words(MOST_BYTES)}",
             where=str(folder),
-            hint="a smaller --limit reads fewer versions",
+            hint="read fewer versions with a smaller --limit",
         )
     answer, at = _run_git(folder, "cat-file", "--batch", given=given), 0
     for name in names:

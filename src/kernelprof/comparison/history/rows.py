@@ -72,7 +72,7 @@ def history(
     """
     if git and path.expanduser().is_dir():
         raise UsageError(
-            "--git reads the versions of one file, and this is a folder",
+            "--git reads the versions of one file, but this is a folder",
             where=str(path),
             hint="name a baseline file, or leave --git out",
         )

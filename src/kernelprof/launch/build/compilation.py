@@ -244,7 +244,9 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
             what = f"argument {name} is {kind}, but the kernel's parameter is '{parameter.written}'"
             what += (
-                f", with type {type_name} in this instance" if type_name != parameter.type else ""
+                f", with type {type_name} in this instantiation"
+                if type_name != parameter.type
+                else ""
             )
             yield what, f"{listed}; list the arguments in the same order"
         if argument.output and parameter.const:
@@ -297,15 +299,15 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         raise CompileError(
             f"the compiled file has no kernel {kernel!r}; kernels: {', '.join(names) or 'none'}",
             where=where,
-            hint="check that no #if excludes the kernel with these defines",
+            hint="check that no #if excludes the kernel under the given [compile] defines",
         )
     hint = 'give the kernel a unique name, or declare it extern "C"'
     if template:
         hint = "write all template arguments as plain numbers and types, in the template's order"
         if find_in_toolkit(_DEMANGLER) is None:
             hint = (
-                f"{_DEMANGLER} of the CUDA toolkit, which distinguishes these kernels, is not "
-                "installed: install it, or keep only one of the kernels in the file"
+                f"to distinguish these kernels, install {_DEMANGLER} of the CUDA toolkit, or keep "
+                "only one of them in the file"
             )
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(matches)}",
@@ -367,7 +369,7 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             "kernelprof diagnose -- ./app args..."
         )
     elif unknown:
-        hint = "this nvcc is older than the GPU: install a newer CUDA toolkit"
+        hint = "this nvcc does not support the architecture: install a CUDA toolkit that does"
         if unknown[1].endswith("a"):
             hint += (
                 ", or compile without architecture-specific features: architecture_specific = false"
@@ -438,7 +440,7 @@ def pack_parameters(
             where=where,
             hint="write one [[arguments]] table for each parameter, in order, with its type; set "
             "passed = false for an array that is not a parameter; list all members of a "
-            "structure, and set align for a member that is aligned more strictly than its type",
+            "structure, and set align for a member with stricter alignment than its type",
         )
     buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
     for value, slot in zip(values, slots, strict=True):

@@ -65,8 +65,8 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "nvcc passes the path of a temporary folder to a shell, but each available path has "
-        "characters that a shell interprets",
+        "no temporary folder is usable: nvcc passes its path to a shell, but each available path "
+        "has characters that a shell interprets",
         where=str(given),
         hint="set $TMPDIR to a path of only letters, digits and / . _ + -",
     )

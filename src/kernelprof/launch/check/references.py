@@ -69,7 +69,7 @@ class Case:
                 return self.scalars[name]
         others = [value for name, value in self.scalars.items() if name not in self.sizes]
         if len(others) != 1:
-            raise ValueError("the factor is not clear: no scalar is called a or alpha")
+            raise ValueError("the factor cannot be determined: no scalar is named a or alpha")
         return others[0]
 
 
@@ -123,7 +123,7 @@ _ALL: Final = (
     Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
     Builtin(
         "scale",
-        "y = a * x, where a is the kernel's only scalar that is not a size",
+        "y = a * x, where a is the scalar a or alpha, else the only one that is not a size",
         1,
         lambda case, x: case.factor * x,
     ),

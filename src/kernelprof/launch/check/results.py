@@ -15,6 +15,7 @@ from kernelprof.launch.signature import choose, kernels
 from kernelprof.launch.source import find_block, read_source
 from kernelprof.launch.specification.expressions import SpecError
 from kernelprof.launch.specification.reader import read_spec
+from kernelprof.model.numbers import count
 from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference
             raise LaunchError(
                 f"the reference {reference} gives NaN for {name}, although no input contains NaN",
                 where=where,
-                hint=f'if the kernel also reads {name}, give it initial values: fill = "random" '
-                'or "zeros" under its [[arguments]]',
+                hint=f'if the kernel also reads {name}, initialize this array: fill = "random" or '
+                '"zeros" in its [[arguments]] table',
             )
 
 
@@ -88,7 +89,11 @@ def wrong_result(
     sizes = sizes_text(launch.sizes)
     parts = [f"the kernel's result is wrong: {comparison.name} {what} at {sizes}"]
     if comparison.poisoned:
-        parts.append(f"{comparison.poisoned} of its elements were never written")
+        never = (
+            "was never written or is" if comparison.poisoned == 1 else "were never written or are"
+        )
+        elements = count(comparison.poisoned, "element")
+        parts.append(f"{elements} of {comparison.name} {never} NaN")
     if comparison.worst is not None and comparison.worst_value is not None:
         index = ", ".join(map(str, comparison.worst))
         parts.append(

@@ -326,7 +326,7 @@ def infer_grid(
             grid.append(amounts.ceil_div(amounts.parse_size(name), threads))
             whose = f"{name} blocks"
             if threads != ONE:
-                many = f"one block for every {threads.text} of {name}"
+                many = f"{name} / {threads.text} blocks, rounded up"
                 whose = f"{name} threads" if axis in usage.axes_of_threads else many
             why.append(f"{whose}, because {name} has no other use")
         else:

@@ -62,7 +62,7 @@ _MEANINGS: Sequence[_Meaning] = (
         "illegal instruction|invalid program counter|hardware stack error"
         "|unspecified launch failure",
         "the kernel failed at run time",
-        "--sanitize memcheck reports the line",
+        "find the line with --sanitize memcheck",
     ),
     _Meaning(
         "device-side assert",
@@ -153,7 +153,7 @@ def run_sanitizer(
         raise LaunchError(
             f"compute-sanitizer ({tool}) reported an error in the kernel:\n{tool_findings(text)}",
             where=where,
-            hint="fix this error first: results after it are undefined",
+            hint="fix this error first: until then the kernel's results are undefined",
         )
     if ended.code == 0:
         return None

@@ -112,9 +112,10 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
         return False
     if overrides != LaunchOverrides():
         raise UsageError(
-            "sizes, defines and sanitizers need a launch specification, but this file has main()",
+            "sizes, defines and sanitizers need a launch specification; this file has main() "
+            "instead",
             where=str(source),
-            hint="build it yourself and profile it: kernelprof diagnose -- ./app args...",
+            hint="build the program yourself and profile it: kernelprof diagnose -- ./app args...",
         )
     return True
 
@@ -184,8 +185,7 @@ def _trial(
         raise LaunchError(
             f"compiling, checking and timing the kernel took longer than {limit:g} s",
             where=name,
-            hint="use smaller sizes or fewer launches; [launch] time_limit_s applies to each "
-            "launch",
+            hint="use smaller sizes or fewer launches, or raise [launch] time_limit_s (per launch)",
         ) from error
     trial = read_trial(file)
     if trial is None:

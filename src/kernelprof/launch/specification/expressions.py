@@ -28,8 +28,8 @@ MAX_NODES = 120
 MAX_EXPONENT = 64
 MAX_MAGNITUDE = 2**63 - 1
 _MADE_OF = (
-    "an expression consists of numbers, sizes, numeric defines, + - * / // % **, comparisons, "
-    "'a if x else b', ceil_div, round_up, min, max"
+    "an expression can contain numbers, sizes, numeric defines, + - * / // % **, comparisons, "
+    "'a if x else b', ceil_div, round_up, min and max"
 )
 
 _SYNTAX: Final = {"if", "else", "and", "or", "not", "lambda"}
@@ -110,7 +110,7 @@ class Expression:
                 f"an expression is {len(self.text)} characters long; at most "
                 f"{MAX_LENGTH} are allowed",
                 where=self.where,
-                hint="define parts of it in [sizes] or in [compile] defines",
+                hint="replace parts of it with names from [sizes] or [compile] defines",
             )
         try:
             tree = parse_arithmetic(self.text.strip())
@@ -120,7 +120,11 @@ class Expression:
             raise self._error(1, f"cannot be read: {error}") from error
         nodes = list(ast.walk(tree))
         if len(nodes) > MAX_NODES:
-            raise self._error(1, f"an expression with more than {MAX_NODES} parts")
+            raise ExpressionError(
+                f"the expression has more than {MAX_NODES} parts",
+                where=self.where,
+                hint="replace parts of it with names from [sizes] or [compile] defines",
+            )
         for node in nodes:
             if isinstance(node, ast.expr) and (problem := _problem(node)):
                 raise self._error(node.col_offset + 1, problem)

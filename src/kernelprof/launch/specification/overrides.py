@@ -186,7 +186,7 @@ def parse_overrides(
         return LaunchOverrides()
     if not has_source:
         raise UsageError(
-            f"{useless[0]} applies only to a .cu file, but the command names none",
+            f"{useless[0]} applies only to a .cu file, but the command has none",
             hint="for example kernelprof diagnose kernel.cu --size M=2048",
         )
     from kernelprof.launch.run.faults import SANITIZERS

@@ -332,7 +332,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
 
 def _no_such_array(name: str, arrays: Sequence[str]) -> tuple[str, str]:
     hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
-    hint += "; set passed = false for an array that is not a parameter of the kernel"
+    hint += "; an array that is not a kernel parameter needs passed = false in its table"
     return f"no array is called {name!r}", hint
 
 

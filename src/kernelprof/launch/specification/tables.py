@@ -38,7 +38,7 @@ class Member(StrictTable, frozen=True, kw_only=True):
     align: Annotated[
         Literal[1, 2, 4, 8, 16, 32, 64, 128] | None,
         Meta(
-            description="alignment in bytes, if it differs from that of the type: 16 for a float4"
+            description="alignment in bytes, if it is not the type's own, such as 16 for a float4"
         ),
     ] = None
 
@@ -81,7 +81,10 @@ class Argument(StrictTable, frozen=True, kw_only=True):
     output: bool = False
     passed: Annotated[
         bool,
-        Meta(description="false: not a parameter; only tensor maps or structures point to it"),
+        Meta(
+            description="false: the array is not a parameter; only tensor maps or structures "
+            "point to it"
+        ),
     ] = True
     value: Amount | None = None
     tensor_map: TensorMap | None = None

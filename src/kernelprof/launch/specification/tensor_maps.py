@@ -218,8 +218,8 @@ def _box(table: TensorMap, names: Mapping[str, Number], size: int) -> tuple[int,
         raise SpecError(
             f"a row of the box has {row} bytes, but the swizzle {table.swizzle} spans only {span}",
             where=where,
-            hint=f"make the row {span // size} elements long; for the rest, copy more boxes or add "
-            "a dimension to the map: dims = [...], strides = [...]",
+            hint=f"use rows of at most {span // size} elements, and copy more boxes or add a "
+            "dimension to the map: dims = [...], strides = [...]",
         )
     return box
 

@@ -105,8 +105,8 @@ def _acceptance(each: Acceptance) -> tuple[Cell, ...]:
         Cell(Span(each.when)),
         Cell(Span(each.who)),
         Cell(Span(short_name(each.kernel), code=True)),
-        Cell(f"{_time(each.before_ns)} to {_time(each.after_ns)}"),
-        Cell(Span(f"{_labelled(each.before, 'new')} to {_labelled(each.after, 'gone')}")),
+        Cell(f"{_time(each.before_ns)} → {_time(each.after_ns)}"),
+        Cell(Span(f"{_labelled(each.before, 'new')} → {_labelled(each.after, 'gone')}")),
         Cell(Span(each.reason)),
     )
 

@@ -347,13 +347,13 @@ _ESTIMATED: Final = (
     "Estimates from the counters: each step is the time that a fix saves after the fixes above it."
 )
 _PROFILED: Final = (
-    "Time of the launch whose counters are shown; the profiler runs kernels one at a time."
+    "Time of the launch whose counters are shown, under the profiler, which serializes kernels."
 )
 _BUSIEST: Final = (
     "The unit nearest to its limit. In a streaming kernel, L2 can rank above device memory, "
     "although L2 only passes the data on."
 )
-_SHOWN: Final = "All numbers below are for this launch, the one with the median time."
+_SHOWN: Final = "All numbers below are for this launch, which has the median time."
 _PILLS: Final = {
     Status.BOTTLENECK: "Limited by ",
     Status.AT_LIMIT: "At its limit: ",

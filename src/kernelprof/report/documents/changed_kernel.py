@@ -116,7 +116,8 @@ _DOTS: Final = (
 )
 _CAUSES: Final = (
     "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. Parts in the opposite direction are not shown; the others are scaled down to match."
+    "change. States that changed in the opposite direction are left out, and the others are "
+    "scaled down to add up to the change."
 )
 
 
@@ -233,8 +234,8 @@ _UNKNOWN: Final = "One capture has no source information, so only the launch is 
 _NO_TEXT: Final = "The sources differ, but one capture does not contain the source text to compare."
 _REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (
-    "Bars of percentages are full at 100 % of the peak or of the total. Other bars are relative "
-    "to the larger of the two values."
+    "For percentages, a full bar is 100 % of the peak or of the total. For other metrics, it is "
+    "the larger of the two values."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 

@@ -160,7 +160,7 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
         return []
     times = [time for row in rows for time in (row.low, row.time, row.high)]
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
-    label = f"Time of {title} over time, with its verdicts; the same data is in the table below"
+    label = f"Median time of {title} by date, with verdicts; the table below has the same data"
     text = (
         "Each point is the median time of a measurement; its bar spans 90 % of the launches. "
         "Dashed lines mark where the verdict changed."

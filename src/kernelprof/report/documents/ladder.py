@@ -163,7 +163,7 @@ def listing(ladder: Ladder, others: Sequence[Ladder], *, changes: bool) -> Docum
     numbers = {rung.file: rung.number for rung in ladder.rungs}
     sections = []
     for rung in ladder.rungs:
-        after = "" if rung.after is None else f"After {numbers[rung.after]}. "
+        after = "" if rung.after is None else f"Derived from rung {numbers[rung.after]}. "
         file = Paragraph(Span(str(rung.shown), code=True))
         text = Paragraph(Span(after + rung.changes))
         sections.append(Section(Span(rung_name(rung)), (file, text)))
@@ -281,8 +281,8 @@ def _rungs(climb: Climb) -> Section:
 _ALONE: Final = (
     "Verdicts use the metrics of the preset `full`. 'Expected gain' is estimated only from this "
     "rung's counters. 'Next rung gained' is the measured speedup of each rung derived from this "
-    "rung. This speedup can exceed the expected gain if the change removes further limits; a "
-    "variant can be slower."
+    "rung. This speedup can exceed the expected gain if the change also removes other limits, and "
+    "can be below 1x for a variant."
 )
 _INTERLEAVED: Final = (
     'Verdicts use the metrics of the preset `full`. "of cuBLAS": rung speed / cuBLAS speed, both '

@@ -259,7 +259,7 @@ def roofline_section(
         return None
     ceilings = tuple(_ceilings(climb, cards))
     rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
-    label = "Operations per second of each rung against its operations per byte of device memory"
+    label = "Operations per second of each rung against its operations per byte of DRAM traffic"
     text = (
         "Each number marks a rung. Vertical: useful operations per second, timed outside the "
         "profiler. Horizontal: operations per byte of DRAM traffic. The line joins the rungs "

@@ -43,7 +43,7 @@ _REASON: Final = 400
 _BASES: Final = {
     Basis.MEASURED: "measured in alternating rounds on this machine",
     Basis.RECORDED: "according to captures that ship with kernelprof",
-    Basis.PREDICTED: "as predicted",
+    Basis.PREDICTED: "according to predictions",
 }
 
 
@@ -63,7 +63,7 @@ def document(optimization: Optimization, detail: Detail | None = None) -> Docume
     blocks.append(Paragraph(sides))
     if optimization.diff:
         code = CodeBlock("\n".join(map(printable, optimization.diff.split("\n"))), language="diff")
-        blocks.append(Section("What is kept", (code,), folded=True))
+        blocks.append(Section("Changes kept", (code,), folded=True))
     return Document("kernelprof optimize", tuple(blocks), origin=optimization.source)
 
 

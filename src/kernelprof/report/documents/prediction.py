@@ -124,8 +124,8 @@ _COLUMNS: Final = (
 _TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE_LINE: Tone.STRONG}
 _LABEL: Final = "Memory accesses by line"
 _IDEAL: Final = (
-    "Average number of 32-byte sectors, or of shared-memory wavefronts, per warp request, and "
-    "the ideal number for adjacent addresses. Both numbers follow from the addresses that the "
+    "Per request: average number of 32-byte sectors, or shared-memory wavefronts, per warp "
+    "request. Ideal: the same for adjacent addresses. Both follow from the addresses that the "
     "machine code computes."
 )
 

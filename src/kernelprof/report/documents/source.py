@@ -332,7 +332,7 @@ _OTHER = "The source shown differs from the measured source (the hashes differ).
 _NAMED_UP_TO: Final = 0.5
 _MOST_NAMED: Final = 3
 _WIDEST: Final = 80
-_WORDS: Final = {"flops": "operations", "min_bytes": "fewest bytes"}
+_WORDS: Final = {"flops": "operations", "min_bytes": "minimum bytes"}
 
 
 def section(
@@ -413,7 +413,7 @@ def _describe_listing(machine: MachineListing, listing: CodeBlock) -> Iterable[s
         yield _MOVED
     if machine.shortened:
         shown_count = f"{machine.most:,} of {machine.size:,} instructions"
-        yield f"{shown_count} are shown: those of the costliest lines."
+        yield f"{shown_count} are shown: those at the lines with the most samples."
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:

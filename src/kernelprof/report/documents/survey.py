@@ -150,7 +150,7 @@ def _gpus(gpus: Sequence[GpuTime]) -> Table:
         )
         for each in gpus
     )
-    return Table(_GPUS, rows, label="How each GPU spent the time")
+    return Table(_GPUS, rows, label="How each GPU spent its time")
 
 
 def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:

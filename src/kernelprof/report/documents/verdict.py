@@ -334,7 +334,7 @@ def less_work(verdict: Verdict) -> str:
         return ""
     text = f"up to {factor(half)} with half the work"
     if factor(most) != factor(half) and most < NO_BOUND_FROM:
-        text += f", never more than {factor(most)}"
+        text += f", {factor(most)} with even less"
     return text
 
 
@@ -357,9 +357,9 @@ def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]
             continue
         text = f"then {each.bottleneck}, {factor(each.gain_after_previous)} more"
         if each.worse_alone:
-            text += " (its fix alone would make the kernel slower)"
+            text += " (fixing only this would make the kernel slower)"
         elif each.gain < NO_GAIN_BELOW:
-            text += " (its fix alone gains nothing)"
+            text += " (fixing only this gains nothing)"
         if with_advice and each.advice:
             text += f": {each.advice[0]}"
         lines.append(text)

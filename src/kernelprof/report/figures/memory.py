@@ -26,7 +26,7 @@ _REQUESTED: Final = (
 )
 _DISTINCT: Final = (
     "Distinct bytes that the warps' global loads and stores use; a value that several threads of "
-    "a warp read at once counts once."
+    "a warp read in one request counts once."
 )
 _L1: Final = (
     "32-byte sectors of global loads and stores (L1 hits and misses) and of bulk copies "

@@ -27,10 +27,10 @@ LEAST_UNKNOWN: Final = 0.005
 EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. "
     "Fewer accesses, data closer to the SM, more accesses in flight, or more "
-    "warps shorten the wait.",
+    "warps shorten or hide the wait.",
     "short_scoreboard": "A warp waits for a result from shared memory, a special function or a "
     "dynamic branch. Fewer such instructions, or independent instructions "
-    "between them, shorten the wait.",
+    "before the result is used, shorten the wait.",
     "lg_throttle": "The queue for global and local memory instructions is full: there are too "
     "many such instructions. Fewer, wider loads and stores shorten the wait.",
     "mio_throttle": "The queue for shared memory, special functions and dynamic branches is full: "

@@ -146,7 +146,7 @@ _OF_ALU: Final = (
 )
 _OF_FMA: Final = (
     "Computed from the utilization of the FMA pipe, minus FP32 arithmetic on that pipe. "
-    "This is an upper bound: a 64-bit product uses the pipe twice. Compilers also write moves, "
+    "This is an upper bound: a 64-bit product uses the pipe twice. Compilers also emit moves, "
     "shifts and additions as multiply-adds."
 )
 _OTHER_MEMORY: Final = "shared, local, shuffles"

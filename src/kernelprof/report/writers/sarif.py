@@ -432,7 +432,7 @@ def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
         sentences.append(f"Evidence: {'; '.join(facts)}.")
     at_limit = verdict.status is Status.AT_LIMIT
     if brings := words.less_work(verdict) if at_limit else words.describe_gain(verdict):
-        sentences.append(f"{'Less work' if at_limit else 'Gain'}: {brings}.")
+        sentences.append(f"Gain: {brings}.")
     return " ".join(sentences)
 
 

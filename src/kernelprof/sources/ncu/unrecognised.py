@@ -89,7 +89,7 @@ def _nothing_measured(scan: Scan) -> NoCaptureError | None:
         what = f"Nsight Compute wrote the launches to {reports[0]}, not to this file"
         hint = "Use that report instead."
     elif connected:
-        what, hint = "Nsight Compute ran but wrote no launch", _NO_KERNEL
+        what, hint = "Nsight Compute ran but profiled no kernel", _NO_KERNEL
     elif lines:
         what, hint = "Nsight Compute did not run", ""
     else:
