@@ -95,7 +95,13 @@ COLUMNS: Final = (
         "`ncu` metrics, one value per launch",
         is_light=False,
     ),
-    _C("units", "string", "units", "JSON: unit and origin of each metric", is_light=False),
+    _C(
+        "units",
+        "string",
+        "units",
+        "JSON: each metric's unit, and whether it was measured, derived or predicted",
+        is_light=False,
+    ),
     _C("manifest", "string", "manifest_json", "JSON: the capture's manifest", is_light=False),
 )
 LIGHT: Final = tuple(each.name for each in COLUMNS if each.is_light)

@@ -61,8 +61,8 @@ _MOST_DIFF: Final = 400
 
 
 _ONLY_CHECKED: Final = (
-    "results were compared with the reference at the check sizes only, because the original's "
-    "result at the measured sizes exceeds the tolerance or cannot be computed on this machine"
+    "results were compared with the reference at the check sizes only: at the measured sizes, the "
+    "original's result is outside the tolerance or cannot be checked on this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by predicted times and counters, and their "

@@ -93,7 +93,7 @@ class SourcePredictor:
         paths = sources(after)
         if len(paths) != 1:
             raise UsageError(
-                "a .cu file is compared with exactly one other version",
+                f"a .cu file is compared with exactly one other version, not {len(paths)}",
                 where=os.fspath(before),
                 hint="name two files: kernelprof gate before.cu after.cu --predict\n"
                 "for several sources, save a baseline: kernelprof baseline save A.cu B.cu "

@@ -96,7 +96,7 @@ class Cause(JsonStruct, frozen=True):
     ]
     gain_low: Annotated[
         float,
-        about("Lower end of the gain's range; four of five measured gains were within theirs."),
+        about("Lower end of the gain's range, which contains about 80 % of measured gains."),
     ]
     gain_high: Annotated[float, about("Upper end of the gain's range.")]
     gain_after_previous: Annotated[

@@ -95,7 +95,7 @@ def _describe_mistake(message: str) -> str:
 
 def _parse_whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(digits):,} digits")
+        raise ValueError(f"a number has {len(digits):,} digits, but the limit is {_MOST_DIGITS}")
     return int(digits)
 
 

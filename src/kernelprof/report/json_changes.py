@@ -67,7 +67,8 @@ class SideVerdictJson(JsonStruct, frozen=True):
 
     status: Status
     bottleneck: Annotated[
-        str | None, about("Baselines of other kernelprof versions may contain other bottlenecks.")
+        str | None,
+        about("In baselines of other kernelprof versions, possibly a name that is unknown here."),
     ]
     confidence: Confidence
     also: list[str]
@@ -158,8 +159,8 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
     inconclusive_passes: Annotated[
         bool,
         about(
-            "Whether the policy passes inconclusive results. If true, a change to the policy "
-            "or baseline still fails."
+            "Whether the policy passes inconclusive results. Findings policy-changed and "
+            "baseline-changed never pass: they remain inconclusive, with exit code 3."
         ),
     ]
     findings: Annotated[list[GateFinding], about("Findings about the comparison as a whole.")]

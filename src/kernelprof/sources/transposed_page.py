@@ -10,6 +10,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.sources.source import LARGEST_TEXT, MOST_COLUMNS, NoCaptureError, Source
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def read(target: Input, _only: Container[str] | None) -> Capture:
     for block in target.blocks():
         size += len(block)
         if size > LARGEST_TEXT:
-            raise NoCaptureError("the copied page is too long")
+            raise NoCaptureError(
+                f"the raw page copied from the GUI exceeds {files.size_in_words(LARGEST_TEXT)}"
+            )
         text.append(block)
     page = transpose(b"".join(text).decode("utf-8", "replace"))
     return read_bytes(page.encode(), target.origin)
@@ -60,7 +63,7 @@ def transpose(text: str) -> str:
             rows.setdefault(match[1], (match[2] or "", values))
     count = len(rows["ID"][1]) if "ID" in rows else 0
     if not 0 < count <= MOST_COLUMNS:
-        raise NoCaptureError("the copied page contains no launch")
+        raise NoCaptureError("the raw page copied from the GUI contains no launch")
     metrics = [name for name, (_, values) in rows.items() if _METRIC.fullmatch(name)]
     table: list[list[str]] = [[*_launch(rows, 0), *metrics]]
     table.append([*[""] * len(_launch(rows, 0)), *(rows[name][0] for name in metrics)])

@@ -301,7 +301,7 @@ RELATIONS: Final = (
     ),
     Relation(
         ("warp_cycles_per_instruction", "duration", *_STALLS), _stalls,
-        "the stalls exceed the warp cycles per instruction",
+        "the sum of the stall reasons does not match the warp cycles per instruction",
         optional=frozenset(_STALLS),
     ),
     # 0.99 to 1.02 of each other.
@@ -589,6 +589,13 @@ class Doubt:
     def names(self) -> str:
         """The metrics that it is about, for a message."""
         return ", ".join(self.metrics[:4]) or self.metric
+
+    @property
+    def claim(self) -> str:
+        """The metrics that it is about and what they do, for a message."""
+        if len(self.metrics) == 1:
+            return f"{self.names} is impossible"
+        return f"{self.names} contradict each other"
 
 
 ACCOUNTED: Final = 0.99

@@ -360,7 +360,7 @@ def stall_finding(
     """
     return RuleFinding(
         gain=gain,
-        gain_reason="the busiest unit's headroom without these stalls",
+        gain_reason="the warp time left without these stalls, and the busiest unit's headroom",
         effect=lambda _: Effect(waits=(stall, *waits)),
         evidence=lambda: (
             percent(

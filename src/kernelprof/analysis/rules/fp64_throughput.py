@@ -6,7 +6,9 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import uses_fp32, uses_fp64
 
-NEAR_LIMIT = rules.near_limit("fp64_bound in tests/captures/gemm_series.full.raw.csv reaches 98 %")
+NEAR_LIMIT = rules.near_limit(
+    "the kernel fp64_bound in tests/captures/gemm_series.full.raw.csv uses 98 % of the pipe's peak"
+)
 
 RULE = rules.Rule(
     slug="fp64-throughput",

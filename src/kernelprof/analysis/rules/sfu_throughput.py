@@ -6,7 +6,9 @@ from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
 from kernelprof.analysis.advice.lines import BUSY_XU, INTEGER_DIVISION, uses_fp32, uses_fp64
 
-NEAR_LIMIT = rules.near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv reaches 99.5 %")
+NEAR_LIMIT = rules.near_limit(
+    "the kernel sfu_bound in tests/captures/gemm_series.full.raw.csv uses 99.5 % of the pipe's peak"
+)
 
 
 def _explain_needless(context: rules.RuleContext, row: int) -> str | None:

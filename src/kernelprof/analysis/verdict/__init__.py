@@ -389,7 +389,7 @@ def _doubts(outcomes: Outcomes, count: int) -> list[str]:
     for doubt, rows in outcomes.doubts.items():
         where = f"in {rows} of {count} launches"
         if doubt.metrics:
-            warnings.append(f"{doubt.names} contradict each other {where}: {doubt.reason}")
+            warnings.append(f"{doubt.claim} {where}: {doubt.reason}")
         elif doubt.metric in decisive:
             what = "the value is treated as missing"
             warnings.append(f"{doubt.metric}: {doubt.reason}; {what} {where}")

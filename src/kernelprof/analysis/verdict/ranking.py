@@ -569,7 +569,7 @@ def grade_verdict(context: RuleContext, ranking: Ranking, rule: Rule, row: int) 
         reasons.append("a metric of the rule had an impossible value")
     for doubt in doubts:
         if doubt.metrics:
-            reasons += [f"{doubt.names} contradict each other: {doubt.reason}"] * 2
+            reasons += [f"{doubt.claim}: {doubt.reason}"] * 2
     if not (ranking.at_limit[row] or ranking.overruled[row]):
         reasons += _margin(context, ranking, row)
     steps = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)

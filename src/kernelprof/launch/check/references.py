@@ -123,7 +123,7 @@ _ALL: Final = (
     Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
     Builtin(
         "scale",
-        "y = a * x, where a is the scalar a or alpha, else the only one that is not a size",
+        "y = a * x; the factor is the scalar named a or alpha, else the only non-size scalar",
         1,
         lambda case, x: case.factor * x,
     ),

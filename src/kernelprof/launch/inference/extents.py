@@ -169,7 +169,7 @@ class LengthInference:
             return amounts.parse_size(spare[0]), f", whose length is assumed to be {spare[0]}"
         if any(accesses.atomic for _, accesses in targets):
             if guesses.arrays[name].element.bytes == 1:
-                return amounts.constant_size(_BINS), ", with any byte value"
+                return amounts.constant_size(_BINS), ", assumed to be bytes from 0 to 255"
             guesses.sizes.setdefault("bins", _BINS)
             return amounts.parse_size("bins"), ", whose length is unknown"
         results = [a.length for a in guesses.arrays.values() if a.output and a.length is not None]

@@ -38,6 +38,7 @@ _NOT_OF_THE_KERNEL = re.compile(
 class _Meaning(NamedTuple):
     pattern: str
     what: str
+    """With the driver's words for ``{}``."""
     hint: str
     exit_code: ExitCode = ExitCode.BAD_INPUT
 
@@ -61,7 +62,7 @@ _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "illegal instruction|invalid program counter|hardware stack error"
         "|unspecified launch failure",
-        "the kernel failed at run time",
+        "the kernel failed at run time: {}",
         "find the line with --sanitize memcheck",
     ),
     _Meaning(
@@ -122,10 +123,9 @@ def driver_error(error: Exception, where: str) -> LaunchError:
     """Return the error for an error of the driver."""
     words = str(error)
     for meaning in _MEANINGS:
-        if re.search(meaning.pattern, words):
-            return LaunchError(
-                meaning.what, where=where, hint=meaning.hint, exit_code=meaning.exit_code
-            )
+        if said := re.search(meaning.pattern, words):
+            what = meaning.what.format(said[0])
+            return LaunchError(what, where=where, hint=meaning.hint, exit_code=meaning.exit_code)
     return LaunchError(
         f"the CUDA driver reported an error: {words}",
         where=where,

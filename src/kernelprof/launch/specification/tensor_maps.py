@@ -93,7 +93,9 @@ class TensorMap(StrictTable, frozen=True, kw_only=True):
     ] = None
     element_strides: Annotated[
         _Extents | None,
-        Meta(description="traversal stride in each dimension: 2 copies every second element"),
+        Meta(
+            description="traversal stride in each dimension; with 2, every other element is copied"
+        ),
     ] = None
 
     def resolve(

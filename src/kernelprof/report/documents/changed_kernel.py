@@ -230,7 +230,10 @@ LEAST_STATE: Final = 0.005
 _DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
 _NO_CHANGE: Final = "Source, options, sizes and launch do not differ."
-_UNKNOWN: Final = "One capture has no source information, so only the launch is compared."
+_UNKNOWN: Final = (
+    "At least one capture does not record source, options and sizes, so this section compares "
+    "only grid and block."
+)
 _NO_TEXT: Final = "The sources differ, but one capture does not contain the source text to compare."
 _REPEAT: Final = "These counters repeat exactly for the same code, so any difference is real."
 _METRICS: Final = (

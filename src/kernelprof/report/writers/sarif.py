@@ -279,7 +279,8 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
     if (left := len(kernels) - MOST_RESULTS) > 0:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
-            f"Left out: {count(left, 'kernel')} with the least time. A file has at most "
+            f"Left out: {count(left, 'kernel')}: at-limit first, then inconclusive, then those "
+            "with the least time. A file has at most "
             f"{MOST_RESULTS:,} results. --kernel selects kernels; --format json writes all "
             "results."
         )
