@@ -8,7 +8,7 @@ memory once, and again where more is accessed between two uses than L2 holds.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,9 +18,10 @@ from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
 from sassim.interpreter.lanes import distinct
+from sassim.scattered import ScatteredCost, cost_of_access, find_scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sassim.counters.counters import AccessCounters
     from sassim.counters.launch_counters import LaunchCounters
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
     from sassim.interpreter.lanes import Array
     from sassim.residency import GridResidency
     from sassim.sass.listing import Instruction
+    from sassim.scattered import ScatteredArray
 
 _LINE: Final = SECTOR * LINE_SECTORS
 _SMALL_LOCAL: Final = 0.05
 """Share of local memory's sectors that miss L1 where all of it fits: what is touched first."""
+_LOADS: Final = ("load", "copy")
 _ALONE: Final = 4
 """Sectors of a request that miss or hit apart from each other, at most."""
 _L2_DIRTY_BYTES: Final = 16 << 20
@@ -39,6 +42,9 @@ _L2_DIRTY_BYTES: Final = 16 << 20
 its captures."""
 _READ_APART: Final = 0.8
 """Part of the sectors that several blocks read of which the reads lie far apart in time."""
+_WRITE_COST: Final = 1.25
+"""What a sector that is written costs against one that is read (captures of the H200, by their
+share of writes)."""
 _ATOMIC_SECTORS: Final = 1.5
 """Sectors of L2 that an atomic takes for each thread at one address (our captures)."""
 
@@ -51,6 +57,8 @@ class MissShares:
     requests: float
     far: float
     """Share of these requests that wait for device memory."""
+    dram_cost: float
+    """What device memory does for each of these sectors, in sectors of a stream that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +104,28 @@ class CacheMisses:
     """Turns of the hottest slice that an atomic of a warp takes, on average over all of them."""
     hottest: SectorEstimate
     """Turns of the hottest slice in the whole launch."""
+    written_far: float = 0.0
+    """What device memory does for a stored sector, as in :class:`MissShares`."""
     far_in_bulk: float = 0.0
     """Share of the sectors of bulk loads that come from device memory."""
+    scattered: Mapping[int, ScatteredCost] = field(default_factory=dict)
+    """Of accesses in no order, by the identity of the instruction."""
 
     def shares_of(self, i: Instruction, each: AccessCounters) -> MissShares:
         """Return what one instruction's accesses miss."""
-        if each.kind not in ("load", "copy"):
-            return MissShares(1.0, 1.0, 0.0)
+        scattered = self.scattered.get(id(i))
+        if each.kind not in _LOADS:
+            if scattered is not None:
+                return MissShares(1.0, 1.0, scattered.far, scattered.dram_cost)
+            return MissShares(1.0, 1.0, 0.0, self.written_far if each.kind == "store" else 0.0)
         share = self.local if each.space == "local" else self.by_instruction.get(id(i), 1.0)
         instruction = each.counts["sectors"].sum() / max(1, each.counts["requests"].sum())
         apart = min(max(instruction, 1.0), _ALONE)
         waits = 1.0 - (1.0 - min(share, 1.0)) ** apart
-        return MissShares(share, waits, 0.0 if each.space == "local" else self.far)
+        if scattered is not None:
+            return MissShares(share, waits, scattered.far, scattered.dram_cost)
+        far = 0.0 if each.space == "local" else self.far
+        return MissShares(share, waits, far, far)
 
 
 def estimate_misses(
@@ -116,20 +134,21 @@ def estimate_misses(
     """What caches do for a launch on a device."""
     shares, unsure = _estimate_l1(counters, residency)
     local = _local_miss_share(counters, residency)
+    arrays = find_scattered(counters.block_counters)
+    scattered = _ScatteredAccesses(counters, gpu, arrays, shares)
     loaded, stored, atomics, in_bulk = NOTHING, NOTHING, NOTHING, NOTHING
     warps_at_atomics = 0.0
     for each in counters.block_counters.accesses.values():
         if each.space not in ("global", "local", BULK):
             continue
-        total = counters.total(each.counts["sectors"])
-        amount = SectorEstimate(total.value, total.low, total.high)
+        amount = _requested(counters, each)
         if each.space == BULK:
             # Past L1. SMs beside each other share what they load at the same time.
             if each.kind == "load":
                 in_bulk += amount
             else:
                 stored += amount
-        elif each.kind in ("load", "copy"):
+        elif each.kind in _LOADS:
             share = local if each.space == "local" else shares.get(id(each.instruction), 1.0)
             mine = amount.scaled(share)
             loaded += SectorEstimate(
@@ -143,9 +162,15 @@ def estimate_misses(
                 _ATOMIC_SECTORS
             )
             warps_at_atomics += counters.total(each.counts["requests"]).value
-    read, written = _estimate_dram_sectors(counters, gpu, residency, loaded, stored)
+    in_order = replace(loaded, value=max(0.0, loaded.value - scattered.loaded))
+    names = [each.name for each in arrays]
+    read, written = _estimate_dram_sectors(counters, gpu, residency, in_order, stored, but=names)
     read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk)
-    far = min(1.0, read.value / max(loaded.value, 1.0))
+    far = min(1.0, read.value / max(in_order.value, 1.0))
+    stored_in_order = max(stored.value - scattered.stored, 1.0)
+    written_far = _WRITE_COST * written.value / stored_in_order
+    read += scattered.read
+    written += scattered.written
     loaded += SectorEstimate(in_bulk.value, in_bulk.low * _UNSURE, in_bulk.high)
     read += read_in_bulk
     hottest = _estimate_hottest_slice(counters)
@@ -160,8 +185,64 @@ def estimate_misses(
         written=written,
         serialized=hottest.value / max(warps_at_atomics, 1.0),
         hottest=hottest,
+        written_far=written_far,
         far_in_bulk=min(1.0, read_in_bulk.value / max(in_bulk.value, 1.0)),
+        scattered=scattered.costs,
     )
+
+
+class _ScatteredAccesses:
+    """What accesses in no order ask L2 and device memory for."""
+
+    def __init__(
+        self,
+        counters: LaunchCounters,
+        gpu: GpuModel,
+        arrays: Sequence[ScatteredArray],
+        shares: Mapping[int, float],
+    ) -> None:
+        self.costs: dict[int, ScatteredCost] = {}
+        self.loaded = self.stored = 0.0
+        self.read = self.written = NOTHING
+        touched = counters.block_counters.footprints.touched()
+        for array in arrays:
+            marked = touched[array.name]
+            there = max(
+                extrapolate_sectors(counters, each, marked.sectors).value
+                for each in (marked.read, marked.written)
+            )
+            requested = [
+                _requested(counters, each).scaled(shares.get(id(each.instruction), 1.0))
+                for each in array.accesses
+            ]
+            for each, sectors in zip(array.accesses, requested, strict=True):
+                cost = cost_of_access(
+                    each.kind,
+                    requested=sum(every.value for every in requested),
+                    touched=there,
+                    array=marked.sectors,
+                    held=gpu.l2_bytes / 2 / SECTOR,
+                    dirty=_L2_DIRTY_BYTES / SECTOR,
+                )
+                self._add(each, sectors, cost)
+
+    def _add(self, each: AccessCounters, sectors: SectorEstimate, cost: ScatteredCost) -> None:
+        self.costs[id(each.instruction)] = cost
+        self.loaded += sectors.value if each.kind in _LOADS else 0.0
+        self.stored += sectors.value if each.kind == "store" else 0.0
+        self.read += _unsure(sectors, cost.read)
+        self.written += _unsure(sectors, cost.written)
+
+
+def _requested(counters: LaunchCounters, each: AccessCounters) -> SectorEstimate:
+    total = counters.total(each.counts["sectors"])
+    return SectorEstimate(total.value, total.low, total.high)
+
+
+def _unsure(sectors: SectorEstimate, factor: float) -> SectorEstimate:
+    """So many times as much, or half or twice of it."""
+    value = sectors.value * factor
+    return SectorEstimate(value, value / 2, 2.0 * sectors.high if factor else 0.0)
 
 
 _UNSURE: Final = 0.5
@@ -184,7 +265,7 @@ def _estimate_l1(
     missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
     shares = {}
     for each in block_counters.accesses.values():
-        if each.space != "global" or each.kind not in ("load", "copy"):
+        if each.space != "global" or each.kind not in _LOADS:
             continue
         if each.instruction.has("STRONG") or each.kind == "copy":
             continue
@@ -231,9 +312,14 @@ def _estimate_dram_sectors(
     residency: GridResidency,
     loaded: SectorEstimate,
     stored: SectorEstimate,
+    *,
+    but: Sequence[str],
 ) -> tuple[SectorEstimate, SectorEstimate]:
+    """What device memory reads and writes, ``but`` of some arrays."""
     reads, writes = NOTHING, NOTHING
-    for each in counters.block_counters.footprints.touched().values():
+    for name, each in counters.block_counters.footprints.touched().items():
+        if name in but:
+            continue
         reads += extrapolate_sectors(counters, each.read, each.sectors)
         writes += extrapolate_sectors(counters, each.written, each.sectors)
     all_bytes = (reads.value + writes.value) * SECTOR

@@ -164,8 +164,9 @@ class BlockCounters(Observer):
         if space == "shared":
             self._count_shared(counters, access, addresses)
         elif space == "local":
-            sector_counts = _count_local_sectors(addresses, active, access.size, c.warps)
-            self._count(counters, c, "sectors", sector_counts)
+            sectors, lines = count_local(addresses, active, access.size, c.warps)
+            self._count(counters, c, "sectors", sectors)
+            self._count(counters, c, "lines", lines)
         else:
             self._count_global(counters, access, addresses)
 
@@ -288,15 +289,18 @@ def count_different_words(offsets: Array, active: Array | None) -> Array:
     return count_sectors((offsets.astype(np.int64) >> 2) << 5, active)
 
 
-def _count_local_sectors(addresses: Array, active: Array | None, size: int, warps: int) -> Array:
-    """Return sectors: local memory is interleaved by word, 8 lanes at one offset share a sector."""
+def count_local(
+    addresses: Array, active: Array | None, size: int, warps: int
+) -> tuple[Array, Array]:
+    """Return sectors and lines: local memory is interleaved by word, a line for each offset."""
     lanes = np.arange(LANES)[None, :] >> 3
-    words = max(1, size // 4)
-    total: Array = np.zeros(warps, np.int64)
-    for word in range(words):
-        where = ((addresses >> 2) + word) * 4 + lanes
-        total = total + count_sectors(np.broadcast_to(where << 5, (warps, LANES)), active)
-    return total
+    sectors: Array = np.zeros(warps, np.int64)
+    lines: Array = np.zeros(warps, np.int64)
+    for word in range(max(1, size // 4)):
+        offset = np.broadcast_to((addresses >> 2) + word, (warps, LANES))
+        sectors = sectors + count_sectors((offset * 4 + lanes) << 5, active)
+        lines = lines + count_lines(offset << 7, active)
+    return sectors, lines
 
 
 def _accesses_write(kind: str) -> tuple[bool, ...]:

@@ -116,6 +116,10 @@ class Footprints:
                 at = at[(at >= 0) & (at < len(marks))]
             marks[at] |= bit
 
+    def name_of(self, sector: int) -> str:
+        """The array that a sector belongs to."""
+        return self._buffers[max(self._at(sector << 5), 0)].name
+
     def _at(self, address: int) -> int:
         return int(np.searchsorted(self._bases, address, "right")) - 1
 

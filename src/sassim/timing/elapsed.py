@@ -30,16 +30,12 @@ _LAUNCH_NS: Final = 1_000.0
 """What a launch takes beside its blocks."""
 _DRAM_CEILING: Final = 0.92
 """Share of the peak of device memory that reads reach (captures of the H200: 90 to 93 %)."""
-_WRITE_COST: Final = 1.25
-"""What a sector that is written costs against one that is read (the same captures, by their share
-of writes)."""
 _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
 _BULK_SECTORS: Final = 188.0 / 96.0
 """The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail``), the most of the
 rungs of the BF16 ladder."""
-_PARTIAL: Final = 0.25
 ATOMIC_CYCLES: Final = 1.49
 """Cycles of an SM between two atomics in one slice of L2 (``edge-octants-global-bins``: 517,000 in
 768,251 cycles)."""
@@ -77,7 +73,7 @@ def estimate_elapsed(
     blocks = min(of_sm, max(resident * waves, int(most / of_block)))
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
     held = max(1, int(CODE_SEGMENTS * whole.share_run))
-    given = compute_rates(gpu, residency, misses, made.bytes_executed, held)
+    given = compute_rates(gpu, residency, made.bytes_executed, held)
     instructions = counters.block_counters.of_blocks(counters.instructions()).astype(np.float64)
     order = _order_by_distance_to_mean(counters, instructions)
     run = Multiprocessor(whole.ordered(order), given).run(blocks, resident)
@@ -111,7 +107,6 @@ def _extrapolate_cycles(run: SmTimes, resident: int, of_sm: int) -> float:
 def compute_rates(
     gpu: GpuModel,
     residency: GridResidency,
-    misses: CacheMisses,
     code_bytes: int,
     code_segments: int,
 ) -> SharedUnitRates:
@@ -121,11 +116,9 @@ def compute_rates(
     dram = gpu.dram_bytes_per_cycle * _DRAM_CEILING / SECTOR / residency.sms
     fits = code_bytes <= CODE_SEGMENTS * 1024
     return SharedUnitRates(
-        l2_sectors=min(2.0, l2),
+        l2_sectors=l2,
         bulk_sectors=min(2.0, slices * _BULK_SECTORS / residency.sms),
-        l2_partial_sectors=min(2.0, l2 * _PARTIAL),
         dram_sectors=min(2.0, dram),
-        written_far=_WRITE_COST * misses.written.value / max(misses.stored.value, 1.0),
         atomic_cycles=ATOMIC_CYCLES * residency.sms,
         halves=(gpu.fp32_lanes or 0) >= 128,
         code_sectors=0.0 if fits else _CODE_SECTORS,

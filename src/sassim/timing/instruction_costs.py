@@ -37,6 +37,14 @@ WHOLE_SECTORS_SHARE: Final = 0.4
 """Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
 in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
 ``random-walks-stored-by-path``."""
+_LINE_COST: Final = 2.0
+"""What a load costs L2 for a line, however few sectors of it, in sectors of whole lines. This and
+the next four were measured on an H200, with random words of 4 MB (:mod:`sassim.scattered`) and with
+single bytes of one, two and four sectors of a line (109, 94 and 70 million sectors in a ms)."""
+_PARTIAL_SECTOR_COST: Final = 2.3
+_PARTIAL_LINE_COST: Final = 2.1
+_REDUCTION_COST: Final = 3.0
+_ATOMIC_COST: Final = 4.0
 SEGMENT: Final = 64
 """Instructions that are kept or left out together."""
 
@@ -57,8 +65,10 @@ class MemoryTiming(NamedTuple):
     """Share of these that wait for device memory."""
     serialized: float
     """Turns of the L2 slice that is hottest with atomics."""
-    partial: bool = False
-    """Whether sectors are written in part."""
+    l2_cost: float = 0.0
+    """What L2 does for it, in sectors of whole lines that it reads."""
+    dram_cost: float = 0.0
+    """What device memory does for it, in sectors of a stream that it reads."""
 
 
 class TimedInstruction(NamedTuple):
@@ -188,7 +198,7 @@ class _InstructionTimer:
             sectors, far = _mean_per_request(each, "sectors"), self._misses.far_in_bulk
         else:
             sectors, far = float(each.counts["sectors"].sum()) / max(times, 1.0), 0.0
-        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0)
+        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0, sectors, sectors * far)
 
     def _time_far_access(
         self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None
@@ -207,9 +217,21 @@ class _InstructionTimer:
             waits=missed.requests,
             far=missed.far,
             serialized=self._misses.serialized if kind in ("atomic", "reduction") else 0.0,
-            partial=_mean_per_request(each, "threads") * each.size
-            < WHOLE_SECTORS_SHARE * sectors * SECTOR,
+            l2_cost=_l2_cost(each, kind, sectors) * missed.sectors,
+            dram_cost=sectors * missed.sectors * missed.dram_cost,
         )
+
+
+def _l2_cost(each: AccessCounters, kind: str, sectors: float) -> float:
+    lines = _mean_per_request(each, "lines")
+    written = _mean_per_request(each, "threads") * each.size
+    if kind == "load":
+        return max(sectors, _LINE_COST * lines)
+    if written >= WHOLE_SECTORS_SHARE * sectors * SECTOR:
+        return sectors
+    if kind == "store":
+        return _PARTIAL_SECTOR_COST * sectors + _PARTIAL_LINE_COST * lines
+    return sectors * (_REDUCTION_COST if kind == "reduction" else _ATOMIC_COST)
 
 
 def _mean_per_request(each: AccessCounters, count: str) -> float:

@@ -31,6 +31,8 @@ _QUEUE: Final = 64.0
 _ADU_QUEUE: Final = 16.0
 _PIPE_QUEUE: Final = 8.0
 """The same at the pipe for special functions, which takes instructions from a queue."""
+_PORT: Final = 2.0
+"""Sectors that an SM gets from L2 per cycle."""
 _L2_QUEUE: Final = 2000.0
 _FAR_QUEUE: Final = 4000.0
 """The same for stores on their way to L2 and to device memory."""
@@ -61,10 +63,7 @@ class SharedUnitRates:
     l2_sectors: float
     bulk_sectors: float
     """Of bulk loads, which neighbours that ask for the same at the same time share."""
-    l2_partial_sectors: float
     dram_sectors: float
-    written_far: float
-    """Share of stored sectors that device memory writes."""
     atomic_cycles: float
     """Cycles of one serialized atomic at the hottest slice, all SMs together."""
     halves: bool
@@ -423,7 +422,7 @@ class Multiprocessor:
         done = issue + _ARRIVAL
         if role == "store":
             if memory is not None:
-                self._l2 = max(self._l2, issue) + memory.sectors / self._rates.l2_sectors
+                self._pass_l2(memory, issue)
             warp.copied = max(warp.copied, self._l2)
             return self._l2
         if role == "wait":
@@ -442,11 +441,7 @@ class Multiprocessor:
         rates, times = self._rates, self._times
         self._l2 = max(self._l2, issue) + memory.sectors / rates.bulk_sectors
         there = self._l2 + times["l2"]
-        if memory.far:
-            self._far = max(self._far, issue) + memory.sectors * memory.far / rates.dram_sectors
-            if self._draw(memory.far):
-                there = max(there, self._far + times["dram"])
-        return there + _BOX
+        return self._pass_dram(memory, issue, there) + _BOX
 
     def _multiply(self, warp: ResidentWarp, op: TimedInstruction, issue: float) -> float:
         """When a warp's part of a product is done: the tensor core and shared memory do it."""
@@ -550,24 +545,31 @@ class Multiprocessor:
             done = end + times["l1"]
             if memory.sectors <= 0.0:
                 return done, 0.0
-            self._l2 = max(self._l2, start) + memory.sectors / rates.l2_sectors
-            there = self._l2 + times["l2"]
-            if memory.far:
-                self._far = max(self._far, start) + memory.sectors * memory.far / rates.dram_sectors
-                if self._draw(memory.far):
-                    there = max(there, self._far + times["dram"])
+            self._pass_l2(memory, start)
+            there = self._pass_dram(memory, start, self._l2 + times["l2"])
             return (max(done, there) if self._draw(memory.waits) else done), 0.0
-        rate = rates.l2_partial_sectors if memory.partial else rates.l2_sectors
-        if memory.kind == "store":
-            self._l2 = max(self._l2, start) + memory.sectors / rate
-            written = memory.sectors * rates.written_far / rates.dram_sectors
-            self._far = max(self._far, start) + written
-            late = max(self._l2 - issue - _L2_QUEUE, self._far - issue - _FAR_QUEUE)
-            return end, late
-        self._l2 = max(self._l2, start) + memory.sectors / rate
-        self._hot = max(self._hot, start) + memory.serialized * rates.atomic_cycles
-        late = self._hot - issue - _L2_QUEUE
-        return max(self._l2, self._hot) + times["l2"], late
+        self._pass_l2(memory, start)
+        if memory.kind != "store":
+            self._hot = max(self._hot, start) + memory.serialized * rates.atomic_cycles
+        there = self._pass_dram(memory, start, max(self._l2, self._hot) + times["l2"])
+        late = max(
+            self._l2 - issue - _L2_QUEUE,
+            self._hot - issue - _L2_QUEUE,
+            self._far - issue - _FAR_QUEUE,
+        )
+        return (end if memory.kind == "store" else there), late
+
+    def _pass_l2(self, memory: MemoryTiming, start: float) -> None:
+        cycles = max(memory.sectors / _PORT, memory.l2_cost / self._rates.l2_sectors)
+        self._l2 = max(self._l2, start) + cycles
+
+    def _pass_dram(self, memory: MemoryTiming, start: float, there: float) -> float:
+        """When it is there, if it is there before that without device memory."""
+        if memory.dram_cost:
+            self._far = max(self._far, start) + memory.dram_cost / self._rates.dram_sectors
+            if memory.far and self._draw(memory.far):
+                return max(there, self._far + self._times["dram"])
+        return there
 
     def _draw(self, share: float) -> bool:
         """Whether something that a share of accesses does is done by this one."""

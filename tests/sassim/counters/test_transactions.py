@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sassim.counters.counters import count_local
 from sassim.counters.transactions import (
     count_atomic_wavefronts,
     count_ideal_sectors,
@@ -120,3 +121,20 @@ def test_the_most_lanes_at_one_address(values, mask) -> None:
     chosen = [v for v, t in zip(values, taking[0], strict=True) if t]
     most = max((chosen.count(each) for each in chosen), default=0)
     assert count_most_alike(np.array([values], np.int64), taking).tolist() == [most]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "size", "expected"),
+    [
+        (np.full(32, 8), 1, (4, 1)),
+        (np.full(32, 8), 8, (8, 2)),
+        (np.arange(32) * 4, 1, (32, 32)),
+        (np.arange(32) // 16 * 4, 4, (4, 2)),
+    ],
+    ids=["one offset", "two words", "an offset each", "two offsets"],
+)
+def test_local_memory_has_a_line_for_each_word(
+    offsets: np.ndarray, size: int, expected: tuple[int, int]
+) -> None:
+    sectors, lines = count_local(offsets[None, :], None, size, 1)
+    assert (int(sectors[0]), int(lines[0])) == expected

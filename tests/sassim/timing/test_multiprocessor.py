@@ -16,13 +16,11 @@ from sassim.timing.segments import WarpSegments
 PLENTY = SharedUnitRates(
     l2_sectors=2.0,
     bulk_sectors=2.0,
-    l2_partial_sectors=2.0,
     dram_sectors=2.0,
-    written_far=0.0,
     atomic_cycles=1.0,
     halves=True,
 )
-FAR = MemoryTiming("load", passes=1.0, sectors=4.0, waits=1.0, far=0.0, serialized=0.0)
+FAR = MemoryTiming("load", passes=1.0, sectors=4.0, waits=1.0, far=0.0, serialized=0.0, l2_cost=4.0)
 L2 = load_latencies()["l2"]
 
 

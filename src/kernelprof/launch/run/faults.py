@@ -123,8 +123,8 @@ def driver_error(error: Exception, where: str) -> LaunchError:
     """Return the error for an error of the driver."""
     words = str(error)
     for meaning in _MEANINGS:
-        if said := re.search(meaning.pattern, words):
-            what = meaning.what.format(said[0])
+        if match := re.search(meaning.pattern, words):
+            what = meaning.what.format(match[0])
             return LaunchError(what, where=where, hint=meaning.hint, exit_code=meaning.exit_code)
     return LaunchError(
         f"the CUDA driver reported an error: {words}",
