@@ -18,7 +18,7 @@ from sassim.counters.counters import BULK
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
 from sassim.interpreter.lanes import distinct
-from sassim.scattered import ScatteredCost, cost_of_access, find_scattered
+from sassim.scattered import LOADS, ScatteredCost, cost_of_access, find_scattered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _LINE: Final = SECTOR * LINE_SECTORS
 _SMALL_LOCAL: Final = 0.05
 """Share of local memory's sectors that miss L1 where all of it fits: what is touched first."""
-_LOADS: Final = ("load", "copy")
 _ALONE: Final = 4
 """Sectors of a request that miss or hit apart from each other, at most."""
 _L2_DIRTY_BYTES: Final = 16 << 20
@@ -114,7 +113,7 @@ class CacheMisses:
     def shares_of(self, i: Instruction, each: AccessCounters) -> MissShares:
         """Return what one instruction's accesses miss."""
         scattered = self.scattered.get(id(i))
-        if each.kind not in _LOADS:
+        if each.kind not in LOADS:
             if scattered is not None:
                 return MissShares(1.0, 1.0, scattered.far, scattered.dram_cost)
             return MissShares(1.0, 1.0, 0.0, self.written_far if each.kind == "store" else 0.0)
@@ -148,7 +147,7 @@ def estimate_misses(
                 in_bulk += amount
             else:
                 stored += amount
-        elif each.kind in _LOADS:
+        elif each.kind in LOADS:
             share = local if each.space == "local" else shares.get(id(each.instruction), 1.0)
             mine = amount.scaled(share)
             loaded += SectorEstimate(
@@ -163,8 +162,7 @@ def estimate_misses(
             )
             warps_at_atomics += counters.total(each.counts["requests"]).value
     in_order = replace(loaded, value=max(0.0, loaded.value - scattered.loaded))
-    names = [each.name for each in arrays]
-    read, written = _estimate_dram_sectors(counters, gpu, residency, in_order, stored, but=names)
+    read, written = _estimate_dram_sectors(counters, gpu, residency, in_order, stored, but=arrays)
     read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk)
     far = min(1.0, read.value / max(in_order.value, 1.0))
     stored_in_order = max(stored.value - scattered.stored, 1.0)
@@ -228,7 +226,7 @@ class _ScatteredAccesses:
 
     def _add(self, each: AccessCounters, sectors: SectorEstimate, cost: ScatteredCost) -> None:
         self.costs[id(each.instruction)] = cost
-        self.loaded += sectors.value if each.kind in _LOADS else 0.0
+        self.loaded += sectors.value if each.kind in LOADS else 0.0
         self.stored += sectors.value if each.kind == "store" else 0.0
         self.read += _unsure(sectors, cost.read)
         self.written += _unsure(sectors, cost.written)
@@ -265,7 +263,7 @@ def _estimate_l1(
     missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
     shares = {}
     for each in block_counters.accesses.values():
-        if each.space != "global" or each.kind not in _LOADS:
+        if each.space != "global" or each.kind not in LOADS:
             continue
         if each.instruction.has("STRONG") or each.kind == "copy":
             continue
@@ -313,15 +311,17 @@ def _estimate_dram_sectors(
     loaded: SectorEstimate,
     stored: SectorEstimate,
     *,
-    but: Sequence[str],
+    but: Sequence[ScatteredArray],
 ) -> tuple[SectorEstimate, SectorEstimate]:
-    """What device memory reads and writes, ``but`` of some arrays."""
+    """What device memory reads and writes, ``but`` for accesses in no order."""
     reads, writes = NOTHING, NOTHING
+    read_apart = {each.name for each in but if each.is_read}
+    written_apart = {each.name for each in but if each.is_written}
     for name, each in counters.block_counters.footprints.touched().items():
-        if name in but:
-            continue
-        reads += extrapolate_sectors(counters, each.read, each.sectors)
-        writes += extrapolate_sectors(counters, each.written, each.sectors)
+        if name not in read_apart:
+            reads += extrapolate_sectors(counters, each.read, each.sectors)
+        if name not in written_apart:
+            writes += extrapolate_sectors(counters, each.written, each.sectors)
     all_bytes = (reads.value + writes.value) * SECTOR
     high = max(reads.high, reads.value)
     value = reads.value

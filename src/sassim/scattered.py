@@ -20,6 +20,7 @@ READ_COST: Final = 1.8
 """What a sector costs device memory against one of a stream: 34.4 million in 446 us."""
 WRITE_COST: Final = 6.0
 """The same of one that is written: 17.0 million, with 25.3 million that are read, in 1,050 us."""
+LOADS: Final = ("load", "copy")
 _PAGE_SECTORS: Final = 128
 """Steps between accesses are compared by 4 KB."""
 _FEWEST: Final = 64
@@ -51,6 +52,16 @@ class ScatteredArray:
     name: str
     accesses: tuple[AccessCounters, ...]
 
+    @property
+    def is_read(self) -> bool:
+        """Whether some of them read."""
+        return any(each.kind != "store" for each in self.accesses)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether some of them write."""
+        return any(each.kind not in LOADS for each in self.accesses)
+
 
 def find_scattered(counters: BlockCounters) -> tuple[ScatteredArray, ...]:
     """Arrays with accesses in no order, as the recorded blocks show it."""
@@ -78,7 +89,7 @@ def cost_of_access(
     ``touched`` of them are different; ``held`` stay in L2, ``dirty`` if they were written.
     """
     missed = max(0.0, 1.0 - held / max(touched, 1.0))
-    if kind in ("load", "copy"):
+    if kind in LOADS:
         dense = min(1.0, touched / max(array, 1))
         first = min(1.0, touched / max(requested, 1.0))
         return ScatteredCost(

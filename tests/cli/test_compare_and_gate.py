@@ -47,7 +47,7 @@ def test_a_baseline_s_life(kernelprof, tmp_path: Path) -> None:
     kernelprof(f"baseline accept {file} {ROLLED} --reason ' '", code=2)
     kernelprof(f"baseline accept {file} {ROLLED} --reason numerics --by Ada")
     shown = kernelprof(f"baseline show {file}")
-    (accepted_line,) = (line for line in shown.out.splitlines() if "1.85 ms to 2.66 ms" in line)
+    (accepted_line,) = (line for line in shown.out.splitlines() if "1.85 ms → 2.66 ms" in line)
     assert "Ada" in accepted_line
     assert "numerics" in accepted_line
     kernelprof(f"gate {file} {ROLLED}")

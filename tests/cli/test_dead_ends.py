@@ -454,7 +454,7 @@ def test_two_sources_are_compared_by_prediction(kernelprof, kernels) -> None:
     (kernels / "new.cu").write_text(STRIDED.replace("strided", "copy"), encoding="utf-8")
     kernelprof(
         "compare old.cu new.cu --predict",
-        out="copy: predicted: 2.5x slower; more global load sectors, more instructions\n",
+        out="copy: predicted: 3.6x slower; more global load sectors, more instructions\n",
     )
     kernelprof(
         "diagnose new.cu --predict --against old.cu",

@@ -207,7 +207,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         ),
         (
             PLAIN.replace("y[i]", "y[i - 1]"),
-            ["the kernel fails with the inferred values, which may be wrong: ", "bytes before y"],
+            ["with the inferred values, which may be wrong, the kernel fails: ", "bytes before y"],
         ),
         (
             """

@@ -122,7 +122,7 @@ elif number == "5":
     reasons = [each["reason"] for each in found["attempts"]]
     assert "differs from gemm" in reasons[0]
     assert "flat" in reasons[1]
-    assert reasons[2] == "neither its predicted time nor a counter is lower"
+    assert reasons[2] == "neither the predicted time nor a counter improved"
     assert found["basis"] == "predicted"
     assert found["ratio"] is None
     assert "no time was measured" in found["notes"][0]
@@ -201,7 +201,7 @@ LEFT = (
     (
         "Path('k.toml').write_text('x'); put('float sum', 'float  sum')",
         "not better",
-        "neither its predicted time",
+        "neither the predicted time",
     ),
     ("put('float sum', 'float  sum')", "not better", "tried already in round 13"),
     ("pass", "nothing", "the source is unchanged"),

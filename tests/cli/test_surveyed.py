@@ -114,8 +114,5 @@ def test_the_next_step_names_the_capture_and_keeps_the_survey(short, tmp_path, k
 
 def test_more_runs_of_a_surveyed_program_are_surveyed_too(short, kernelprof) -> None:
     said = kernelprof(f"gate {short} {short}").line
-    again = (
-        "-- python3 tests/gpu/survey/short_kernels.py; done; the baseline in the same way, into "
-        "BASELINE_RUNS), then run: kernelprof gate "
-    )
-    assert f"for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i {again}" in said
+    again = "for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i -- python3"
+    assert f"command: {again} tests/gpu/survey/short_kernels.py; done" in said

@@ -282,7 +282,7 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
-    kernelprof(command, "--size", 2048, code=2, err="cannot continue: the results are for size")
+    kernelprof(command, "--size", 2048, code=2, err="cannot continue: the results are for sizes")
 
 
 @pytest.mark.usefixtures("workshop")

@@ -143,7 +143,7 @@ def test_a_simulation_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 """
     with pytest.raises(NotRunnableError) as error:
         predicted(tmp_path, "mixture", code, "sm_90")
-    assert error.value.what == ("the simulation of mixture was stopped after 0 s of processor time")
+    assert error.value.what == ("the simulation of mixture was stopped after 0 s of CPU time")
     assert error.value.hint == (
         "choose a smaller --size (now n=256), or measure the kernel on a machine with a GPU"
     )

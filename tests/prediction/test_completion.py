@@ -196,7 +196,7 @@ def test_a_case_that_needs_more_shared_memory_than_there_is_gets_smaller(complet
 def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
     source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
     (question,) = (text for _, text in completed(source).draft().unfilled)
-    assert question.startswith("# the kernel fails with the inferred values, which may be wrong: ")
+    assert question.startswith("# with the inferred values, which may be wrong, the kernel fails: ")
     assert "bytes before y" in question
 
 
@@ -331,8 +331,8 @@ def test_a_missing_bounds_check_is_told(completed) -> None:
     assert guesses.check_sizes == {"n": 65536}
     (said,) = guesses.remarks
     assert said.startswith(
-        "the kernel fails at n = 65521, so the check uses multiples of the block or tile size: "
-        "the kernel accessed memory outside its arrays"
+        "the check uses multiples of the block or tile size, because the kernel fails at "
+        "n = 65521: the kernel accessed memory outside its arrays"
     )
     assert "the access at x[65521] ends 1 element (4 bytes) past the end of x" in said
     assert guesses.trouble == ""
@@ -351,7 +351,7 @@ def test_one_size_alone_keeps_to_multiples(completed) -> None:
     assert guesses.reference == "gemm"
     (said,) = guesses.remarks
     assert said.startswith(
-        "the kernel fails at K = 123, so the check uses multiples of the block or tile size: "
+        "the check uses multiples of the block or tile size, because the kernel fails at K = 123: "
     )
 
 

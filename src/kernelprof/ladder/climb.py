@@ -14,6 +14,7 @@ from kernelprof.collect.store import draft
 from kernelprof.errors import ErrorFacts, ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import CeilingError, Cublas
 from kernelprof.ladder.results import Climb, Climbed, Surroundings
+from kernelprof.launch.check.results import sizes_text
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.source import file_hash
 from kernelprof.launch.specification.reader import load_spec
@@ -260,7 +261,7 @@ def _check_same(earlier: Climb, begun: Climb) -> None:
     for what, before, now in (
         ("ladder", earlier.ladder, begun.ladder),
         ("GPU", earlier.surroundings.gpu, begun.surroundings.gpu),
-        ("size", earlier.sizes, begun.sizes),
+        ("sizes", sizes_text(earlier.sizes), sizes_text(begun.sizes)),
     ):
         if before != now:
             raise UsageError(

@@ -245,7 +245,7 @@ def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
 
 def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
     tile = make_baseline(taken("tile", "1"), NOW)
-    with pytest.raises(InputError, match="one more capture is not enough"):
+    with pytest.raises(InputError, match="one capture is not enough"):
         calibrate_noise(tile, [taken("tile", "2")])
     with pytest.raises(InputError, match="no kernel has times in the baseline"):
         calibrate_noise(tile, [taken("naive", "2"), taken("naive", "3")])

@@ -63,9 +63,11 @@ def test_only_the_newest_are_read(repository: Path) -> None:
 
 def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monkeypatch) -> None:
     monkeypatch.setattr("kernelprof.comparison.history.moments.MOST_BYTES", 20_000)
-    with pytest.raises(InputError, match="versions total more than 20,000 bytes") as caught:
+    with pytest.raises(
+        InputError, match="all versions of the file together exceed 20,000 bytes"
+    ) as caught:
         read_commits(repository / FILE, None)
-    assert caught.value.hint == "a smaller --limit reads fewer versions"
+    assert caught.value.hint == "read fewer versions with a smaller --limit"
     assert len(read_commits(repository / FILE, 1).moments) == 1
 
 

@@ -351,9 +351,9 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches in the baseline or the candidate. Differences below "
         f"{format_range(floors)} cannot be detected; differences above {format_range(sure)} can. "
-        "To detect smaller differences, capture both five times (the candidate "
-        f"with: {to_settle(few[0], comparison.after)}; the baseline in the same way, into "
-        "BASELINE_RUNS), then run: kernelprof gate BASELINE_RUNS runs"
+        "To detect smaller differences, capture the baseline five times into BASELINE_RUNS and the "
+        "candidate into runs, then run 'kernelprof gate BASELINE_RUNS runs'. The candidate's "
+        f"command: {to_settle(few[0], comparison.after)}"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 

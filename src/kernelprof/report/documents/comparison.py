@@ -79,7 +79,7 @@ _OUTCOME: Final = Column("outcome")
 _WHY: Final = Column("why")
 _MARKS: Final = (
     "Each mark is the ratio of the median times, after / before, with its 95 % confidence "
-    "interval. Kernels left of the dashed line became faster."
+    "interval. Kernels left of the dashed line took less time."
 )
 _CHARTED: Final = {
     TimeOutcome.SLOWER: "slower",
