@@ -202,7 +202,7 @@ class _ScatteredAccesses:
         self.costs: dict[int, ScatteredCost] = {}
         self.loaded = self.stored = 0.0
         self.read = self.written = NOTHING
-        touched = counters.block_counters.footprints.touched()
+        touched = counters.block_counters.footprints.touched() if arrays else {}
         for array in arrays:
             marked = touched[array.name]
             there = max(
@@ -228,8 +228,8 @@ class _ScatteredAccesses:
         self.costs[id(each.instruction)] = cost
         self.loaded += sectors.value if each.kind in LOADS else 0.0
         self.stored += sectors.value if each.kind == "store" else 0.0
-        self.read += _unsure(sectors, cost.read)
-        self.written += _unsure(sectors, cost.written)
+        self.read += _half_or_twice(sectors, cost.read)
+        self.written += _half_or_twice(sectors, cost.written)
 
 
 def _requested(counters: LaunchCounters, each: AccessCounters) -> SectorEstimate:
@@ -237,7 +237,7 @@ def _requested(counters: LaunchCounters, each: AccessCounters) -> SectorEstimate
     return SectorEstimate(total.value, total.low, total.high)
 
 
-def _unsure(sectors: SectorEstimate, factor: float) -> SectorEstimate:
+def _half_or_twice(sectors: SectorEstimate, factor: float) -> SectorEstimate:
     """So many times as much, or half or twice of it."""
     value = sectors.value * factor
     return SectorEstimate(value, value / 2, 2.0 * sectors.high if factor else 0.0)
