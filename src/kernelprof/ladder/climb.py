@@ -14,10 +14,10 @@ from kernelprof.collect.store import draft
 from kernelprof.errors import ErrorFacts, ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import CeilingError, Cublas
 from kernelprof.ladder.results import Climb, Climbed, Surroundings
-from kernelprof.launch.check.results import sizes_text
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.source import file_hash
 from kernelprof.launch.specification.reader import load_spec
+from kernelprof.model.specification import sizes_text
 from kernelprof.sources.capture_directory import is_capture
 from kernelprof.tools import ncu_version
 from kernelprof.version import __version__

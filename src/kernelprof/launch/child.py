@@ -39,7 +39,6 @@ from kernelprof.launch.check.results import (
     load_version,
     reference_results,
     refuse_wrong,
-    sizes_text,
 )
 from kernelprof.launch.processes import send_response, serve_requests
 from kernelprof.launch.run.device import BoundKernel, CudaDevice, LoadedKernel
@@ -51,7 +50,7 @@ from kernelprof.launch.specification.overrides import (
     parse_define,
     parse_size,
 )
-from kernelprof.model.specification import NO_REFERENCE, is_version
+from kernelprof.model.specification import NO_REFERENCE, is_version, sizes_text
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 from kernelprof.model.records import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 NO_REFERENCE: Final = "none"
 """The reference of a kernel whose result is not checked."""
@@ -47,6 +47,11 @@ bits lose below 2**-23 each time: in 64 additions (1024 products) less than :dat
 def is_version(reference: str) -> bool:
     """Return whether a reference is a source: another version of the kernel."""
     return reference.endswith(".cu")
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Format sizes for a message."""
+    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
 
 
 def default_tolerance(output: str, inputs: Iterable[str]) -> float:

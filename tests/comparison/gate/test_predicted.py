@@ -92,7 +92,7 @@ def test_a_finding_names_the_line_that_changed_and_the_one_that_counts() -> None
         for each in gated(before(), after(global_load_sectors=4096)).kernels[0].findings
         if each.outcome is Outcome.REGRESSION
     ]
-    assert worse.text == ("global load sectors: 4 to 8 sector/request; at k.cu:4; changed: k.cu:2")
+    assert worse.text == ("global load sectors: 4 to 8 sector/request; at k.cu:4; changed: line 2")
     assert worse.places == (SourceLocation("k.cu", 2), SourceLocation("k.cu", 4))
 
 
@@ -328,7 +328,7 @@ def test_a_mistake_is_the_only_finding_with_its_line_and_that_of_the_change() ->
     result = gated(before(), wrong, {"budget": {"instructions": {"at_most": 1}}})
     (finding,) = result.kernels[0].findings
     assert (finding.code, finding.outcome) == (Code.WRONG_RESULT, Outcome.REGRESSION)
-    assert finding.text == "it races: for 4 bytes; at k.cu:4; changed: k.cu:2"
+    assert finding.text == "it races: for 4 bytes; at k.cu:4; changed: line 2"
     assert finding.places == (SourceLocation("k.cu", 2), SourceLocation("k.cu", 4))
     compared = result.kernels[0].kernel
     assert (compared.counters, compared.lacking) == ((), ())

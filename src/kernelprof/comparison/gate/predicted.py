@@ -462,9 +462,15 @@ def _with_places(
     wrote = changed_lines(old, new, at)
     text = f"{finding.text}; at {_format_places(at)}" if at else finding.text
     if others := [each for each in wrote if each not in at]:
-        text += f"; changed: {_format_places(others)}"
+        same = {each.file for each in others} == {each.file for each in at}
+        text += f"; changed: {_format_lines(others) if same else _format_places(others)}"
     places = (*wrote, *(each for each in at if each not in wrote))
     return structs.replace(finding, text=text, places=places)
+
+
+def _format_lines(places: list[SourceLocation]) -> str:
+    word = "line" if len(places) == 1 else "lines"
+    return f"{word} {', '.join(str(each.line) for each in places)}"
 
 
 def _format_places(places: list[SourceLocation]) -> str:

@@ -16,7 +16,7 @@ from kernelprof.launch.source import find_block, read_source
 from kernelprof.launch.specification.expressions import SpecError
 from kernelprof.launch.specification.reader import read_spec
 from kernelprof.model.numbers import count
-from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.model.specification import NO_REFERENCE, sizes_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,11 +106,6 @@ def wrong_result(
         hint="kernels with wrong results are not measured: correct the kernel, or choose [check] "
         "sizes that it supports; for rounding errors, raise the [check] tolerance",
     )
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Format sizes for a message."""
-    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
 
 
 def load_version(spec: LaunchSpec, folder: Path) -> tuple[Path, LaunchSpec]:
