@@ -209,7 +209,7 @@ _REQUEST: Final = """\
 {brief}
 Task: make this kernel faster. Change the file {name} in the current folder, and nothing else; its
 path is also in ${source}. The result must stay correct: it is compared with the original's
-reference. Only these keys of its launch specification may change: {keys}. A proposal that changes
+reference. Only these keys of the launch specification may change: {keys}. A proposal that changes
 any other key is refused.
 {tried}
 {name}:

@@ -21,9 +21,9 @@ _NCU_PLACES = (
     "/usr/local/NVIDIA-Nsight-Compute*",
 )
 HOW_TO_GET_NCU: Final = (
-    "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) or "
-    "available separately from https://developer.nvidia.com/nsight-compute; "
-    f"if it is installed elsewhere, set ${NCU_VARIABLE} to its path"
+    "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), which includes ncu, "
+    "or only Nsight Compute (https://developer.nvidia.com/nsight-compute); "
+    f"if ncu is installed but was not found, set ${NCU_VARIABLE} to its path"
 )
 
 _NVCC_PLACES = ("/usr/local/cuda/bin",)

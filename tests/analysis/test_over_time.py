@@ -85,7 +85,8 @@ def test_sms_that_hold_blocks_but_do_little_are_a_phase() -> None:
     (note,) = describe_notable(result)
     assert note == (
         "the verdict applies to the average of 2 phases with different limits: "
-        "80 % of the time with FP32 pipe at 90 %; 20 % with no unit above 20 % (busiest: FP32 pipe)"
+        "80 % of the time with FP32 pipe at 90 %; "
+        "20 % of the time with no unit above 20 % (busiest: FP32 pipe)"
     )
 
 

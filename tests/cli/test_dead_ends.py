@@ -152,7 +152,7 @@ def error(what: str, *, where: str | None = None, next_step: str) -> str:
         (
             "diagnose matvec.cu --size M=1 N=2 --predict -- x",
             error(
-                "'N=2' is not preceded by an option",
+                "'N=2' needs its own --size or --define",
                 next_step="kernelprof diagnose matvec.cu --size M=1 --size N=2 --predict -- x",
             ),
         ),
@@ -318,7 +318,7 @@ def test_kernels_of_a_program_are_predicted_without_a_gpu(kernelprof) -> None:
         code=(0, 3),
         out="main.cu as predicted for sm_90 (no GPU and no ncu here)\n",
         err="kernelprof: predicted: this machine has no GPU and no ncu; to measure the kernel, "
-        "use a machine with a GPU: kernelprof diagnose main.cu\n",
+        "run this on a machine with a GPU: kernelprof diagnose main.cu\n",
     )
 
 

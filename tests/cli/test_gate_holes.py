@@ -197,7 +197,12 @@ def _with_times(rows: Rows, changed: slice, value: str) -> Rows:
     [
         (table, slow_half, 1, "slower in total"),
         (table, moved, 3, ["new kernel", "total of all kernels"]),
-        (table, second_duration, 3, "occurs twice in one table; values that differ were ignored"),
+        (
+            table,
+            second_duration,
+            3,
+            "occurs twice in one table; where its values differ, neither is used",
+        ),
         pytest.param(
             table,
             tiny,

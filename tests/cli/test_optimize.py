@@ -196,7 +196,7 @@ LEFT = (
     (
         "put('if (row >= M', 'if (M > 1000 || row >= M')",
         "wrong",
-        "at the measured sizes, the kernel writes at most 0 B of its 8.19 kB of outputs",
+        "at the measured sizes, the kernel writes at most 0 B of 8.19 kB of output",
     ),
     (
         "Path('k.toml').write_text('x'); put('float sum', 'float  sum')",

@@ -214,7 +214,7 @@ def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
     kernelprof(
         f"baseline accept b.json {name} --reason 'a test'",
         code=2,
-        err="computes a wrong result, so it cannot be a baseline",
+        err="computes a wrong result and cannot be stored in a baseline",
     )
     assert (work / "b.json").read_text("utf-8") == held
 

@@ -136,7 +136,7 @@ def test_drill_down_ends_with_the_verdicts_of_the_full_capture(
     assert [line.partition(" (")[0] for line in lines] == [
         "kernelprof: run 1: preset triage: Triage",
         "kernelprof: run 2: 3 kernels are undecided between memory-latency, dependency-latency, "
-        "sfu-throughput; 3 kernels are nearly tied between bottlenecks",
+        "sfu-throughput; 3 kernels are limited by nearly tied bottlenecks",
     ]
     assert "kernelprof: 2 runs of the program, " in err
     folder = machine / "out"
@@ -163,7 +163,10 @@ def test_several_rounds_are_kept_and_read_again(machine, kernelprof, monkeypatch
     """From a start that decides little: a round for all kernels, and one for two near ties."""
     monkeypatch.setattr(drill, "preset", lambda _: preset("occupancy"))
     kernels = "--kernel 'scan_warps|stencil7|blocksum' -- ./validation"
-    rounds = ["3 runs of the program, ", "run 3: 2 kernels are nearly tied between bottlenecks ("]
+    rounds = [
+        "3 runs of the program, ",
+        "run 3: 2 kernels are limited by nearly tied bottlenecks (",
+    ]
     printed = kernelprof(
         f"diagnose --format json --keep out {kernels}",
         err=[f"kernelprof: {each}" for each in rounds],
@@ -319,7 +322,7 @@ def test_a_terminal_sees_what_is_run(machine, validation, cli_environment) -> No
     found = json.loads((machine / "out.json").read_text(encoding="utf-8"))
     assert len(found["kernels"]) == 7
     assert b"Preset triage: Triage: " in shown
-    assert b"3 kernels are nearly tied between bottlenecks: " in shown
+    assert b"3 kernels are limited by nearly tied bottlenecks: " in shown
 
 
 def test_progress_follows_the_lines_of_ncu(monkeypatch) -> None:

@@ -148,7 +148,7 @@ def test_a_faster_median_does_not_hide_slower_launches() -> None:
     new = [0.5 * each for each in old[:160]] + [7 * each for each in old[160:]]
     found = time_change(kernel(old), kernel(new), None)
     assert found.outcome is TimeOutcome.UNDECIDED
-    assert "the median launch takes 0.5 times as long" in found.reason
+    assert "the median launch time is 0.5 times as long" in found.reason
     assert time_change(kernel(new), kernel(old), None).outcome is TimeOutcome.UNDECIDED
 
 

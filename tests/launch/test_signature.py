@@ -131,7 +131,7 @@ def test_a_tensor_map_is_passed_by_value_alone(read, parameter, argument) -> Non
     with pytest.raises(InputError) as caught:
         check_arguments(spec, replace(kernel, parameters=kernel.parameters[:5]))
     assert caught.value.what == (
-        f"the kernel's parameter '{parameter}' points or refers to a tensor map"
+        f"the kernel's parameter '{parameter}' is a pointer or reference to a tensor map"
     )
     assert caught.value.hint == (
         "pass tensor maps by value: declare the parameter as "

@@ -198,7 +198,7 @@ def test_two_gpus_have_no_common_roofline() -> None:
 def test_without_counters_of_arithmetic_there_is_no_roofline() -> None:
     page = document(comparison(slower("kernel")))
     assert "roofline" not in kinds(page)
-    assert any(each.endswith("are missing (before and after).") for each in notes(page))
+    assert any(each.endswith("are missing before and after the change.") for each in notes(page))
 
 
 def test_warp_states_are_parts_of_the_same_time(barrier: Document) -> None:

@@ -199,7 +199,7 @@ def test_no_more_results_than_github_shows_and_bottlenecks_first(samples: type[S
     assert kinds.count("fail") == MOST_RESULTS - 60
     assert kinds.count("open") == 60
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["message"]["text"].startswith("Left out: 41 kernels: at-limit first,")
+    assert note["message"]["text"].startswith("41 kernels left out: a file has at most")
     assert len(gzip.compress(text.encode())) < 10 << 20
 
 

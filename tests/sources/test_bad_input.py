@@ -153,7 +153,10 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
     ("name", "found"),
     [
         ("filter-matches-nothing.txt", "profiled; the program launched rounds, scale"),
-        ("import-cut.txt", 'did not run (Nsight Compute reported: "Failed to load report file'),
+        (
+            "import-cut.txt",
+            'no launches (Nsight Compute reported: "Failed to load report file',
+        ),
         ("interrupted.txt", 'profiled no kernel (Nsight Compute reported: "Failed to profile'),
         ("no-cuda-program.txt", "no kernel was profiled"),
         ("program-fails.txt", "The application returned an error code (7)."),

@@ -252,7 +252,8 @@ def describe_phase(phase: LaunchPhase) -> str:
     length = share(phase.end - phase.start)
     if phase.limit is not None:
         return f"{length} of the time with {busiest.label} at {share(busiest.percent / 100)}"
-    return f"{length} with no unit above {share(busiest.percent / 100)} (busiest: {busiest.label})"
+    level = share(busiest.percent / 100)
+    return f"{length} of the time with no unit above {level} (busiest: {busiest.label})"
 
 
 def describe_over_time(over_time: OverTime) -> str:

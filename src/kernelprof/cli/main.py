@@ -239,7 +239,7 @@ def _refuse_bare_values(arguments: list[str]) -> None:
         corrected.append(word)
     if bare:
         raise UsageError(
-            f"{bare!r} is not preceded by an option",
+            f"{bare!r} needs its own --size or --define",
             hint=shlex.join(["kernelprof", *corrected, *arguments[end:]]),
         )
 

@@ -161,7 +161,7 @@ def _counters(seen: environment.LocalMachine) -> tuple[bool | None, str]:
     restricted = environment.counters_are_for_administrators()
     if restricted is None:
         unknown = None if seen.gpus else False
-        return unknown, "unknown: no RmProfilingAdminOnly in /proc/driver/nvidia/params"
+        return unknown, "unknown (no RmProfilingAdminOnly in /proc/driver/nvidia/params)"
     if not restricted:
         return True, "all users may read the counters"
     if environment.is_administrator():

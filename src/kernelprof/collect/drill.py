@@ -164,7 +164,7 @@ def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> s
     undecided = "undecided" + (f" between {shown}" if shown else "")
     return "; ".join(
         f"{len(each)} kernel{' is' if len(each) == 1 else 's are'} {what}"
-        for each, what in ((open_, undecided), (near, "nearly tied between bottlenecks"))
+        for each, what in ((open_, undecided), (near, "limited by nearly tied bottlenecks"))
         if each
     )
 

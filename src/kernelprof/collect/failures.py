@@ -113,7 +113,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         "the GPU's driver and this version of Nsight Compute are incompatible",
         "stop other profilers and DCGM first: ncu prints the same error while they use the "
         "counters; if that does not help, install the driver named in the Nsight Compute release "
-        "notes, or the Nsight Compute that belongs to the CUDA version shown by nvidia-smi",
+        "notes, or the Nsight Compute release for the CUDA version shown by nvidia-smi",
     ),
     (
         "(?i)profiling is not supported on|unsupported ?gpu",
@@ -245,6 +245,6 @@ def _nothing(ended: NcuOutcome) -> KernelprofError:
     return InputError(
         "the program ended without launching a kernel, so none was profiled",
         where=ended.program,
-        hint="check that the program uses the GPU (its output, CUDA_VISIBLE_DEVICES); ncu "
-        "cannot profile processes that were already running" + ended.last_lines(),
+        hint="check that the program uses the GPU (see its output and CUDA_VISIBLE_DEVICES); "
+        "ncu cannot profile processes that were already running" + ended.last_lines(),
     )

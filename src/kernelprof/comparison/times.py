@@ -327,7 +327,7 @@ def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -
     assert change.ratio is not None
     apart = max(change.ratio, 1 / change.ratio) - 1
     if together > 1 + floor and change.ratio <= 1 + floor:
-        reason = f"all launches together take {together:.3g} times as long as before"
+        reason = f"the mean launch time is {together:.3g} times as long as before"
         return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if apart <= floor:
         return change
@@ -369,13 +369,13 @@ def _judge_all_launches(
         )
     if {together, change.outcome} == _DIFFERENT:
         reason = (
-            f"the median launch takes {change.ratio:.3g} times as long as before, but all "
-            f"launches together take {ratio:.3g} times as long"
+            f"the median launch time is {change.ratio:.3g} times as long as before, but the "
+            f"mean is {ratio:.3g} times as long"
         )
         return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if together is TimeOutcome.UNDECIDED and ratio > 1 and change.outcome is not TimeOutcome.SLOWER:
         reason = (
-            f"all launches together take {ratio:.3g} times as long as before (95 % interval "
+            f"the mean launch time is {ratio:.3g} times as long as before (95 % interval "
             f"{low:.3g} to {high:.3g})"
         )
         return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)

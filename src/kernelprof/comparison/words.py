@@ -15,7 +15,7 @@ from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, CounterFinding, Outcome
 from kernelprof.model.names import join_words
-from kernelprof.model.numbers import factor, number, quantity
+from kernelprof.model.numbers import count, factor, number, quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
     """How much more or less often a kernel is launched; empty where it is not."""
     if before.launches == after.launches:
         return ""
-    text = f"launched {after.launches:,} times, previously {before.launches:,}"
+    text = f"launched {count(after.launches, 'time')}, previously {before.launches:,}"
     totals = totals_alike(before, after)
     if totals[0] and totals[1]:
         old, new = (quantity(each, "ns") for each in totals if each)
@@ -419,7 +419,7 @@ def reason(result: GateResult) -> str:
     if kernels:
         text = f"{names.short_name(kernels[0].kernel.name)}: {why(kernels[0])}"
         if len(kernels) > 1:
-            text = f"{len(kernels)} of {len(result.kernels)} kernels; {text}"
+            text = f"{len(kernels)} of {len(result.kernels)} kernels, such as {text}"
     elif result.outcome is Outcome.PASS or not result.general:
         text = passed_text(result)
     else:

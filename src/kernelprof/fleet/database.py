@@ -319,7 +319,7 @@ def _storage_error(error: Exception) -> UsageError:
     return UsageError(
         "\n".join(["the query failed:", *lines]),
         hint="the views are kernels, measurements and launches; --sql 'describe kernels' lists the "
-        "columns of the view kernels",
+        "columns of kernels",
     )
 
 

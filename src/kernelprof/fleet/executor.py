@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, Self
 
 from kernelprof.errors import ErrorFacts, ExitCode, MissingToolError, Terminated, UsageError
 from kernelprof.launch.processes import end_children, end_with_parent
+from kernelprof.model.numbers import count
 from kernelprof.tools import ask, which
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     """
     if not devices:
         raise MissingToolError(
-            "there is no NVIDIA GPU to measure on (nvidia-smi reports no GPU)",
+            "there is no NVIDIA GPU to measure on (nvidia-smi is missing or reports no GPU)",
             hint="run the plan on a machine with a GPU, on a Ray cluster with --ray ADDRESS, or "
             "use recorded captures with --recorded",
         )
@@ -205,7 +206,7 @@ class Executor(ABC):
             self._queues[made.call.device].appendleft(made)
             return
         error = ErrorFacts(
-            f"{made.deaths} workers died while running this job",
+            f"{count(made.deaths, 'worker')} died while running this job",
             exit_code=int(ExitCode.ENVIRONMENT),
             hint="check whether the job needs more memory than this machine has, or increase "
             "`retries` in the plan",

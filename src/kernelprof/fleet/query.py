@@ -247,7 +247,7 @@ def ask(
     chosen = QUESTIONS.get(question)
     if chosen is None:
         raise UsageError(
-            f"there is no question {question!r}",
+            f"no question is called {question!r}",
             hint=f"available: {', '.join(QUESTIONS)}; use --sql for any other question",
         )
     filters = _check_filters(filters)
@@ -365,7 +365,7 @@ def _heading(column: str, title: str) -> Heading:
     return Heading(column, UNITS[column], title)
 
 
-_KERNEL: Final = (_heading("kernel", "Kernel"), _heading("name", "Of"))
+_KERNEL: Final = (_heading("kernel", "Kernel"), _heading("name", "Source"))
 _WHO: Final = (
     *_KERNEL,
     Heading("parameters", title="Sizes and defines"),
@@ -380,7 +380,7 @@ QUESTIONS: Final = {
             *_WHO,
             Heading("before_ns", "ns", "Before"),
             Heading("after_ns", "ns", "Now"),
-            Heading("ratio", "factor", "Takes"),
+            Heading("ratio", "factor", "Slowdown"),
             Heading("since", "date", "Since"),
             _heading("commit", "Commit"),
             Heading("verdict_before", title="Verdict before"),
@@ -414,9 +414,9 @@ QUESTIONS: Final = {
             _heading("defines", "Fastest"),
             _heading("time_ns", "Time"),
             Heading("verdict", title="Verdict"),
-            Heading("slowest", "factor", "Slowest takes"),
-            Heading("second", "json", "Second"),
-            Heading("second_takes", "factor", "Second takes"),
+            Heading("slowest", "factor", "Slowest / fastest"),
+            Heading("second", "json", "Second fastest"),
+            Heading("second_takes", "factor", "Second / fastest"),
             _heading("created", "Newest"),
             _RECORDED_HEADING,
         ),

@@ -193,7 +193,7 @@ def open_measurement(data: bytes, where: str) -> Any:
             raise InputError("its data is damaged", where=where)
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
-            f"it is an incomplete Parquet file ({first_line(error)})", where=where
+            f"it cannot be read as a Parquet file ({first_line(error)})", where=where
         ) from error
     return file
 

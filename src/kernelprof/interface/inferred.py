@@ -175,7 +175,10 @@ def _refuse_blanks(proposal: SpecificationProposal) -> None:
             names = ", ".join(each.name for each in proposal.kernel.template)
             listed = f"its template arguments ({names})"
             instance = shlex.quote(f"{name}<...>")
-            hint = f"specify the template arguments: --kernel {instance}\nor " + hint
+            hint = (
+                f"specify the template arguments: --kernel {instance}\n"
+                f"or fill in a launch specification: {hint}"
+            )
         what = f"{name} has no launch specification, and its source does not determine {listed}"
     raise InputError(what, where=f"{proposal.path}:{proposal.kernel.line}", hint=hint)
 

@@ -256,7 +256,7 @@ def _explain_missing_output(capture: Capture, source: Path) -> str:
     written = None if coverage is None else coverage.written_bytes
     if written is None or written.high >= wanted:
         return ""
-    most = f"at most {quantity(written.high, 'byte')} of its {quantity(wanted, 'byte')} of outputs"
+    most = f"at most {quantity(written.high, 'byte')} of {quantity(wanted, 'byte')} of output"
     return f"at the measured sizes, the kernel writes {most}"
 
 
@@ -356,8 +356,8 @@ def best_written(tried: Optimization, write: Callable[[str, Path], object]) -> T
         raise InputError(
             "the source was changed during the run, so kernelprof did not replace it",
             where=tried.source,
-            hint="run the command again without editing the source, or write the best source "
-            "with --best FILE",
+            hint="run kernelprof again without editing the source, or add --best FILE to write "
+            "the best source to FILE",
         )
     if tried.accepted:
         write(tried.text, file)

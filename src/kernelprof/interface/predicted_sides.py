@@ -93,7 +93,8 @@ class SourcePredictor:
         paths = sources(after)
         if len(paths) != 1:
             raise UsageError(
-                f"a .cu file is compared with exactly one other version, not {len(paths)}",
+                "a .cu file is compared with exactly one other version, but "
+                f"{len(paths)} .cu files are named as the candidate",
                 where=os.fspath(before),
                 hint="name two files: kernelprof gate before.cu after.cu --predict\n"
                 "for several sources, save a baseline: kernelprof baseline save A.cu B.cu "
@@ -303,7 +304,7 @@ def refuse_unasked(source: PathLike, *, predict: bool) -> None:
         raise UsageError(
             "this command does not measure .cu files",
             where=name,
-            hint="predict its counters, without a GPU: --predict\n"
+            hint="predict the kernel without a GPU: --predict\n"
             f"or measure it on a machine with a GPU: kernelprof profile {name} -o capture",
         )
 

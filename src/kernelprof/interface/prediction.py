@@ -329,8 +329,8 @@ def diagnose_instead(
     origin = f"{diagnosis.capture.origin} ({error.lacking} here)"
     measure = shlex.join(["kernelprof", "diagnose", str(request.source)])
     remark = (
-        f"predicted: this machine has {error.lacking}; to measure the kernel, use a machine with "
-        f"a GPU: {measure}"
+        f"predicted: this machine has {error.lacking}; to measure the kernel, run this on a "
+        f"machine with a GPU: {measure}"
     )
     capture = replace(
         diagnosis.capture, origin=origin, remarks=(*diagnosis.capture.remarks, remark)

@@ -98,7 +98,7 @@ class Cublas:
             answer = self._child.request(question, _LIMIT_S)
         except processes.WorkerEndedError as error:
             hint = f"check that this CuPy supports this CUDA version{last_lines(error.printed)}"
-            answer = {"error": "the process ended without a result", "hint": hint}
+            answer = {"error": "the CuPy process ended without a result", "hint": hint}
         except TimeLimitError as error:
             answer = {"error": error.what, "hint": "stop other work on the GPU and try again"}
         if "error" in answer:
@@ -120,10 +120,11 @@ def check_error(error: float, product: Product) -> None:
     raise CeilingError(
         f"cuBLAS did not compute in {about.short}: its relative error is {error:.1e}",
         where="CuPy",
-        hint=f"the error in {about.short} is below {about.most_error:g}: check whether TF32 is "
-        "enabled on this machine"
+        hint=f"in {about.short}, the error would be below {about.most_error:g}: check whether "
+        "TF32 is enabled on this machine"
         if product.precision == "float32"
-        else f"the error in {about.short} with FP32 accumulation is below {about.most_error:g}",
+        else f"in {about.short} with FP32 accumulation, the error would be below "
+        f"{about.most_error:g}",
     )
 
 

@@ -118,13 +118,13 @@ def cut_block(source: str, path: Path) -> SpecBlock | None:
         raise InputError(
             f"the specification that begins with {OPENING!r} has no end",
             where=f"{path}:{start + 1}",
-            hint=f"end it with {CLOSING!r} on a line of its own",
+            hint=f"end the specification with {CLOSING!r} on a line of its own",
         )
     if len(openings) > 1:
         raise InputError(
             f"the file has a second specification; the first one is on line {start + 1}",
             where=f"{path}:{openings[1] + 1}",
-            hint="keep one of them; --size and --define change values on the command line",
+            hint="keep one of them; use --size and --define to change values for one command",
         )
     text = "\n".join(
         _uncomment(lines[index], f"{path}:{index + 1}") for index in range(start + 1, end)
@@ -179,7 +179,7 @@ def _uncomment(line: str, where: str) -> str:
     raise InputError(
         "a line inside the specification is not a // comment",
         where=where,
-        hint=f"begin it with '// ', or end the specification with {CLOSING!r} before it",
+        hint=f"begin the line with '// ', or end the specification with {CLOSING!r} above the line",
     )
 
 

@@ -89,13 +89,13 @@ class TimeChange(JsonStruct, frozen=True):
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
-        added("Statistic that was compared; mean if the total time of all launches decides."),
+        added("Statistic that was compared; mean if it decided instead of the median."),
     ] = field(name="of", default="median")
     smallest_detectable: Annotated[
         float | None,
         added(
-            "Smallest relative slowdown that would count as slower if it affected all launches "
-            "equally."
+            "Smallest relative slowdown that would have the outcome slower if it affected all "
+            "launches equally."
         ),
     ] = None
 

@@ -77,7 +77,7 @@ class SourceFacts:
         dict[str, str] | None,
         about(
             "hashes of the included files (except the toolkit's) and of the files that the "
-            "specification names; empty for an include named by a macro"
+            "specification names; a hash is empty if the name in #include is a macro"
         ),
     ] = None
     resources: Annotated[
@@ -91,13 +91,13 @@ class SourceFacts:
     ] = ()
     inferred: Annotated[
         tuple[str, ...] | None,
-        about("notes on an inferred specification; null for a written one"),
+        about("notes on an inferred specification; null if none was inferred"),
     ] = None
     options: Annotated[
         tuple[str, ...],
         about(
-            "command-line options for sizes, defines and compiler flags that differ from the "
-            "source's own"
+            "command-line options that set sizes, defines, the reference, the kernel or compiler "
+            "flags"
         ),
     ] = ()
 

@@ -56,7 +56,7 @@ class RoleWait(JsonStruct, frozen=True):
         str,
         about(
             "`free buffers`, `tiles`, `products` and `other mbarriers`: waits at mbarriers for "
-            "warps with other roles. All other values are waits that are not at mbarriers."
+            "warps with other roles. Any other value is a different kind of wait."
         ),
     ]
     share: Annotated[Share, about("Share of the role's samples.")]

@@ -68,7 +68,7 @@ class SideVerdictJson(JsonStruct, frozen=True):
     status: Status
     bottleneck: Annotated[
         str | None,
-        about("In baselines of other kernelprof versions, possibly a name that is unknown here."),
+        about("Baselines of other kernelprof versions can have bottlenecks that this one lacks."),
     ]
     confidence: Confidence
     also: list[str]
@@ -113,7 +113,7 @@ class ComparedKernelJson(JsonStruct, frozen=True):
     metrics: tuple[MetricChange, ...]
     inputs: tuple[InputChange, ...]
     notes: tuple[str, ...]
-    diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
+    diff: Annotated[str, about("Unified diff of the sources; empty if equal or unknown.")]
     arch: Annotated[
         str | None,
         added("Architecture of the prediction, such as sm_90; null if the kernel was measured."),
@@ -159,7 +159,7 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
     inconclusive_passes: Annotated[
         bool,
         about(
-            "Whether the policy passes inconclusive results. Findings policy-changed and "
+            "Whether inconclusive results pass under the policy. Findings policy-changed and "
             "baseline-changed never pass: they remain inconclusive, with exit code 3."
         ),
     ]
@@ -200,8 +200,8 @@ class HistoryRowJson(MomentJson, frozen=True):
     ]
     samples: Annotated[NonNegative, about("How many launches were timed.")]
     median_ns: Median
-    low_ns: Annotated[float | None, about("The 5th percentile of the launches.")]
-    high_ns: Annotated[float | None, about("The 95th percentile of the launches.")]
+    low_ns: Annotated[float | None, about("The 5th percentile of the launch times.")]
+    high_ns: Annotated[float | None, about("The 95th percentile of the launch times.")]
     compared_with: Annotated[MomentJson | None, about("The previous measurement on the same GPU.")]
     time: TimeChange | None
     verdict_changed: bool
@@ -243,7 +243,7 @@ class AttemptJson(JsonStruct, frozen=True):
     number: Annotated[NonNegative, about("The round, from 1.")]
     decision: Decision
     reason: Annotated[str, about("Reason for the decision.")]
-    seconds: Annotated[float, about("Time from the request to the decision.")]
+    seconds: Annotated[float, about("Time from the request for a proposal to the decision.")]
     gate: Annotated[Outcome | None, about("null if the proposal was not judged.")]
     ratio: Annotated[
         float | None,
@@ -253,8 +253,8 @@ class AttemptJson(JsonStruct, frozen=True):
         ),
     ]
     verdict: SideVerdictJson | None
-    diff: Annotated[str, about("Diff against the source given to the command.")]
-    printed: Annotated[str, about("Last lines that the command for proposals printed.")]
+    diff: Annotated[str, about("Diff from the best source so far to the proposal.")]
+    printed: Annotated[str, about("Last lines of output of the command that proposes changes.")]
 
 
 class OptimizationJson(JsonDocument, frozen=True, kw_only=True):

@@ -177,7 +177,7 @@ class AccessJson(JsonStruct, frozen=True):
     sectors: Annotated[AmountJson | None, about("Sectors of global or local memory.")]
     wavefronts: Annotated[AmountJson | None, about("Wavefronts of shared memory.")]
     ideal: Annotated[
-        AmountJson | None, about("Sectors or wavefronts that adjacent addresses would need.")
+        AmountJson | None, about("Sectors or wavefronts needed if the addresses were adjacent.")
     ]
 
 
@@ -212,7 +212,7 @@ class KernelJson(JsonStruct, frozen=True):
         BlamedLine | None, added("The line that the verdict blames; null where none is known.")
     ]
     waiting: Annotated[
-        StallSummary | None, added("null where the capture has no samples by instruction.")
+        StallSummary | None, added("null if the capture has no per-instruction samples.")
     ]
     surveyed: Annotated[
         SurveyedKernel | None,

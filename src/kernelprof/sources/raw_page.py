@@ -103,7 +103,7 @@ class RawPage:
             name = todays_name(written)
             if written in seen and self._builder.drop_contradictions(name, at, unit, numbers):
                 self._builder.warn(
-                    f"{name} occurs twice in one table; values that differ were ignored.",
+                    f"{name} occurs twice in one table; where its values differ, neither is used.",
                     damage=True,
                 )
                 continue

@@ -121,7 +121,7 @@ def test_a_wrong_kernel_is_no_baseline() -> None:
         make_baseline(wrong, NOW)
     with pytest.raises(InputError, match="wrong result"):
         accept(make_baseline(tile, NOW), wrong, (), CONSENT)
-    with pytest.raises(InputError, match="no kernel to record"):
+    with pytest.raises(InputError, match="the input has no kernels"):
         make_baseline(replace(tile, kernels=()), NOW)
 
 

@@ -24,11 +24,11 @@ NAMED = [
 """Each with the line of the first version that its reversal has to name."""
 
 PASS = [
+    "descriptor-match-byte-by-byte",
     "air-columns-step-together",
     "calibration-coefficients-reloaded",
     "codon-hydropathy-code-in-constant-memory",
     "continued-fractions-point-by-point",
-    "descriptor-match-byte-by-byte",
     "dgemm-one-output-a-thread",
     "edge-octants-global-bins",
     "exposure-frame-by-frame",

@@ -15,8 +15,8 @@ FULL = rules.Threshold(
     PRACTICAL_CEILING["pipe"],
     "share of peak",
     "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. Better "
-    "pipelining made versions at 58 to 72 % at least 1.2x faster, but versions at 88 % only 1.06x "
-    "to 1.07x",
+    "pipelining made versions that reached 58 to 72 % at least 1.2x faster, but versions that "
+    "reached 88 % only 1.06x to 1.07x faster",
 )
 
 
@@ -179,8 +179,8 @@ RULE = rules.Rule(
             unless=_OF_PAIRS,
             number=lambda launch: 100 * _late(launch),
             measured="Warps spend {x} % of their time waiting for copies.",
-            situation="If warps spend 5 % or more of their time waiting for copies that are not "
-            "operand tiles",
+            situation="If warps spend 5 % or more of their time waiting for copies of data other "
+            "than operand tiles",
         ),
         Advice(
             "Use larger tiles, which reuse each copied byte more often: for example 128x256 with "

@@ -22,8 +22,8 @@ HOT_SLICE = rules.Threshold(
     0.50,
     "share of cycles",
     "cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % in a kernel whose "
-    "atomics all update two words (start-codon-each-match, 10x faster with one atomic per DNA "
-    "read), 1 to 14 % in kernels with another bottleneck (ewald-pairs, pulse-spectrum, "
+    "atomics all update the same two words (start-codon-each-match, 10x faster with one atomic "
+    "per DNA read), 1 to 14 % in kernels with another bottleneck (ewald-pairs, pulse-spectrum, "
     "symbol-counts)",
 )
 
@@ -198,8 +198,8 @@ RULE = rules.Rule(
             "segmented reduction (bincount, segment_reduce, multiplication by a one-hot matrix)."
         ),
     ),
-    wrong_when="Atomics on distinct addresses run at L2's rate and do not serialize. If they "
-    "saturate L2, the verdict is l2-bandwidth.",
+    wrong_when="Atomics on distinct addresses do not serialize and can reach full L2 throughput. "
+    "If they saturate L2, the verdict is l2-bandwidth.",
     references=(
         "CUDA C++ Programming Guide, Atomic Functions",
         "Nsight Compute, Memory Workload Analysis: L2 atomics",

@@ -34,7 +34,7 @@ RULE = rules.Rule(
         ),
         Advice("Use float if the accuracy allows, and double only for accumulation."),
         when(
-            "the GPU has FP64 tensor cores and most arithmetic is FMA",
+            "the GPU has FP64 tensor cores and most FP64 arithmetic is FMA",
             lambda launch: (
                 launch.compute_capability in {(8, 0), (9, 0), (10, 0)}
                 and launch["dfma_rate"] >= launch.rates("dadd", "dmul")
@@ -43,8 +43,9 @@ RULE = rules.Rule(
         ),
     ),
     caller=(Advice("Pass float data if the accuracy allows."),),
-    wrong_when="On GPUs with few FP64 lanes, even a small share of FP64 instructions saturates "
-    "the pipe. The rule uses the pipe's utilization, not the instruction count.",
+    wrong_when="The verdict can look wrong on GPUs with few FP64 lanes, where even a small share "
+    "of FP64 instructions saturates the pipe. The rule uses the pipe's utilization, not the "
+    "instruction count.",
     references=(
         "Nsight Compute, Compute Workload Analysis: FP64 pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",

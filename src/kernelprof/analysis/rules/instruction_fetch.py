@@ -38,8 +38,8 @@ RULE = rules.Rule(
         metric="stall_no_instruction",
     ),
     detects="Warps wait because their next instruction is not in the instruction caches.",
-    matters="If the hot code does not fit in the instruction cache, warps fetch it repeatedly and "
-    "stall, for example at long jumps.",
+    matters="If the hot code does not fit in the instruction cache, it is fetched again and "
+    "again while warps stall, for example after long jumps.",
     example="A loop unrolled into 300 KB of code. Unrolled by 8, the loop fits in the cache.",
     fixes=(
         Advice("Unroll less: #pragma unroll 8 instead of full unrolling."),

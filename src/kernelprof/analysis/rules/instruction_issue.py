@@ -54,8 +54,8 @@ RULE = rules.Rule(
     ),
     detects="The schedulers issue an instruction in nearly every cycle, but mostly overhead: "
     "address arithmetic, loop counters, branches, moves.",
-    matters="Each scheduler issues one instruction per cycle. If only one in ten is an FMA, the "
-    "kernel cannot exceed a tenth of the FP32 peak.",
+    matters="Each scheduler issues one instruction per cycle. If only one instruction in ten is "
+    "an FMA, the kernel cannot exceed a tenth of the FP32 peak.",
     example="An inner loop that is not unrolled spends a compare, a branch and address arithmetic "
     "on each FMA. Unrolling removes them: 1.37x faster on an H200.",
     fixes=(
@@ -64,11 +64,11 @@ RULE = rules.Rule(
         WIDER_LOADS,
         WIDER_STORES,
         when(
-            "the integer pipe is at least 40 % busy",
+            "the ALU pipe is at least 40 % busy",
             lambda launch: launch["alu_pipe"] >= 40.0,
             "Hoist address arithmetic and loop invariants out of the loop, and use 32-bit indices.",
             number=lambda launch: launch["alu_pipe"],
-            measured="The integer pipe is {x} % busy.",
+            measured="The ALU pipe is {x} % busy.",
         ),
         RESTRICT,
     ),

@@ -77,8 +77,8 @@ RULE = rules.Rule(
         ),
         Advice("Precompute tables or indices."),
     ),
-    wrong_when="In a floating-point kernel, the ALU executes loop counters, comparisons and "
-    "address arithmetic. They are overhead: see instruction-issue.",
+    wrong_when="In a floating-point kernel, the ALU handles loop counters, comparisons and "
+    "address arithmetic, which are overhead: see instruction-issue.",
     references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     requires=("alu_pipe",),
     thresholds=(NEAR_LIMIT,),

@@ -69,8 +69,8 @@ RULE = rules.Rule(
     "SM's load/store path.",
     matters="L1 returns at most 128 bytes per cycle per SM. A kernel with two loads per FMA spends "
     "its time loading.",
-    example="If each thread of a GEMM reads a row of A and a column of B from global memory, every "
-    "value is loaded N times. L1 serves all of these loads.",
+    example="If each thread of an N x N GEMM reads a row of A and a column of B from global "
+    "memory, every value is loaded N times. L1 serves all of these loads.",
     fixes=(
         unless(
             "most loads miss in L1",

@@ -90,8 +90,8 @@ RULE = rules.Rule(
     ),
     caller=(FUSE,),
     wrong_when="A streaming kernel moves every byte through L2 once, and its overall L2 "
-    "utilization can exceed its DRAM utilization. The rule therefore compares the tags, "
-    "data and links of L2 separately with DRAM.",
+    "utilization can exceed its DRAM utilization. The rule therefore compares each "
+    "L2 stage (tags, data, links) with DRAM.",
     references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
     requires=groups.L2_STAGES,
     thresholds=(NEAR_LIMIT,),

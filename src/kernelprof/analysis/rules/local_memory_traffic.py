@@ -13,8 +13,8 @@ NOTABLE_LOCAL = rules.Threshold(
     "notable local traffic",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: 99 % in the kernel spill, 0 % in all others; "
-    "the other rules on waste use the same threshold",
+    "capture tests/captures/gemm_series.full.raw.csv: 99 % in kernel 'spill', 0 % in all others; "
+    "the other waste rules use the same threshold",
 )
 
 

@@ -11,8 +11,8 @@ LOW_OCCUPANCY = rules.Threshold(
     "theoretical occupancy",
     groups.LOW_OCCUPANCY,
     "share of warp slots",
-    "capture tests/captures/gemm_series.full.raw.csv: low_occ has 6 % occupancy; in kernels with "
-    "75 % or more, such as bank_conflict, more warps did not help. Register-tiled GEMMs run "
+    "capture tests/captures/gemm_series.full.raw.csv: kernel low_occ has 6 % occupancy; in kernels "
+    "with 75 % or more, such as bank_conflict, more warps did not help. Register-tiled GEMMs run "
     "well at 25 %, so the rule also requires that warps wait and no unit is near its limit",
 )
 
@@ -30,7 +30,7 @@ LIMITS = {
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_occupancy,
-        gain_reason="the headroom of the busiest unit at full occupancy",
+        gain_reason="the stalls that more warps would hide, and the busiest unit's headroom",
         effect=lambda _: rules.Effect(
             counters={
                 "theoretical_occupancy": context.gains.more_warps.middle,

@@ -69,7 +69,8 @@ RULE = rules.Rule(
             unless=BUSY_XU,
         ),
     ),
-    wrong_when="Integer division and modulo also use the XU pipe, for the initial reciprocal.",
+    wrong_when="The limit may be integer division or modulo: both use the XU pipe, for the initial "
+    "reciprocal.",
     references=(
         "Nsight Compute, Compute Workload Analysis: XU pipe",
         "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",

@@ -12,7 +12,7 @@ NOTABLE_CONFLICTS = rules.Threshold(
     groups.NOTABLE_WASTE,
     "share of wavefronts",
     "capture tests/captures/gemm_series.full.raw.csv: up to 14 % from arbitration alone, in "
-    "stores of gemm_tiled<32> without conflicting addresses; 97 % in bank_conflict with stride 32",
+    "conflict-free stores of kernel gemm_tiled<32>; 97 % in kernel bank_conflict, stride 32",
 )
 
 

@@ -94,8 +94,8 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     return (
         f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
         "active; the fastest GEMM on an H200 reaches "
-        f"{rounded_quantity(100 * BEST.value, '%')}{more}. In such kernels, the power limit lowers "
-        f"the SM clock{clock}; moving fewer bytes saves power and so raises the clock."
+        f"{rounded_quantity(100 * BEST.value, '%')}{more}. In tensor-bound kernels, the power "
+        f"limit lowers the SM clock{clock}; moving fewer bytes saves power and so raises the clock."
     )
 
 
@@ -164,7 +164,7 @@ RULE = rules.Rule(
     ),
     caller=(LOWER_PRECISION, FOUR_BITS, SPARSITY, SKIPPED_WORK),
     wrong_when="While a kernel saturates the tensor cores, the power limit can lower the SM clock, "
-    "so its run time can change although no counter changes. If an asynchronous pipeline "
+    "so the run time can change although no counter changes. If an asynchronous pipeline "
     "leaves the tensor cores idle part of the time, the verdict is async-pipeline-stalls.",
     references=(
         "Nsight Compute, Compute Workload Analysis: Tensor pipe",

@@ -147,7 +147,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     ]
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
-        label = "idle after the CPU waited for the GPU"
+        label = "share of idle time after the CPU waited for the GPU"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median kernel duration", median_launch_ns(kernels), "ns"))

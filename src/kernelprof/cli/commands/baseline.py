@@ -190,7 +190,7 @@ def calibrate(
                 f"over {kernel.noise.captures} captures{varying}"
             )
     for name in too_few:
-        output.write_lines(f"{name} is in too few of these captures to measure its noise")
+        output.write_lines(f"{name}: noise not measured, because its times are in too few captures")
 
 
 def _refuse_existing(file: Path) -> None:

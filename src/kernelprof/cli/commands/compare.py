@@ -41,7 +41,7 @@ def compare(
     changes: Annotated[ComparisonOptions, Expand(MeasurementFlags, "size", "define")],
     others: Annotated[ComparisonOptions, Expand(GateFlags, "rename", "predict", "arch")],
 ) -> None:
-    """Compare two captures by time, exact counters and verdict together.
+    """Compare two captures by time, exact counters and verdict.
 
     Two .cu files are built and measured in alternating rounds, A B A B; with --predict they are
     predicted, without a GPU.

@@ -30,7 +30,7 @@ def gate(
         typer.Argument(
             metavar="CANDIDATE",
             help="The capture to judge. Several captures, or a folder of them, count as runs of "
-            "the same code. With --predict, .cu files.",
+            "the same code. With --predict, name .cu files.",
         ),
     ],
     *,

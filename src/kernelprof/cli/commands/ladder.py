@@ -94,7 +94,9 @@ def run(
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option("--continue", help="Add to the existing results."),
+        typer.Option(
+            "--continue", help="Keep an earlier run's results, and run only the remaining rungs."
+        ),
     ] = False,
     html: HtmlOption = None,
 ) -> None:

@@ -38,9 +38,7 @@ class OptimizationFlags:
     ] = 600.0
     predict: Annotated[
         bool,
-        typer.Option(
-            "--predict", help="Judge by predicted counters, without a GPU and without timing."
-        ),
+        typer.Option("--predict", help="Judge by predicted times and counters, without a GPU."),
     ] = False
     arch: Annotated[
         str | None,
@@ -85,9 +83,10 @@ def optimize(
 ) -> None:
     """Let a command improve a kernel in a loop: diagnose, propose, check, measure, keep or reject.
 
-    A proposal is kept if it passes the gate and is faster; with --predict, if it lowers a counter
-    and raises none. The launch specification and the reference are those of the original source.
-    The loop ends when the kernel is at its limit, after N rounds, or when nothing is proposed.
+    A proposal is kept if it passes the gate and is faster; with --predict, if it passes the gate
+    and is predicted to be faster or lowers a counter. The launch specification and the reference
+    are those of the original source. The loop ends when the kernel is at its limit, after N rounds,
+    or when nothing is proposed.
     """
     from kernelprof.interface import optimization
     from kernelprof.model.optimization import Ended

@@ -201,7 +201,7 @@ def _cache() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise MissingToolError(
-            f"the folder for compiled code cannot be created: {error.strerror}",
+            f"the cache folder for the survey library cannot be created: {error.strerror}",
             where=str(folder),
             hint="set $XDG_CACHE_HOME to another folder",
         ) from error

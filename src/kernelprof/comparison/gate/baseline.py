@@ -306,17 +306,19 @@ def accept(
 
 def _refuse_unusable(snapshot: Snapshot, policy: Policy) -> None:
     if not snapshot.kernels:
-        raise InputError("there is no kernel to record", where=snapshot.origin)
+        raise InputError(
+            "the input has no kernels, or the policy ignores all of them", where=snapshot.origin
+        )
     if snapshot.damage and policy.damaged is not Outcome.PASS:
         raise InputError(
             f"the capture is incomplete and cannot be a baseline: {snapshot.damage[0]}",
             where=snapshot.origin,
-            hint='capture again, or allow incomplete captures: damaged = "allow" in a policy',
+            hint='capture again, or allow incomplete captures: set damaged = "allow" in the policy',
         )
     for kernel in snapshot.kernels:
         if kernel.passed is False:
             raise InputError(
-                f"{kernel.name} computes a wrong result, so it cannot be a baseline",
+                f"{kernel.name} computes a wrong result and cannot be stored in a baseline",
                 where=snapshot.origin,
                 hint="correct the kernel, and capture it again",
             )

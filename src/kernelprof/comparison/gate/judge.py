@@ -185,7 +185,8 @@ def _time_findings(time: TimeChange, limits: Limits) -> Iterator[GateFinding]:
     elif time.outcome is not TimeOutcome.SAME:
         yield GateFinding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     elif (time.noise_floor or 0.0) > limits.max_noise:
-        yield GateFinding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
+        text = f"too noisy to detect a slowdown: {text}"
+        yield GateFinding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, text)
     elif few:
         yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
@@ -304,7 +305,7 @@ def _budget_findings(kernel: KernelSnapshot, limits: Limits) -> Iterator[GateFin
         unit = "sector/request" if name in PER_REQUEST else unit_of(name)
         most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in budget.sides)
         if measured is None:
-            text = f"the budget of {name} is {most}, but the candidate has no value"
+            text = f"the budget of {name} is {most}, but {name} is missing in the candidate"
             yield GateFinding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
         elif not budget.allows(measured):
             text = f"{name} is {quantity(measured, unit)}, but its budget is {most}"
@@ -351,9 +352,9 @@ def _few_launch_findings(comparison: Comparison) -> Iterator[GateFinding]:
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches in the baseline or the candidate. Differences below "
         f"{format_range(floors)} cannot be detected; differences above {format_range(sure)} can. "
-        "To detect smaller differences, capture the baseline five times into BASELINE_RUNS and the "
-        "candidate into runs, then run 'kernelprof gate BASELINE_RUNS runs'. The candidate's "
-        f"command: {to_settle(few[0], comparison.after)}"
+        "To detect smaller differences, capture baseline and candidate five times each, into the "
+        "folders BASELINE_RUNS and runs, then run 'kernelprof gate BASELINE_RUNS runs'. The "
+        f"candidate's command: {to_settle(few[0], comparison.after)}"
     )
     yield GateFinding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
@@ -374,7 +375,7 @@ def _total_time_findings(comparison: Comparison, policy: Policy) -> Iterator[Gat
     profiled = all(side.profiled_ns for side in (*old, *now))
     before, after, added = (_sum_times(each, profiled=profiled) for each in (old, now, new))
     if before is None or after is None or added is None:
-        text = f"{subject} an unknown part of the total time: some kernels have no time"
+        text = f"{subject} an unknown part of the total time: some kernels were not timed"
         yield GateFinding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
         return
     vanished = [each.before for each in kernels if each.before and each.after is None]

@@ -228,7 +228,7 @@ def _budget(value: Any, key: str) -> Budget:
         return Budget(at_most=float(value))
     limits = _read(value, {"at_most": _number, "at_least": _number}, key)
     if not limits:
-        raise _wrong(key, "at_most or at_least", value)
+        raise _wrong(key, "a number, or a table with at_most or at_least", value)
     return Budget(**limits)
 
 

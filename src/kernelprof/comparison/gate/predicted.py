@@ -202,7 +202,7 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
-_UNCHECKED: Final = "this code behaves differently at the sizes used to check the result"
+_UNCHECKED: Final = "this code behaves differently at the measured size than in the result check"
 _NEVER_RUN: Final = "no sampled block ran this code; other blocks or other data may reach it"
 
 _OPEN: Final = 0.05
@@ -409,7 +409,11 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
             error = _relative_error(before, after, usual) if before != after else 0.0
             if error > max(worst, allowed):
                 worst = error
-                where = "for much larger input values" if each.extreme else "at the measured size"
+                where = (
+                    "for much larger input values than specified"
+                    if each.extreme
+                    else "at the measured size"
+                )
                 text = (
                     f"the result differs {where}: {each.name}[{place}] is "
                     f"{_format_value(after)}, previously {_format_value(before)}"
@@ -447,7 +451,7 @@ def wrong_result(before: KernelSnapshot | None, after: KernelSnapshot) -> GateFi
     new = after.predicted
     mistake = None if new is None else new.mistake
     if new is None or mistake is None:
-        text = "its result differs from the reference"
+        text = "the result differs from the reference"
         return GateFinding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
     text = ": ".join(filter(None, (mistake.what, mistake.details)))
     finding = GateFinding(Code.WRONG_RESULT, Outcome.REGRESSION, text)

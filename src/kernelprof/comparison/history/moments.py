@@ -336,7 +336,7 @@ def _run_git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool =
         raise MissingToolError(
             f"git cannot be run: {error}",
             where=str(folder),
-            hint="check with 'git log' in that folder",
+            hint="run 'git log' in that folder to find the cause",
         ) from error
     if done.returncode and not may_fail:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()

@@ -232,7 +232,8 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
     for argument, parameter in zip(passed, kernel.parameters, strict=True):
         name, is_array = repr(argument.name), argument.shape is not None
         if parameter.map_elsewhere:
-            what = f"the kernel's parameter '{parameter.written}' points or refers to a tensor map"
+            what = f"the kernel's parameter '{parameter.written}' is a pointer or reference to a "
+            what += "tensor map"
             by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
             yield what, f"pass tensor maps by value: declare the parameter as '{by_value}'"
             continue
@@ -372,9 +373,9 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         hint = "this nvcc does not support the architecture: install a CUDA toolkit that does"
         if unknown[1].endswith("a"):
             hint += (
-                ", or compile without architecture-specific features: architecture_specific = false"
+                ", or compile without architecture-specific features (architecture_specific = false"
             )
-            hint += " under [compile]"
+            hint += " under [compile])"
     elif needs := required_architecture(output):
         hint = f"the kernel needs {needs}: use --arch {needs.rstrip('af')}"
         if needs in _ONLY_ON.values():
@@ -383,8 +384,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
                 f"the kernel needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
             )
     elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
-        hint = f"a missing name may be declared in {missing[1]}, which was not found: give its "
-        hint += 'folder with flags = ["-IFOLDER"] under [compile]'
+        hint = f"the missing declaration may be in {missing[1]}, which was not found: give the "
+        hint += 'header folder with flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:

@@ -65,10 +65,10 @@ def _temporary_root() -> Path:
         if is_plain(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise MissingToolError(
-        "no temporary folder is usable: nvcc passes its path to a shell, but each available path "
-        "has characters that a shell interprets",
+        "no temporary folder is usable: it must be writable, and its path, which nvcc passes to a "
+        "shell, must not contain characters that a shell interprets",
         where=str(given),
-        hint="set $TMPDIR to a path of only letters, digits and / . _ + -",
+        hint="set $TMPDIR to a writable folder whose path has only letters, digits and / . _ + -",
     )
 
 

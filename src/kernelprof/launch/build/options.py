@@ -126,7 +126,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
         )
     if name.partition(" ")[0] in _VALUES:
         return (
-            f"the flag {flag!r} has no value that nvcc can read",
+            f"the flag {flag!r} needs a value after '='",
             f'join option and value: "{flag.partition(" ")[0].partition("=")[0]}=VALUE"',
         )
     return (

@@ -111,7 +111,7 @@ class LengthInference:
         why = "limit: total number of entries"
         if entries is None:
             entries = amounts.constant_size(_ENTRIES) * (own - amounts.constant_size(1))
-            why = f"limit: {_ENTRIES} entries between consecutive offsets"
+            why = f"limit: on average, {_ENTRIES} entries between consecutive offsets"
         array = self.guesses.arrays[name]
         array.fill, array.limit = "offsets", entries
         array.why_fill = f"a loop runs from one offset to the next; {why}"

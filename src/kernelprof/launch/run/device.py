@@ -201,7 +201,7 @@ class LoadedKernel:
             raise LaunchError(
                 f"{self.device.name} does not support clusters",
                 where=self.where,
-                hint="clusters need compute capability 9.0 or higher: leave [launch] cluster out",
+                hint="clusters need compute capability 9.0 or higher: remove [launch] cluster",
             )
         attribute = self.device.driver.function_attribute
         extents = [attribute(each) for each in _CLUSTER_EXTENTS]

@@ -82,7 +82,7 @@ _MEANINGS: Sequence[_Meaning] = (
     ),
     _Meaning(
         "cluster misconfiguration",
-        "clusters of this size do not fit on the GPU with this kernel",
+        "the GPU cannot launch this kernel with clusters of this size",
         "use smaller clusters (up to 8 blocks are portable) or smaller blocks: all blocks of a "
         "cluster must fit on one GPC at the same time",
     ),

@@ -37,9 +37,7 @@ class Member(StrictTable, frozen=True, kw_only=True):
     ] = None
     align: Annotated[
         Literal[1, 2, 4, 8, 16, 32, 64, 128] | None,
-        Meta(
-            description="alignment in bytes, if it is not the type's own, such as 16 for a float4"
-        ),
+        Meta(description="alignment in bytes, if larger than the type's, such as 16 for a float4"),
     ] = None
 
     @property
@@ -128,14 +126,14 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
     flags: Annotated[
         tuple[Annotated[str, Meta(pattern="^-")], ...],
         Meta(
-            description="compiler options; those that run programs or write other files are "
-            "rejected",
+            description="nvcc options for optimization, defines, includes and warnings; all other "
+            "options are rejected",
             examples=[["--use_fast_math", "--maxrregcount=64"]],
         ),
     ] = ()
     defines: Annotated[
         dict[Name, int | float | str | bool],
-        Meta(description="macros; numeric ones can be used in expressions"),
+        Meta(description="macros; expressions can use the numeric macros"),
     ] = msgspec.field(default_factory=dict)
     architecture_specific: Annotated[
         bool,
@@ -198,8 +196,8 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=rf"^([A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?|.*\.cu)$",
-            description="a built-in reference, module:function, another version of the kernel, "
-            "or none",
+            description="a built-in reference, module:function, the .cu file of another version "
+            "of the kernel, or 'none'",
             examples=["gemm", "module:function", "before.cu", "none"],
         ),
     ]
@@ -212,7 +210,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     ] = None
     sizes: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],
-        Meta(description="names to use in expressions, and their values in a measurement"),
+        Meta(description="sizes by name, for expressions; values are those of a measurement"),
     ] = msgspec.field(default_factory=dict)
     check: Check = msgspec.field(default_factory=Check)
     compile: CompileOptions = msgspec.field(default_factory=CompileOptions)
@@ -220,7 +218,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     arguments: Annotated[
         tuple[Argument, ...],
         Meta(
-            description="one table for each parameter of the kernel, in the same order; arrays "
+            description="one table for each parameter of the kernel, in parameter order; arrays "
             "with passed = false can be at any position"
         ),
     ] = ()

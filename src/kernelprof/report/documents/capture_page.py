@@ -275,7 +275,7 @@ def panels(
     yield from _memory(launch, timing, own, place)
     if limits := roofline_figure(launch, flop_count, timing, manifest, place):
         rows = roofline.rows(limits.points, limits.ceilings)
-        chart = Chart("roofline", rows, f"Roofline: {name} at each level of the memory")
+        chart = Chart("roofline", rows, f"Roofline: {name} at each memory level")
         yield Section("Roofline", (*([chart] if rows else ()), Note(limits.note)))
     if states := multiprocessor.warp_states(launch):
         title = "Warp states"
@@ -337,7 +337,7 @@ LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
 
 _IN_A_MODEL: Final = (
-    "Estimated by a model of one SM; the error is nearly always below a factor of 1.5."
+    "Estimated by a model of one SM; usually within a factor of 1.5 of the measured time."
 )
 _TIMED: Final = (
     "From CUDA events: median of launches that took {low} to {high}. With the profiler: the time "

@@ -115,9 +115,8 @@ _DOTS: Final = (
     "median, with its 95 % interval as a band"
 )
 _CAUSES: Final = (
-    "Split by warp state: each warp is in one state at any time, so the parts add up to the "
-    "change. States that changed in the opposite direction are left out, and the others are "
-    "scaled down to add up to the change."
+    "Split by warp state: each warp is in one state at any time. States that changed in the "
+    "opposite direction are left out, and the others are scaled down to add up to the change."
 )
 
 
@@ -330,7 +329,7 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     numbers = _medians(before, after, comparison)
     drawn = both_sides((before, after), numbers, comparison.machine)
     rows = roofline.rows(drawn.points, drawn.ceilings)
-    label = "Roofline before and after, at each level of the memory"
+    label = "Roofline before and after, at each memory level"
     line = [Chart("roofline", rows, label)] if rows else []
     blocks: list[Block] = [*_answer(each, before, after)]
     blocks += [*causes_section(kernel, *numbers), *launches(kernel, before, after)]

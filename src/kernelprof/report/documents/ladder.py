@@ -349,7 +349,7 @@ def _bytes(climb: Climb) -> Section | None:
     else:
         text += "'Through L2' counts"
     text += (
-        " the 32-byte sectors at that level. 'Device memory' counts the bytes read and written, "
+        " 32 bytes for each sector. 'Device memory' counts the bytes read and written, "
         "which are below the minimum if part of C is still in L2 when the kernel ends."
     )
     least = _least(climb)

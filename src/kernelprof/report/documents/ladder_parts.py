@@ -387,7 +387,8 @@ def _ceiling_rule(climb: Climb) -> str:
     cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
     about, unit = climb.product.about, rate_unit(climb)
     how = "TF32 off" if climb.product.precision == "float32" else "FP32 accumulation"
-    alone = f", timed separately at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
+    sizes = climb.measured_sizes
+    alone = f", timed separately at size {max(sizes)}" if sizes else ""
     return (
         f"Ceiling: {about.routine} of cuBLAS{version} through CuPy{cupy}, {how} (relative error "
         f"{ceiling.relative_error:.1e} against float64){alone}: {time_cell(ceiling.timing)} "

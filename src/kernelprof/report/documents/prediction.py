@@ -125,8 +125,8 @@ _TONES: Final = {NeedlessTraffic.OF_THE_KERNEL: Tone.BAD, NeedlessTraffic.OF_THE
 _LABEL: Final = "Memory accesses by line"
 _IDEAL: Final = (
     "Per request: average number of 32-byte sectors, or shared-memory wavefronts, per warp "
-    "request. Ideal: the same for adjacent addresses. Both follow from the addresses that the "
-    "machine code computes."
+    "request. Ideal: this number if the addresses were adjacent. Both follow from the addresses "
+    "that the machine code computes."
 )
 
 

@@ -315,8 +315,8 @@ _REQUEST: Final = (
     "wavefronts. If the ideal is lower, it follows in brackets."
 )
 _MOVED: Final = (
-    "`Moved` is the number of bytes moved by all accesses at a line. If fewer bytes are needed, "
-    "their number follows in brackets."
+    "`Moved` is the number of bytes moved by all accesses at a line. If fewer bytes would "
+    "be enough, that number follows in brackets."
 )
 _NO_LINES: Final = "Compiled without line information: compile with -lineinfo to see source lines."
 _NO_TEXT: Final = (

@@ -26,8 +26,8 @@ LEAST_UNKNOWN: Final = 0.005
 
 EXPLAINED: Final[Mapping[str, str]] = {
     "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. "
-    "Fewer accesses, data closer to the SM, more accesses in flight, or more "
-    "warps shorten or hide the wait.",
+    "Fewer accesses or data closer to the SM shorten the wait; more accesses in "
+    "flight or more warps hide it.",
     "short_scoreboard": "A warp waits for a result from shared memory, a special function or a "
     "dynamic branch. Fewer such instructions, or independent instructions "
     "before the result is used, shorten the wait.",

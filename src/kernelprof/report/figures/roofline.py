@@ -335,7 +335,8 @@ _WHAT: Final = {
 _CALLED: Final = {"shared": "shared memory"}
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _NO_COUNTERS: Final = (
-    "There is no roofline: the counters of floating-point instructions or bytes are missing ({})."
+    "There is no roofline: counters of floating-point instructions or bytes are missing {} the "
+    "change."
 )
 _LEGEND: Final = "Hollow: before. Filled: after. Lines join the two points of each memory level."
 

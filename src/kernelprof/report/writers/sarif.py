@@ -279,9 +279,9 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
     if (left := len(kernels) - MOST_RESULTS) > 0:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
-            f"Left out: {count(left, 'kernel')}: at-limit first, then inconclusive, then those "
-            "with the least time. A file has at most "
-            f"{MOST_RESULTS:,} results. --kernel selects kernels; --format json writes all "
+            f"{count(left, 'kernel')} left out: a file has at most {MOST_RESULTS:,} results. "
+            "Bottlenecks are kept first, then inconclusive verdicts, then at-limit, each by "
+            "longest time. --kernel selects kernels; --format json writes all "
             "results."
         )
     predictions = filter(None, map(prediction.facts_of, diagnoses))

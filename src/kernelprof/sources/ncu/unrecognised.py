@@ -91,7 +91,7 @@ def _nothing_measured(scan: Scan) -> NoCaptureError | None:
     elif connected:
         what, hint = "Nsight Compute ran but profiled no kernel", _NO_KERNEL
     elif lines:
-        what, hint = "Nsight Compute did not run", ""
+        what, hint = "Nsight Compute printed no launches", ""
     else:
         return None
     quoted = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
