@@ -134,7 +134,7 @@ class CaptureView(capture.Capture):
         import pandas as pd
 
         if names not in ("canonical", "ncu"):
-            what = f"invalid value of the argument names: {names!r}"
+            what = f"names={names!r} is not valid"
             raise UsageError(what, hint='use "canonical" or "ncu"')
         columns = _canonical(self) if names == "canonical" else _as_exported(self)
         devices = self.text.get(capture.DEVICE_NAME) or (None,) * len(self)

@@ -250,7 +250,7 @@ def test_a_child_that_dies_is_told_with_its_last_lines(right, child, does, code)
     assert said.where == str(right)
     first, *lines = (said.hint or "").splitlines()
     assert first.startswith(
-        f"run the process by itself: {sys.executable} {child.script} {right} --cubin "
+        f"reproduce the error with: {sys.executable} {child.script} {right} --cubin "
     )
     assert lines == [f"  line {number}" for number in range(8, 20)]
 
@@ -472,7 +472,7 @@ def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> 
             "print('it faulted')",
             60,
             "the process ended without a response while the kernel was timed",
-            "run the process by itself: .*\n  it faulted",
+            "reproduce the error with: .*\n  it faulted",
             ExitCode.BAD_INPUT,
         ),
         (

@@ -97,5 +97,5 @@ def test_a_mistake_is_told_by_its_place(read, old, new, where, said) -> None:
 
 def test_no_parameter_has_room_for_more(read) -> None:
     many = ", ".join(["1"] * 1000)
-    with pytest.raises(SpecError, match="p has 8,032 bytes, but parameters can have at most 4,096"):
+    with pytest.raises(SpecError, match="p has 8,032 bytes; kernelprof supports at most 4,096"):
         read(TOML.replace('"float32", values = [1, 2, 3, "w / 8"]', f'"int64", values = [{many}]'))

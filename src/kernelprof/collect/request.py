@@ -158,7 +158,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         spec = _specification(request.source, request.overrides)
         if spec is not None and (request.arguments or request.flags):
             raise UsageError(
-                "--flags and arguments after -- apply only to a .cu file with its own main()",
+                "--flags, and arguments after --, apply only to a .cu file with its own main()",
                 where=str(request.source),
                 hint="leave them out: the launch specification has the arguments and compile flags",
             )
@@ -166,7 +166,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
             raise UsageError(
                 "--build applies only to a program after --",
                 where=str(request.source),
-                hint="leave out --build: nvcc builds .cu files, with the options in --flags",
+                hint="leave out --build: kernelprof compiles .cu files with nvcc",
             )
         return spec
     if not request.application:

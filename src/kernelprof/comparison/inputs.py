@@ -69,7 +69,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         for side in (before, after)
     ]
     if threads[1] is None and threads[0] is not None:
-        return "the candidate has no thread count, but the baseline does"
+        return "the number of threads is known for the baseline, but not for the candidate"
     if None in threads or threads[0] == threads[1]:
         return None
     return (

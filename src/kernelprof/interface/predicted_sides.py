@@ -237,7 +237,7 @@ class SourcePredictor:
 
         codes = [each.code for each in launched]
         with self.progress or Progress() as shown, ExitStack() as stack:
-            shown.say(f"{codes[-1].source.name}: running some blocks in full")
+            shown.say(f"{codes[-1].source.name}: simulating sample blocks to record their results")
             thresholds = list_thresholds(codes) if len(codes) > 1 else ()
             tasks = [partial(sample_outputs, code, numbers, thresholds, most) for code in codes]
             others = [stack.enter_context(WorkerProcess(each)) for each in tasks[1:]]

@@ -94,8 +94,8 @@ class TimeChange(JsonStruct, frozen=True):
     smallest_detectable: Annotated[
         float | None,
         added(
-            "Smallest relative slowdown that would have the outcome slower if it affected all "
-            "launches equally."
+            "Smallest relative slowdown, equal for all launches, at which `outcome` would be "
+            "`slower`."
         ),
     ] = None
 

@@ -62,8 +62,8 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     UninitializedReadError: (
         "the kernel read uninitialized memory",
-        'an output that is also read needs initial values: fill = "zeros" or "random" under its '
-        "[[arguments]]; shared memory starts uninitialized",
+        'if the kernel reads an output array, add fill = "zeros" or "random" to its [[arguments]] '
+        "table; write shared memory before reading it",
     ),
     RaceError: (
         "threads of a block race on shared memory",

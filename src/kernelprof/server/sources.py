@@ -53,7 +53,9 @@ _NAME_PARTS: Final = frozenset(
 )
 """Names that could be pasted together to one of those that ask."""
 _NAME: Final = re.compile(r"[\w$]+")
+_EXISTENCE: Final = "the source checks which files exist (__has_include)"
 _UNKNOWN: Final = "its includes or imports cannot be determined before compilation"
+_HINT: Final = "include only files in the source's folder, with literal names"
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
 
 
@@ -110,7 +112,7 @@ def _refuse_unknown(file: Path) -> None:
     # A line that ends in a backslash and blanks goes on in code, and not in a comment.
     for each in (text, _SPLICE.sub(" ", source)):
         if _ASKS.search(each) or not _NAME_PARTS.isdisjoint(_NAME.findall(each)):
-            raise _refused("the source checks which files exist (__has_include)", file)
+            raise _refused(_EXISTENCE, file, hint="remove __has_include or __has_embed")
         if _IMPORT.search(each):
             raise _refused(_UNKNOWN, file)
     for directive in _DIRECTIVE.finditer(text):
@@ -126,10 +128,9 @@ def _refuse_elsewhere(name: str, file: Path) -> None:
         raise _refused(f"the source includes a file outside its own folder: {name}", file)
 
 
-def _refused(why: str, file: Path) -> UsageError:
+def _refused(why: str, file: Path, *, hint: str = _HINT) -> UsageError:
     return UsageError(
         f"this server may not compile this source: {why}",
         where=str(file),
-        hint="include only files in the source's folder, with literal names, or start the server "
-        f"with: kernelprof mcp {ALLOW}",
+        hint=f"{hint}, or start the server with: kernelprof mcp {ALLOW}",
     )

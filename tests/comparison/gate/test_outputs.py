@@ -122,7 +122,7 @@ def test_what_blocks_add_up_together_is_kept_with_a_digest_of_what_they_read(
     assert [len(each["inputs"].split()) for each in counts["outputs"]] == [digests] * 2
 
 
-SAME = "this code behaved the same for all sampled values, but may not for other values"
+SAME = "this code behaved the same for all values tried, but may not for other values"
 
 
 LARGER = "the result differs for much larger input values"

@@ -122,7 +122,10 @@ def test_divergence_is_lanes_that_idle_and_not_an_average() -> None:
 def test_more_lanes_that_idle_are_a_regression_that_names_them() -> None:
     (worse,) = gated(before(), after(threads_per_instruction=31)).kernels[0].findings
     assert worse.outcome is Outcome.REGRESSION
-    assert "32 to 31 thread (-3.12 %); idle lanes of warps: 0 to 8,192; " in worse.text
+    assert (
+        "32 to 31 thread (-3.12 %); idle lanes, summed over warp instructions: 0 to 8,192; "
+        in worse.text
+    )
 
 
 def test_blocks_of_another_size_are_compared_by_their_threads() -> None:

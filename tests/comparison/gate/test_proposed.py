@@ -107,7 +107,7 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     verdict = replace(kernel.verdict, bottleneck="memory-latency")
     for key, value, text in (
         ("median_ns", 2 * (kernel.median_ns or 0), "1.85 ms to 3.7 ms"),
-        ("events_ns", kernel.events_ns[:-1], "the times of single launches differ"),
+        ("events_ns", kernel.events_ns[:-1], "individual launch times differ"),
         ("noise", Noise(0.2, 4, "CUDA events"), "noise not calibrated to 20 %"),
         ("launches", 3, "launches 1 to 3"),
         ("flops", 1, "different flops"),
@@ -146,7 +146,7 @@ def test_who_accepted_it_is_told_as_the_file_says() -> None:
         f"sgemm_shared_tile: 1.85 ms to 3.7 ms; recorded as accepted by Eve: {'r' * 199}…"
     )
     (text,) = found(replace(old, accepted=(record,)), old)
-    assert text == "sgemm_shared_tile: the record of a change accepted by Eve is removed"
+    assert text == "sgemm_shared_tile: Eve's recorded acceptance of a change is removed"
 
 
 def test_many_differences_are_counted_and_the_looser_come_first() -> None:

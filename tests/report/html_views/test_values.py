@@ -296,7 +296,7 @@ def test_headlines_use_the_evidence(series: Page) -> None:
         "wasted."
     )
     assert "only 7.72 of 32 are active" in card_of(series, "18").headline
-    assert "it has 4 blocks" in card_of(series, "23").headline
+    assert "its grid size is 4" in card_of(series, "23").headline
     assert card_of(series, "14").headline.startswith("DRAM moves data about as fast")
     assert card_of(series, "14").advice["Less work"] == (
         "up to 2.0x with half the work, 3.2x with even less, computed from the utilization of "

@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
         effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
-        gain_reason="the other units' headroom without waits for the constant cache",
+        gain_reason="the utilization of the busiest other unit, and the waits for constants",
         evidence=lambda: (
             rules.percent(
                 "constant_cache",
@@ -82,8 +82,8 @@ RULE = rules.Rule(
             "Use the same index in all threads of a warp, and keep reused constants in registers."
         ),
     ),
-    wrong_when="If all threads of a warp read the same address, a constant is as fast as a "
-    "register, however many constants the kernel has.",
+    wrong_when="If all threads of a warp read the same address, a cached constant is as fast as a "
+    "register.",
     references=(
         "CUDA C++ Programming Guide, Device Memory Accesses: Constant Memory",
         "Nsight Compute, Memory Tables: IDC, indexed constant cache",

@@ -56,12 +56,13 @@ RULE = rules.Rule(
     order=170,
     subsystem=rules.Subsystem.DRAM,
     headline=rules.Headline(
-        plain="DRAM bandwidth limits the kernel, which moves too much data.",
+        plain="DRAM bandwidth limits the kernel: DRAM is near its practical peak.",
         numbered="DRAM bandwidth limits the kernel: DRAM is at {x} of peak.",
         metric="dram_throughput",
         at_limit="DRAM moves data about as fast as it can",
     ),
-    detects="DRAM runs near the bandwidth it can sustain, and the kernel needs all of the data.",
+    detects="DRAM runs near its sustainable bandwidth, and the kernel needs all of the data that "
+    "it moves.",
     matters="The kernel gets faster only if it moves fewer bytes; faster arithmetic does not help.",
     example="copy, saxpy and other streaming kernels. Fusing two consecutive element-wise kernels "
     "saves one write and one read of the intermediate result.",

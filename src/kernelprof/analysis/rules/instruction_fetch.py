@@ -39,7 +39,7 @@ RULE = rules.Rule(
     ),
     detects="Warps wait because their next instruction is not in the instruction caches.",
     matters="If the hot code does not fit in the instruction cache, it is fetched again and "
-    "again while warps stall, for example after long jumps.",
+    "again, and warps stall meanwhile. Long jumps can also stall warps.",
     example="A loop unrolled into 300 KB of code. Unrolled by 8, the loop fits in the cache.",
     fixes=(
         Advice("Unroll less: #pragma unroll 8 instead of full unrolling."),

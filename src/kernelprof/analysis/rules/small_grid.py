@@ -96,7 +96,7 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.WAITING,
     headline=rules.Headline(
         plain="The launch is too small to keep this GPU busy.",
-        numbered="The launch is too small to keep this GPU busy: it has {x} blocks.",
+        numbered="The launch is too small to keep this GPU busy: its grid size is {x}.",
         metric="grid_size",
         unit="block",
         compared=True,
@@ -151,7 +151,7 @@ RULE = rules.Rule(
             "Request split-K or stream-K.",
             when=is_library_kernel(KernelRole.PRODUCT) & LARGE_TILES,
             number=lambda launch: launch["grid_size"],
-            measured="The grid has {x} blocks.",
+            measured="The grid size is {x}.",
         ),
         Advice(
             "Batch the calls: cublasGemmStridedBatchedEx, torch.bmm, or a larger batch.",

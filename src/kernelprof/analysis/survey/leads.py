@@ -280,17 +280,17 @@ SAMPLED_LEADS: Final = (
     _lead(
         "dram-bandwidth",
         lambda _, context: _low(context, "dram") >= BUSY_DRAM,
-        "DRAM utilization; wasted traffic is not measured",
+        "DRAM is saturated; wasted traffic is not measured",
         at_limit=True,
     ),
     _lead(
         "tensor-throughput",
         lambda _, context: _low(context, "tensor_pipe") >= FULL,
-        "utilization of the tensor pipe",
+        "the tensor pipe is saturated",
         at_limit=True,
     ),
     *(
-        _lead(slug, _full_of_threads(unit), "pipe utilization", at_limit=True)
+        _lead(slug, _full_of_threads(unit), "an arithmetic pipe is saturated", at_limit=True)
         for unit, slug in PIPE_RULES.items()
         if slug != "fp32-throughput"
     ),
@@ -305,7 +305,7 @@ SAMPLED_LEADS: Final = (
         _has_conflicts,
         "many shared-memory wavefronts are caused by bank conflicts",
     ),
-    _lead("warp-divergence", _diverges, "few lanes of a warp are active, and a unit is busy"),
+    _lead("warp-divergence", _diverges, "many lanes of a warp are idle, and a unit is busy"),
     _lead(
         "shared-memory-throughput",
         _full_shared_memory,
@@ -316,12 +316,12 @@ SAMPLED_LEADS: Final = (
     _lead(
         "uncoalesced-global-access",
         _scatters,
-        "accesses other than to shared memory saturate L1, and few instructions are issued",
+        "L1 is saturated, but not by shared memory, and few instructions are issued",
     ),
     _lead(
         "l1-throughput",
         _full_l1,
-        "L1 is busy with accesses other than to shared memory, and issue slots are not idle",
+        "L1 is busy, but not with shared memory, and issue slots are not idle",
         at_limit=True,
     ),
     _lead(
@@ -346,14 +346,18 @@ SAMPLED_LEADS: Final = (
         _waits_mostly("no_instruction"),
         "warps wait for instructions to be fetched",
     ),
-    _lead("barrier-stalls", _waits_at_barriers, "warps wait at barriers, and no unit is busy"),
+    _lead(
+        "barrier-stalls",
+        _waits_at_barriers,
+        "warps wait at barriers, and neither DRAM nor issue slots are busy",
+    ),
     _lead(
         "instruction-issue", _full_issue, "issue slots are saturated, but no pipe is", at_limit=True
     ),
     _lead(
         "async-pipeline-stalls",
         _waits_in_pipeline,
-        "few warps are resident, they wait for copies and barriers, and the tensor pipe is partly "
+        "the few resident warps wait for copies and at barriers, and the tensor pipe is partly "
         "idle",
     ),
     _lead(
@@ -371,7 +375,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "low-occupancy",
         _has_few_warps,
-        "few warps are resident, they wait for memory, and no unit is busy",
+        "the few resident warps wait for memory, and no unit is busy",
     ),
 )
 """The first that holds is followed."""

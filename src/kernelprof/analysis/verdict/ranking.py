@@ -250,7 +250,7 @@ LEADS: Final = (
     Lead(
         "small-grid",
         lambda values, _: values.small & values.idle,
-        "based on the grid size alone: fewer blocks than SMs, and no unit is busy",
+        "based only on grid size and utilization: fewer blocks than SMs, and no unit is busy",
     ),
     Lead(
         "small-grid",
@@ -260,15 +260,15 @@ LEADS: Final = (
             & values.idle
             & ~(context.pipeline.is_fed_by_bulk_copies.maybe & ~values.small)
         ),
-        "based on the grid size alone: less than half a wave, and no unit is busy",
+        "based only on grid size and utilization: less than half a wave, and no unit is busy",
     ),
     Lead(
         "small-grid",
         lambda values, _: (
             (values["duration"] < SHORT_NS) & (values["waves_per_sm"] < FEW_WAVES) & values.idle
         ),
-        "based on the size of the launch alone: less than 20 us, fewer than two waves, and no "
-        "unit is busy",
+        "based only on time, grid size and utilization: less than 20 us, fewer than two waves, and "
+        "no unit is busy",
     ),
     Lead(
         "small-grid",

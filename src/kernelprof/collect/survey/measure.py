@@ -118,7 +118,9 @@ class Surveyed:
         fraction = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
-            usable = f" (half of it, for kernels that take {share(of_time)} of the time)"
+            usable = (
+                f" (kernels that take only {share(of_time)} of the time may use half of the budget)"
+            )
             raise InputError(
                 f"another run takes about {seconds:.0f} s, but only {max(left, 0):.0f} s of the "
                 f"{self.budget:g} s budget are left{usable if fraction < 1 else ''}",

@@ -247,7 +247,7 @@ def _verdict_findings(
             f"{factor(old.gain or 1.0)} to {factor(new.gain or 1.0)}"
         )
     if unchanged:
-        text += ", though neither time nor exact counters got worse: two limits are nearly equal"
+        text += "; not a regression, because neither the time nor any exact counter got worse"
     if unchanged or paid_off:
         yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return

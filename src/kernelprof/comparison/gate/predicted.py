@@ -256,7 +256,7 @@ def _counter_findings(
         if metric == THREADS:
             increase = abs(idle_lane_growth(before, after))
             sides = " to ".join(number(count_idle_lanes(each)) for each in (before, after))
-            text += f"; idle lanes of warps: {sides}"
+            text += f"; idle lanes, summed over warp instructions: {sides}"
         if increase < LEAST or change.worse is None:
             continue
         if not change.worse:
@@ -362,7 +362,7 @@ def _lines_not_covered(
                 left[used] -= 1
     if added:
         yield (
-            "this code behaved the same for all sampled values, but may not for other values",
+            "this code behaved the same for all values tried, but may not for other values",
             added,
         )
     yield from _lines_of_other_trips(old, new, old_of)

@@ -268,7 +268,7 @@ def _baseline_changes(old: Snapshot, new: Snapshot) -> Iterator[ProposedChange]:
     for each in old.accepted:
         if each not in new.accepted:
             who = _shorten(each.who)
-            text = f"{_shorten(each.kernel)}: the record of a change accepted by {who} is removed"
+            text = f"{_shorten(each.kernel)}: {who}'s recorded acceptance of a change is removed"
             yield ProposedChange(text)
 
 
@@ -328,7 +328,7 @@ def _time_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Proposed
             sides = [f"{each:,} ns" for each in (was, now)]
         yield ProposedChange(f"{sides[0]} to {sides[1]}", not (was and now) or now > was)
     elif (old.events_ns, old.profiled_ns) != (new.events_ns, new.profiled_ns):
-        yield ProposedChange("the times of single launches differ")
+        yield ProposedChange("individual launch times differ")
 
 
 def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
@@ -339,7 +339,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "noise calibration differs in captures, times or varying counters"
+    other = "noise calibration differs in capture count, timing method or varying counters"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

@@ -69,7 +69,7 @@ class Case:
                 return self.scalars[name]
         others = [value for name, value in self.scalars.items() if name not in self.sizes]
         if len(others) != 1:
-            raise ValueError("the factor cannot be determined: no scalar is named a or alpha")
+            raise ValueError("the factor cannot be determined: name its scalar a or alpha")
         return others[0]
 
 
@@ -123,7 +123,7 @@ _ALL: Final = (
     Builtin("transpose", "B[N,M] = A[M,N].T", 1, lambda case, _a: case.matrix(0, "M", "N").T),
     Builtin(
         "scale",
-        "y = a * x; the factor is the scalar named a or alpha, else the only non-size scalar",
+        "y = a * x, where a is the scalar named a or alpha, or the only scalar that is not a size",
         1,
         lambda case, x: case.factor * x,
     ),
@@ -240,7 +240,7 @@ def _builtin_results(reference: str, case: Case) -> dict[str, Array]:
     except ValueError as error:
         shapes = [f"{key} {value.shape}" for key, value in case.inputs.items()]
         raise BadFunctionError(
-            f"the reference {reference!r} does not fit the shapes {', '.join(shapes)}: {error}",
+            f"the reference {reference!r} cannot be computed from {', '.join(shapes)}: {error}",
             hint=f"it computes {builtin.summary}",
         ) from error
 

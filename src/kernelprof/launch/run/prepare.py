@@ -192,7 +192,7 @@ def _trial(
         raise LaunchError(
             f"the process that launches the kernel ended with exit code {ended.code}",
             where=name,
-            hint=f"run the process by itself: {shlex.join(command)}{last_lines(ended.printed)}",
+            hint=f"reproduce the error with: {shlex.join(command)}{last_lines(ended.printed)}",
         )
     if trial.error is not None:
         hint = f"{trial.error['hint'] or ''}{last_lines(ended.printed)}"
@@ -269,7 +269,7 @@ def make_timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Tim
                 raise LaunchError(
                     f"{error} while the kernel was timed",
                     where=prepared.target,
-                    hint=f"run the process by itself: {shlex.join(prepared.command)}"
+                    hint=f"reproduce the error with: {shlex.join(prepared.command)}"
                     f"{last_lines(error.printed)}",
                 ) from error
             except TimeLimitError as error:

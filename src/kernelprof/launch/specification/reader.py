@@ -93,7 +93,7 @@ def read_spec(block: SpecBlock) -> LaunchSpec:
     """Read a specification, and check that it resolves at both sets of sizes."""
     try:
         if len(block.text) > LARGEST_TOML:
-            raise TomlError(f"it has more than {size_in_words(LARGEST_TOML)}")
+            raise TomlError(f"it is larger than {size_in_words(LARGEST_TOML)}")
         data = read_toml(block.text)
     except TomlError as error:
         raise _toml_error(block, error) from error
@@ -110,7 +110,7 @@ def _toml_error(block: SpecBlock, error: TomlError) -> SpecError:
     return SpecError(
         f"the specification is not valid TOML: {error}",
         where=block.where(error.line or 1) + column,
-        hint="quote strings, and close each table before the next",
+        hint="quote strings, and close all brackets and braces",
     )
 
 
@@ -281,7 +281,9 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
 def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator[_Mistake]:
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "needs exactly one of shape (array), value (scalar), members and tensor_map"
+        what = (
+            "needs exactly one of shape (array), value (scalar), members (structure) and tensor_map"
+        )
         hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
     if argument.type is None and argument.tensor_map is None and argument.members is None:
@@ -310,7 +312,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         if argument.tensor_map is not None and key in {"type", *_OF_ARRAYS}:
             yield (key,), f"a tensor map cannot have {key!r}: set it on the array", None
         if argument.members is not None and key in {"type", *_OF_ARRAYS}:
-            yield (key,), f"a structure cannot have {key!r}: set it on the members", None
+            yield (key,), f"a structure cannot have {key!r}: set it on a member or its array", None
 
 
 def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> Iterator[_Mistake]:
@@ -324,7 +326,7 @@ def _mistakes_of_members(members: Sequence[Member], arrays: Sequence[str]) -> It
             yield at, what, 'value = "width", values = [0, 1], or of = "x" to point to the array x'
         elif (each.of is None) != (each.type is not None):
             what = "has no 'type'" if each.of is None else "is a pointer and must not have a 'type'"
-            hint = "numbers need a 'type'; an array has its type in its own table"
+            hint = "numbers need a 'type'; pointers have the type of their array"
             yield at, f"member {each.name!r} {what}", hint
         elif each.of is not None and each.of not in arrays:
             yield (*at, "of"), *_no_such_array(each.of, arrays)

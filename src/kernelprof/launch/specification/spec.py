@@ -224,7 +224,7 @@ def _layout(members: Sequence[Member], names: Mapping[str, Number], where: str) 
     size = -(-at // most) * most
     if size > MOST_BYTES:
         raise SpecError(
-            f"{where} has {size:,} bytes, but parameters can have at most {MOST_BYTES:,}",
+            f"the structure {where} has {size:,} bytes; kernelprof supports at most {MOST_BYTES:,}",
             where=None,
         )
     return StructLayout(tuple(members_placed), size)

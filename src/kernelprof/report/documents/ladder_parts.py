@@ -138,7 +138,7 @@ def spread_cell(timing: TimingFacts | None) -> str:
         return DASH
     low, high, note = timing.confidence_low_ns, timing.confidence_high_ns, ""
     if low is None or high is None:
-        low, high, note = timing.low_ns, timing.high_ns, " (all)"
+        low, high, note = timing.low_ns, timing.high_ns, " (shortest to longest)"
     # Five digits, as launches of the same code differ in the fourth.
     size, unit = time_unit(high)
     return f"{low / size:.5g} to {high / size:.5g} {unit}{note}"
