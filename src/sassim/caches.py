@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
-from sassim.counters.counters import BULK
+from sassim.counters.counters import BULK, READS
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
 from sassim.interpreter.lanes import distinct
-from sassim.scattered import LOADS, ScatteredCost, cost_of_access, find_scattered
+from sassim.scattered import ScatteredCost, cost_of_access, find_scattered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sassim.counters.counters import AccessCounters
+    from sassim.counters.footprints import Touched
     from sassim.counters.launch_counters import LaunchCounters
     from sassim.gpu import GpuModel
     from sassim.interpreter.lanes import Array
@@ -113,7 +114,7 @@ class CacheMisses:
     def shares_of(self, i: Instruction, each: AccessCounters) -> MissShares:
         """Return what one instruction's accesses miss."""
         scattered = self.scattered.get(id(i))
-        if each.kind not in LOADS:
+        if each.kind not in READS:
             if scattered is not None:
                 return MissShares(1.0, 1.0, scattered.far, scattered.dram_cost)
             return MissShares(1.0, 1.0, 0.0, self.written_far if each.kind == "store" else 0.0)
@@ -134,7 +135,8 @@ def estimate_misses(
     shares, unsure = _estimate_l1(counters, residency)
     local = _local_miss_share(counters, residency)
     arrays = find_scattered(counters.block_counters)
-    scattered = _ScatteredAccesses(counters, gpu, arrays, shares)
+    touched = counters.block_counters.footprints.touched()
+    scattered = _ScatteredAccesses(counters, gpu, arrays, shares, touched=touched)
     loaded, stored, atomics, in_bulk = NOTHING, NOTHING, NOTHING, NOTHING
     warps_at_atomics = 0.0
     for each in counters.block_counters.accesses.values():
@@ -147,7 +149,7 @@ def estimate_misses(
                 in_bulk += amount
             else:
                 stored += amount
-        elif each.kind in LOADS:
+        elif each.kind in READS:
             share = local if each.space == "local" else shares.get(id(each.instruction), 1.0)
             mine = amount.scaled(share)
             loaded += SectorEstimate(
@@ -162,7 +164,9 @@ def estimate_misses(
             )
             warps_at_atomics += counters.total(each.counts["requests"]).value
     in_order = replace(loaded, value=max(0.0, loaded.value - scattered.loaded))
-    read, written = _estimate_dram_sectors(counters, gpu, residency, in_order, stored, but=arrays)
+    read, written = _estimate_dram_sectors(
+        counters, gpu, residency, in_order, stored, touched=touched, but=arrays
+    )
     read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk)
     far = min(1.0, read.value / max(in_order.value, 1.0))
     stored_in_order = max(stored.value - scattered.stored, 1.0)
@@ -198,11 +202,12 @@ class _ScatteredAccesses:
         gpu: GpuModel,
         arrays: Sequence[ScatteredArray],
         shares: Mapping[int, float],
+        *,
+        touched: Mapping[str, Touched],
     ) -> None:
         self.costs: dict[int, ScatteredCost] = {}
         self.loaded = self.stored = 0.0
         self.read = self.written = NOTHING
-        touched = counters.block_counters.footprints.touched() if arrays else {}
         for array in arrays:
             marked = touched[array.name]
             there = max(
@@ -226,7 +231,7 @@ class _ScatteredAccesses:
 
     def _add(self, each: AccessCounters, sectors: SectorEstimate, cost: ScatteredCost) -> None:
         self.costs[id(each.instruction)] = cost
-        self.loaded += sectors.value if each.kind in LOADS else 0.0
+        self.loaded += sectors.value if each.kind in READS else 0.0
         self.stored += sectors.value if each.kind == "store" else 0.0
         self.read += _half_or_twice(sectors, cost.read)
         self.written += _half_or_twice(sectors, cost.written)
@@ -263,7 +268,7 @@ def _estimate_l1(
     missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
     shares = {}
     for each in block_counters.accesses.values():
-        if each.space != "global" or each.kind not in LOADS:
+        if each.space != "global" or each.kind not in READS:
             continue
         if each.instruction.has("STRONG") or each.kind == "copy":
             continue
@@ -311,13 +316,14 @@ def _estimate_dram_sectors(
     loaded: SectorEstimate,
     stored: SectorEstimate,
     *,
+    touched: Mapping[str, Touched],
     but: Sequence[ScatteredArray],
 ) -> tuple[SectorEstimate, SectorEstimate]:
     """What device memory reads and writes, ``but`` for accesses in no order."""
     reads, writes = NOTHING, NOTHING
     read_apart = {each.name for each in but if each.is_read}
     written_apart = {each.name for each in but if each.is_written}
-    for name, each in counters.block_counters.footprints.touched().items():
+    for name, each in touched.items():
         if name not in read_apart:
             reads += extrapolate_sectors(counters, each.read, each.sectors)
         if name not in written_apart:

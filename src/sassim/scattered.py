@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from sassim.counters.counters import READS, accesses_write
+
 if TYPE_CHECKING:
     from sassim.counters.counters import AccessCounters, BlockCounters
     from sassim.interpreter.lanes import Array
@@ -20,7 +22,6 @@ READ_COST: Final = 1.8
 """What a sector costs device memory against one of a stream: 34.4 million in 446 us."""
 WRITE_COST: Final = 6.0
 """The same of one that is written: 17.0 million, with 25.3 million that are read, in 1,050 us."""
-LOADS: Final = ("load", "copy")
 _PAGE_SECTORS: Final = 128
 """Steps between accesses are compared by 4 KB."""
 _FEWEST: Final = 64
@@ -55,12 +56,12 @@ class ScatteredArray:
     @property
     def is_read(self) -> bool:
         """Whether some of them read."""
-        return any(each.kind != "store" for each in self.accesses)
+        return any(False in accesses_write(each.kind) for each in self.accesses)
 
     @property
     def is_written(self) -> bool:
         """Whether some of them write."""
-        return any(each.kind not in LOADS for each in self.accesses)
+        return any(True in accesses_write(each.kind) for each in self.accesses)
 
 
 def find_scattered(counters: BlockCounters) -> tuple[ScatteredArray, ...]:
@@ -89,7 +90,7 @@ def cost_of_access(
     ``touched`` of them are different; ``held`` stay in L2, ``dirty`` if they were written.
     """
     missed = max(0.0, 1.0 - held / max(touched, 1.0))
-    if kind in LOADS:
+    if kind in READS:
         dense = min(1.0, touched / max(array, 1))
         first = min(1.0, touched / max(requested, 1.0))
         return ScatteredCost(

@@ -155,7 +155,7 @@ def test_an_unquoted_last_cell_without_line_end_may_be_cut() -> None:
         ("filter-matches-nothing.txt", "profiled; the program launched rounds, scale"),
         (
             "import-cut.txt",
-            'no launches (Nsight Compute reported: "Failed to load report file',
+            'printed no launches (Nsight Compute reported: "Failed to load report file',
         ),
         ("interrupted.txt", 'profiled no kernel (Nsight Compute reported: "Failed to profile'),
         ("no-cuda-program.txt", "no kernel was profiled"),

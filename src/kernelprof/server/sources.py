@@ -53,7 +53,6 @@ _NAME_PARTS: Final = frozenset(
 )
 """Names that could be pasted together to one of those that ask."""
 _NAME: Final = re.compile(r"[\w$]+")
-_EXISTENCE: Final = "the source checks which files exist (__has_include)"
 _UNKNOWN: Final = "its includes or imports cannot be determined before compilation"
 _HINT: Final = "include only files in the source's folder, with literal names"
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
@@ -112,7 +111,8 @@ def _refuse_unknown(file: Path) -> None:
     # A line that ends in a backslash and blanks goes on in code, and not in a comment.
     for each in (text, _SPLICE.sub(" ", source)):
         if _ASKS.search(each) or not _NAME_PARTS.isdisjoint(_NAME.findall(each)):
-            raise _refused(_EXISTENCE, file, hint="remove __has_include or __has_embed")
+            what = "the source checks which files exist (__has_include)"
+            raise _refused(what, file, hint="remove __has_include or __has_embed")
         if _IMPORT.search(each):
             raise _refused(_UNKNOWN, file)
     for directive in _DIRECTIVE.finditer(text):

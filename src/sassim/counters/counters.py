@@ -42,6 +42,8 @@ BULK: Final = "bulk"
 _RECORDED_WARPS: Final = 64
 """Warps whose steps and sectors are recorded, at most: as many as an SM holds."""
 _RECORDED_BLOCKS: Final = 8
+READS: Final = ("load", "copy")
+"""Kinds of accesses that only read."""
 _ATOMICS: Final = ("atomic", "reduction", "compare")
 
 
@@ -196,7 +198,7 @@ class BlockCounters(Observer):
         self._count(counters, c, "passes", count_passes(addresses, active, size))
         if not self.trying:
             self.stream.add(c, access.instruction, addresses, active)
-            for written in _accesses_write(access.kind):
+            for written in accesses_write(access.kind):
                 self.footprints.add(addresses, active, c.rows, written=written)
         if access.kind in _ATOMICS:
             lanes = access.lanes
@@ -255,7 +257,7 @@ class BlockCounters(Observer):
         for each, stride in moved:
             if each.space != "global":
                 continue
-            for written in _accesses_write(each.kind):
+            for written in accesses_write(each.kind):
                 self.footprints.stretch(
                     each.addresses, each.active, each.rows, stride, further, written=written
                 )
@@ -303,11 +305,11 @@ def count_local(
     return sectors, lines
 
 
-def _accesses_write(kind: str) -> tuple[bool, ...]:
+def accesses_write(kind: str) -> tuple[bool, ...]:
     """Whether an access of a kind writes; both where it reads as well."""
     if kind in _ATOMICS:
         return True, False
-    return (kind not in ("load", "copy"),)
+    return (kind not in READS,)
 
 
 def _has_active_lanes(active: Array | None) -> Array | int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,18 +16,18 @@ pytest.importorskip("cuda.bindings")
 PLACE = Path(__file__).parent / "better"
 PAIRS = Path(__file__).parents[3] / "cuda" / "pairs"
 NAMED = [
-    ("histogram_global", "histogram_shared", 15),
-    ("block_sums_tree", "block_sums_shuffles", 19),
-    ("transpose_conflicts", "transpose_swizzled", 18),
+    ("histogram_global", "histogram_shared", "changed: lines 15, 18"),
+    ("block_sums_tree", "block_sums_shuffles", "block_sums_tree.cu:19"),
+    ("transpose_conflicts", "transpose_swizzled", "changed: line 18"),
 ]
-"""Each with the line of the first version that its reversal has to name."""
+"""Each with the place in the first version that its reversal has to name."""
 
 PASS = [
-    "descriptor-match-byte-by-byte",
     "air-columns-step-together",
     "calibration-coefficients-reloaded",
     "codon-hydropathy-code-in-constant-memory",
     "continued-fractions-point-by-point",
+    "descriptor-match-byte-by-byte",
     "dgemm-one-output-a-thread",
     "edge-octants-global-bins",
     "exposure-frame-by-frame",
@@ -50,16 +49,15 @@ others 11 are inconclusive, 3 change the reference, and one, 1.09x faster, has 9
 instructions; reversed, 54 fail and one is inconclusive."""
 
 
-@pytest.mark.parametrize(("before", "after", "line"), NAMED)
+@pytest.mark.parametrize(("before", "after", "place"), NAMED)
 def test_a_faster_version_passes_and_its_reversal_fails_with_the_line(
-    kernelprof: Command, before: str, after: str, line: int
+    kernelprof: Command, before: str, after: str, place: str
 ) -> None:
     old, new = (PLACE / f"{name}.cu" for name in (before, after))
     kernelprof(f"gate {old} {new} --predict", code={0})
     run = kernelprof(f"gate {new} {old} --predict", code={1})
-    # A long path wraps; of the same file only the lines are named again.
-    text = "".join(run.out.split())
-    assert re.search(rf"{before}\.cu:{line}\b|changed:lines?([0-9]+,)*{line}\b", text)
+    # A long path wraps.
+    assert "".join(place.split()) in "".join(run.out.split())
 
 
 @pytest.mark.parametrize("name", part_of(10, PASS, why="predicts four kernels for each"))

@@ -232,8 +232,10 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
     for argument, parameter in zip(passed, kernel.parameters, strict=True):
         name, is_array = repr(argument.name), argument.shape is not None
         if parameter.map_elsewhere:
-            what = f"the kernel's parameter '{parameter.written}' is a pointer or reference to a "
-            what += "tensor map"
+            what = (
+                f"the kernel's parameter '{parameter.written}' is a pointer or reference to a "
+                "tensor map"
+            )
             by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
             yield what, f"pass tensor maps by value: declare the parameter as '{by_value}'"
             continue
@@ -373,9 +375,9 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         hint = "this nvcc does not support the architecture: install a CUDA toolkit that does"
         if unknown[1].endswith("a"):
             hint += (
-                ", or compile without architecture-specific features (architecture_specific = false"
+                ", or compile without architecture-specific features "
+                "(architecture_specific = false under [compile])"
             )
-            hint += " under [compile])"
     elif needs := required_architecture(output):
         hint = f"the kernel needs {needs}: use --arch {needs.rstrip('af')}"
         if needs in _ONLY_ON.values():
