@@ -106,6 +106,8 @@ def document(rows: Sequence[Row]) -> str:
             "# Times of other people's kernels, predicted and measured on an H200",
             "",
             "Constants of the model may be chosen by the half of the repositories that is in view.",
+            "Measured by `python -m benchmarks.predict.others.measure`; this page is written by "
+            "`make predict-times CHECKOUTS=DIR`.",
             "",
             _SUMMARY,
             *halves,

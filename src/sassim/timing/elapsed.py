@@ -26,13 +26,20 @@ _INSTRUCTIONS: Final = 120_000
 """Instructions of warps that are run: a fifth of a second."""
 _WITH_PHASES: Final = 400_000
 """The same where warps wait for phases of barriers: a second. Parts cannot be left out there."""
-_LAUNCH_NS: Final = 1_000.0
-"""What a launch takes beside its blocks."""
+_LAUNCH_NS: Final = 1_750.0
+"""What a launch takes beside its blocks, with empty caches: an H200 takes 1.73 us for blocks that
+do nothing, 1.82 us for blocks that store one value."""
+_START_CYCLES: Final = 1.2
+"""Cycles between the starts of two blocks on the GPU: 16,896 to 67,584 empty blocks start in 1.20
+to 1.24 cycles each, whatever their warps (fewer than 32)."""
 _DRAM_CEILING: Final = 0.92
 """Share of the peak of device memory that reads reach (captures of the H200: 90 to 93 %)."""
 _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
+_STORED_SECTORS: Final = 74.7 / 96.0
+"""The same of sectors that SMs store whole: 128 MB to 8 MB of addresses in 56,000 cycles, with 8 to
+64 warps an SM (``xbar2lts_cycles_active`` 87 %)."""
 _BULK_SECTORS: Final = 188.0 / 96.0
 """The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail``), the most of the
 rungs of the BF16 ladder."""
@@ -77,7 +84,8 @@ def estimate_elapsed(
     instructions = counters.block_counters.of_blocks(counters.instructions()).astype(np.float64)
     order = _order_by_distance_to_mean(counters, instructions)
     run = Multiprocessor(whole.ordered(order), given).run(blocks, resident)
-    steady_cycles = _extrapolate_cycles(run, resident, of_sm) * run.scale_to_full_run
+    extrapolated = _extrapolate_cycles(run, resident, of_sm) / max(run.cycles, 1.0)
+    steady_cycles = extrapolated * run.full_cycles
     share, imbalance = _measure_imbalance(
         counters, residency, instructions, order[np.arange(blocks) % recorded]
     )
@@ -121,6 +129,8 @@ def compute_rates(
         dram_sectors=min(2.0, dram),
         atomic_cycles=ATOMIC_CYCLES * residency.sms,
         halves=(gpu.fp32_lanes or 0) >= 128,
+        stored_sectors=min(1.0, slices * _STORED_SECTORS / residency.sms),
+        start_cycles=_START_CYCLES * residency.sms,
         code_sectors=0.0 if fits else _CODE_SECTORS,
         code_segments=code_segments,
     )

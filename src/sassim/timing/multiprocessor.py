@@ -33,6 +33,9 @@ _PIPE_QUEUE: Final = 8.0
 """The same at the pipe for special functions, which takes instructions from a queue."""
 _PORT: Final = 2.0
 """Sectors that an SM gets from L2 per cycle."""
+_LOADED_SECTOR: Final = 0.18
+"""What a sector that is loaded takes of the way to L2 against one that is stored: 0.22 of 1.25
+cycles of a slice (``pipe_cycles.py``, ``sm_to_l2``)."""
 _L2_QUEUE: Final = 2000.0
 _FAR_QUEUE: Final = 4000.0
 """The same for stores on their way to L2 and to device memory."""
@@ -44,8 +47,10 @@ _FULL_FMA: Final = 1.15
 _REQUEST: Final = 0.37
 """Cycles of L1 that a load of global memory takes beside its wavefronts: of loads of 128 bytes L1
 does one in 1.39 cycles (``02_coalesced``), of 512 bytes one in 4.3 (``classifier-features``)."""
-_START: Final = 20.0
-"""Cycles from the end of a block until another one begins in its place."""
+_START: Final = 280.0
+_WARP_START: Final = 2.0
+"""Cycles from the end of a block until another one runs in its place, and between the starts of
+its warps: 64 empty blocks one after the other take 290 cycles each with one warp, 350 with 32."""
 _ARRIVAL: Final = 20.0
 """Cycles from an arrival at a barrier in shared memory until those that wait see it."""
 _BOX: Final = 200.0
@@ -68,6 +73,10 @@ class SharedUnitRates:
     """Cycles of one serialized atomic at the hottest slice, all SMs together."""
     halves: bool
     """Whether FP32 has two pipes."""
+    stored_sectors: float = 1.0
+    """That it stores whole."""
+    start_cycles: float = 0.0
+    """Cycles between the starts of two blocks on one SM at least."""
     code_sectors: float = 0.0
     """Sectors of code that an SM gets per cycle, where its code does not fit; zero: it does."""
     code_segments: int = 0
@@ -81,6 +90,8 @@ class SmTimes:
     cycles: float = 0.0
     """Until the last of them ended."""
     blocks: int = 0
+    idle: float = 0.0
+    """Cycles of them in which there is no block in a place for one, of an average place."""
     scale_to_full_run: float = 1.0
     """Warp cycles of everything recorded over those of what was simulated."""
     instructions: float = 0.0
@@ -92,6 +103,11 @@ class SmTimes:
     ends: list[float] = field(default_factory=list)
     durations: dict[int, list[float]] = field(default_factory=dict)
     """Of blocks, by which recorded block they are."""
+
+    @property
+    def full_cycles(self) -> float:
+        """Cycles with what was left out, which takes no time between blocks."""
+        return (self.cycles - self.idle) * self.scale_to_full_run + self.idle
 
 
 class ResidentWarp:
@@ -163,7 +179,9 @@ class ResidentWarp:
 class ResidentBlock:
     """A block: how many of its warps are left, and those at its barrier."""
 
-    __slots__ = ("alive", "apart", "expected", "number", "phases", "started", "waiting")
+    __slots__ = (
+        "alive", "apart", "expected", "number", "phases", "sent", "started", "waiting",
+    )  # fmt: skip
 
     def __init__(
         self, number: int, alive: int, started: float, expected: Mapping[int, int]
@@ -171,6 +189,8 @@ class ResidentBlock:
         self.number = number
         self.alive = alive
         self.started = started
+        self.sent = 0.0
+        """When all that it sends to L2 has left the SM."""
         self.waiting: list[tuple[ResidentWarp, float]] = []
         self.apart: dict[tuple[int, int], list[tuple[ResidentWarp, float]]] = {}
         """Warps at barriers of a part of the block."""
@@ -201,12 +221,14 @@ class Multiprocessor:
         self._schedulers = [0.0] * SM_PARTITIONS
         self._pipes = [[0.0] * len(PARTITION_PIPES) for _ in range(SM_PARTITIONS)]
         self._l1 = self._l2 = self._far = self._hot = self._adu = self._fetched = 0.0
+        self._sent = 0.0
         self._code: dict[int, float] = {}
         """Segments in the instruction cache and since when, the one used last at the end."""
         self._random = 1
         self._queue: list[tuple[float, int, ResidentWarp]] = []
         self._order = 0
         self._begun = 0
+        self._may_start = self._idle = 0.0
         self._blocks = 0
         self._running: list[ResidentBlock] = []
         self._passed = self._meant = self._instructions = 0.0
@@ -217,7 +239,7 @@ class Multiprocessor:
         """Run so many blocks, as many at once as are resident."""
         self._blocks = blocks
         for _ in range(min(resident, blocks)):
-            self._start_block(0.0)
+            self._start_block(0.0, 0.0)
         queue = self._queue
         while queue or self._release_stuck():
             now, _, warp = heapq.heappop(queue)
@@ -231,6 +253,7 @@ class Multiprocessor:
         run = self._run
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks
+        run.idle = self._idle / min(resident, blocks)
         run.instructions = self._instructions
         run.scale_to_full_run = self._meant / self._passed if self._passed else 1.0
         run.warp_cycles = self._meant
@@ -241,8 +264,12 @@ class Multiprocessor:
         self._order += 1
         heapq.heappush(self._queue, (at, self._order, warp))
 
-    def _start_block(self, now: float) -> None:
+    def _start_block(self, since: float, now: float) -> None:
+        """Start a block in a place that is free ``since``, and that can have one ``now``."""
         steps = self._steps
+        now = max(now, self._may_start)
+        self._may_start = now + self._rates.start_cycles
+        self._idle += now - since
         number = self._begun % steps.blocks
         first = number * steps.warps_of_block
         mine = range(first, first + steps.warps_of_block)
@@ -258,12 +285,12 @@ class Multiprocessor:
                 each,
                 scheduler,
                 block,
-                now,
+                now + _WARP_START * n,
                 place=at - first,
                 arrivals=phases.arrivals[at],
                 waits=phases.waits[at],
             )
-            self._push(warp, now)
+            self._push(warp, now + _WARP_START * n)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
         """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
@@ -528,6 +555,7 @@ class Multiprocessor:
             done = end + (op.latency or self._times["shared"])
         else:
             done, late = self._access_global(memory, start, end, issue)
+            warp.block.sent = self._sent
         behind = max(self._l1 - issue - _QUEUE, late)
         if behind > 0.0:
             self._stalls["mio_throttle" if kind == "shared" else "lg_throttle"] += behind * weight
@@ -545,19 +573,26 @@ class Multiprocessor:
             done = end + times["l1"]
             if memory.sectors <= 0.0:
                 return done, 0.0
+            start = self._send_to_l2(_LOADED_SECTOR * memory.sectors, start)
             self._pass_l2(memory, start)
             there = self._pass_dram(memory, start, self._l2 + times["l2"])
             return (max(done, there) if self._draw(memory.waits) else done), 0.0
         self._pass_l2(memory, start)
+        self._send_to_l2(memory.sectors, start)
         if memory.kind != "store":
             self._hot = max(self._hot, start) + memory.serialized * rates.atomic_cycles
         there = self._pass_dram(memory, start, max(self._l2, self._hot) + times["l2"])
         late = max(
-            self._l2 - issue - _L2_QUEUE,
+            max(self._l2, self._sent) - issue - _L2_QUEUE,
             self._hot - issue - _L2_QUEUE,
             self._far - issue - _FAR_QUEUE,
         )
         return (end if memory.kind == "store" else there), late
+
+    def _send_to_l2(self, sectors: float, start: float) -> float:
+        """When so many sectors, as of a store, have left the SM."""
+        self._sent = max(self._sent, start) + sectors / self._rates.stored_sectors
+        return self._sent
 
     def _pass_l2(self, memory: MemoryTiming, start: float) -> None:
         cycles = max(memory.sectors / _PORT, memory.l2_cost / self._rates.l2_sectors)
@@ -616,10 +651,13 @@ class Multiprocessor:
             self._leave_barrier(block)
             return
         self._running.remove(block)
+        ended, now = now, max(now, block.sent)
         self._run.ends.append(now)
         self._run.durations.setdefault(block.number, []).append(now - block.started)
         if self._begun < self._blocks:
-            self._start_block(now + _START)
+            self._start_block(ended, now + _START)
+        else:
+            self._idle += now - ended
 
 
 CODE_SEGMENTS: Final = 128
