@@ -209,7 +209,7 @@ def test_without_a_baseline_on_the_base_branch_nothing_is_judged(
     hostile.write(BASELINE, text)
     hostile.write(POLICY, 'max_slowdown = "2 %"\n')
     _, said = judged(hostile, runner, 3)
-    assert "The baseline would change: first baseline, with 1 kernel." in said
+    assert "The baseline would change: there was none; the new one has 1 kernel." in said
     assert "The policy would change: max_slowdown 0 % to 2 %." in said
 
 

@@ -73,8 +73,12 @@ def test_folders_and_files_together(folder: Path, captures: Path, kernelprof) ->
 def test_a_folder_without_a_capture(tmp_path: Path, kernelprof) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    for command in (["diagnose"], ["report", "-o", str(tmp_path / "x.html")], ["history"]):
-        kernelprof(*command, empty, code=2, err=["there is no capture", f"where: {empty}"])
+    for *command, what in (
+        ("diagnose", "there is no readable capture in this folder"),
+        ("report", "-o", str(tmp_path / "x.html"), "there is no readable capture in this folder"),
+        ("history", "there is no capture or baseline in this folder"),
+    ):
+        kernelprof(*command, empty, code=2, err=[what, f"where: {empty}"])
     (empty / "notes.md").write_text("Section: one\n", "utf-8")
     (empty / "a.cu").write_text("", "utf-8")
     kernelprof(

@@ -124,8 +124,8 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
     result = gated(before, after)
     (gone,) = [each for each in result.kernels if each.kernel.match is Match.VANISHED]
     assert gone.findings[0].text == (
-        "the baseline has this kernel but the candidate does not; matmul has the same launch "
-        "and counters; if it is the same kernel, use --rename gemm_padded=matmul"
+        "the baseline has this kernel but the candidate does not; matmul has the same grid, "
+        "block and counters; if it is the same kernel, use --rename gemm_padded=matmul"
     )
     names = pairs.parse_renames(["gemm_padded=matmul"], before, after)
     (found,) = [

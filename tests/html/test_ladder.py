@@ -171,7 +171,7 @@ def test_a_rung_that_failed_is_shown_as_failed(failed: Path, open_page: OpenPage
 
 def test_a_rung_without_a_capture_says_so(failed: Path, open_page: OpenPage):
     page = open_page(failed, fragment="#rung-1")
-    assert "No capture of this rung was recorded" in page.locator("#rung-1").inner_text()
+    assert "No capture of this rung was found" in page.locator("#rung-1").inner_text()
 
 
 def test_paper_has_the_headings_of_the_table(ladder: Path, open_page: OpenPage):

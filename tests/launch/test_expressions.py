@@ -122,7 +122,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("text", ["M / 4", "0.5", "alpha"])
 def test_a_fraction_is_no_extent(text) -> None:
-    with pytest.raises(ExpressionError, match="not a whole number"):
+    with pytest.raises(ExpressionError, match="not an integer"):
         Expression(text).integer(NAMES)
 
 
@@ -148,7 +148,7 @@ def test_any_text_is_read_or_refused(text) -> None:
 )
 def test_a_fraction_may_be_larger_than_any_whole_number(text, value) -> None:
     assert Expression(text).value(NAMES) == value
-    with pytest.raises(ExpressionError, match="not a whole number"):
+    with pytest.raises(ExpressionError, match="not an integer"):
         Expression(text).integer(NAMES)
 
 

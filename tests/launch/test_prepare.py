@@ -373,7 +373,7 @@ def test_a_program_needs_nvcc(program) -> None:
 )
 def test_a_program_takes_no_wishes(program, overrides) -> None:
     said = _failure(UsageError, program, overrides)
-    assert "need a launch specification; this file has main() instead" in said.what
+    assert "need a launch specification; this file has its own main() instead" in said.what
     assert said.where == str(program)
     assert "kernelprof diagnose -- ./app" in (said.hint or "")
 
@@ -471,14 +471,14 @@ def test_times_at_the_sizes_and_as_many_as_asked_for(interrupts: Interrupts) -> 
         (
             "print('it faulted')",
             60,
-            "the process ended without a response while the kernel was timed",
+            "timing the kernel failed: the process ended without a response",
             "reproduce the error with: .*\n  it faulted",
             ExitCode.BAD_INPUT,
         ),
         (
             "import time; time.sleep(600)",
             0.2,
-            "the process did not answer within 0.2 s while the kernel was timed",
+            "timing the kernel failed: the process did not answer within 0.2 s",
             "use smaller sizes.*",
             ExitCode.BAD_INPUT,
         ),

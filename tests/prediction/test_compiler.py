@@ -197,7 +197,7 @@ def test_what_was_not_found_is_told_beside_the_error(toolchain, made) -> None:
     source = made("#include <nowhere.cuh>\n__global__ void k(float* x) { x[0] = of_nowhere(); }\n")
     error = failure(toolchain, source)
     assert error.where == f"{source}:2"
-    assert "not found, and left out: #include <nowhere.cuh>" in error.what
+    assert "removed (graphics or missing headers): #include <nowhere.cuh>" in error.what
 
 
 def test_template_arguments_that_do_not_fit_are_told_as_such(toolchain, made) -> None:

@@ -87,7 +87,7 @@ def test_a_short_table_has_what_wastes_and_a_long_one_all() -> None:
 
 def test_what_is_beyond_three_lines_is_counted() -> None:
     known = facts(*(access(line, sectors=100 + line, ideal=1) for line in range(3, 8)))
-    assert "and 2 more lines with needless sectors or wavefronts" in written(known, brief=True)
+    assert "and 2 more accesses with needless sectors or wavefronts" in written(known, brief=True)
 
 
 def test_a_good_kernel_has_no_short_table() -> None:

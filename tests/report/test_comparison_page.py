@@ -252,11 +252,11 @@ def test_kernels_of_one_side_are_listed() -> None:
     )
 
 
-@pytest.mark.parametrize("match", [Match.VANISHED, Match.APPEARED])
-def test_a_single_kernel_may_be_on_one_side_only(match: Match) -> None:
+@pytest.mark.parametrize(("match", "side"), [(Match.VANISHED, "first"), (Match.APPEARED, "second")])
+def test_a_single_kernel_may_be_on_one_side_only(match: Match, side: str) -> None:
     lacking: dict[str, Any] = {"after" if match is Match.VANISHED else "before": None}
     page = document(comparison(slower("it", match=match, **lacking)))
-    assert plain(section(page, "What changed").summary).startswith("Is not in the")
+    assert plain(section(page, "What changed").summary) == f"Is only in the {side} input."
     assert "it</code>" in html.write(page)
     assert kinds(page) == set()
 

@@ -120,7 +120,7 @@ _BY_WORDS: Final[tuple[tuple[str, type[KernelprofError], str, str], ...]] = (
         MissingToolError,
         "this version of Nsight Compute does not support this GPU",
         "'ncu --list-chips' lists the supported chips; for a newer GPU, install a newer ncu; "
-        "no current version supports GPUs before Volta",
+        "the last version for Volta is 2025.2, for Pascal 2019.5",
     ),
     (
         r"Failed to find metric (\S+)",

@@ -284,7 +284,7 @@ class Session:
         error = explain_failure(ended)
         if error is None and ended.cut and replay is Replay.APPLICATION:
             error = ProfilerError(
-                "the program reached its time limit before a launch completed all passes"
+                "no launch completed all passes within the time limit that follows from --budget"
             )
         if error is not None:
             report.unlink(missing_ok=True)
@@ -451,7 +451,10 @@ def _warnings(ended: NcuOutcome) -> tuple[str, ...]:
         if "The application returned an error code" not in sentence
     ]
     if ended.cut:
-        sentences.append("The program reached the time limit before all launches were measured.")
+        sentences.append(
+            "The program was stopped before all launches were measured, at the time limit that "
+            "follows from --budget."
+        )
     elif ended.program_code is not None:
         sentences.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "

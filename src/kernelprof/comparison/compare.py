@@ -75,7 +75,9 @@ def _suggest_renames(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
     for old, new in fits:
         if sum(old is a or new is b for a, b in fits) == 1:
             say = f"use --rename {shlex.quote(f'{old.name}={new.name}')}"
-            text = f"{new.name} has the same launch and counters; if it is the same kernel, {say}"
+            text = (
+                f"{new.name} has the same grid, block and counters; if it is the same kernel, {say}"
+            )
             notes[id(old)] = (text,)
             notes[id(new)] = (text.replace(new.name, old.name, 1),)
     return notes

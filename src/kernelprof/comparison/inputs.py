@@ -79,10 +79,13 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
 
 def _explain_declared_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
-    for name, label in (("flops", "FLOPs"), ("min_bytes", "minimum bytes")):
+    for name, label in (("flops", "FLOPs"), ("min_bytes", "bytes")):
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
-            return f"a different number of declared {label} ({old:,.0f} before, {new:,.0f} after)"
+            return (
+                f"a different number of {label} declared as {name} ({old:,.0f} before, "
+                f"{new:,.0f} after)"
+            )
     return None
 
 

@@ -147,9 +147,11 @@ def find_noise_floor(
         single_launch_floor(float(np.median(old)), float(np.median(new))),
     )
     if few < FEWEST_SAMPLES:
-        least, why = apart, "typical difference between single launches of this duration"
+        least = apart
+        why = "largest difference expected between single launches of this duration"
     elif (smaller := apart * math.sqrt(OF_SEVERAL / few)) > least:
-        least, why = smaller, f"typical difference between {few} launches of this duration"
+        least = smaller
+        why = f"largest difference expected between medians of {few} launches of this duration"
     calm, wild = sorted((scatter_floor(old), scatter_floor(new)))
     scattered = min(wild, MOST_UNLIKE * max(calm, least))
     if few < FEWEST_SAMPLES:

@@ -43,9 +43,9 @@ _CLEAR: Final = 1.5
 def headline(kernel: KernelComparison, metrics: Collection[str] = ()) -> str:
     """What happened to a kernel, in a line; of a prediction's counters these, if any are given."""
     if kernel.match is Match.VANISHED:
-        return "is not in the second capture"
+        return "is only in the first input"
     if kernel.match is Match.APPEARED:
-        return "is not in the first capture"
+        return "is only in the second input"
     assert kernel.before is not None  # both sides are there, by the match
     assert kernel.after is not None
     if kernel.arch is not None:
@@ -151,7 +151,7 @@ def time_text(time: TimeChange) -> str:
     if time.p is not None:
         details.append(f"p = {time.p:.1g}")
         seen = _detectable(time)
-    floor = f"noise floor {100 * time.noise_floor:.2f} % from {time.noise_floor_from}"
+    floor = f"noise floor {100 * time.noise_floor:.2f} %: {time.noise_floor_from}"
     details[-1] += f"; {floor}{seen}"
     text += f" ({', '.join(details)})"
     return f"{text}; {time.reason}" if time.reason else text

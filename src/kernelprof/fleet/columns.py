@@ -99,7 +99,7 @@ COLUMNS: Final = (
         "units",
         "string",
         "units",
-        "JSON: each metric's unit, and whether it was measured, derived or predicted",
+        "JSON: each metric's unit and origin, such as `measured` or `predicted`",
         is_light=False,
     ),
     _C("manifest", "string", "manifest_json", "JSON: the capture's manifest", is_light=False),

@@ -80,15 +80,15 @@ def select_devices(devices: Sequence[GpuDevice], wanted: Sequence[str]) -> tuple
     if not devices:
         raise MissingToolError(
             "there is no NVIDIA GPU to measure on (nvidia-smi is missing or reports no GPU)",
-            hint="run the plan on a machine with a GPU, on a Ray cluster with --ray ADDRESS, or "
-            "use recorded captures with --recorded",
+            hint="run the plan on a machine with a GPU or, with --ray ADDRESS, on a Ray cluster; "
+            "or use recorded captures with --recorded",
         )
     chosen = []
     for part in wanted:
         matches = [each for each in devices if part.lower() in each.name.lower()]
         if not matches:
             raise UsageError(
-                f"the plan needs a GPU {part!r}, which this machine does not have",
+                f"the plan needs a GPU {part!r}, which is not available",
                 where=", ".join(dict.fromkeys(each.name for each in devices)),
                 hint="fix `gpus` in the plan, or run the plan on a machine with that GPU",
             )

@@ -147,8 +147,8 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
     notes = []
     if within := tried - len(slower):
         notes.append(
-            f"{within:,} more kernels took longer, but only within the noise, or their times "
-            "cannot be compared."
+            f"{within:,} more kernels took longer, but the difference is within the noise or the "
+            "times cannot be compared."
         )
     if others := len(candidates) - tried:
         notes.append(
@@ -281,7 +281,7 @@ def _check_pattern(kernel: str) -> None:
             connection.execute("select regexp_matches('', ?)", [kernel]).fetchall()
         except duckdb.Error as error:
             raise UsageError(
-                f"--kernel {kernel!r} cannot be used with a store: {error}",
+                f"DuckDB does not support the pattern --kernel {kernel!r}: {error}",
                 hint="write the pattern without lookahead, lookbehind and backreferences",
             ) from error
 
@@ -405,7 +405,7 @@ QUESTIONS: Final = {
         _potential,
     ),
     "sweep": _Question(
-        "The fastest parameters of each sweep",
+        "The fastest defines of each sweep",
         (
             *_KERNEL,
             _heading("sizes", "Sizes"),

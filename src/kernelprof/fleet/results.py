@@ -148,7 +148,8 @@ class FleetStatus(JsonDocument, frozen=True, kw_only=True):
         NonNegative | None, about("Jobs of the plan; null if no plan was named.")
     ] = None
     missing: Annotated[
-        tuple[FleetJob, ...] | None, about("Jobs of the plan without a capture in the store.")
+        tuple[FleetJob, ...] | None,
+        about("Jobs with neither a current measurement nor a recorded capture in the store."),
     ] = None
     recorded: Annotated[
         NonNegative | None, about("Jobs of the plan with only a recorded capture in the store.")

@@ -345,7 +345,7 @@ def _in_folder(
     if not items:
         others = f"; it contains {count(len(left_out), 'other file')}" if left_out else ""
         raise InputError(
-            f"there is no capture in this folder (searched {DEPTH} levels deep){others}",
+            f"there is no readable capture in this folder (searched {DEPTH} levels deep){others}",
             where=str(folder),
             hint="name a capture or a folder of captures (CSV or text output of ncu, .ncu-rep "
             "reports, or directories that 'kernelprof profile' wrote)",

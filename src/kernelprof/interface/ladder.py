@@ -23,7 +23,7 @@ _OTHER_FILE = (
     "The capture of this rung was made from another version of its file, so it is not shown."
 )
 _OTHER_SIZE = "The capture of this rung was made at another size, so it is not shown."
-_NO_CAPTURE = "No capture of this rung was recorded."
+_NO_CAPTURE = "No capture of this rung was found."
 
 
 def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:

@@ -85,7 +85,10 @@ class TimeChange(JsonStruct, frozen=True):
     samples: Samples = Samples()
     reason: Annotated[
         str,
-        about("Why the outcome is undecided, or which statistic decided instead of the median."),
+        about(
+            "Why the times are not comparable, not measured or undecided, or how the median "
+            "changed if the mean decided."
+        ),
     ] = ""
     statistic: Annotated[
         Literal["median", "mean"],
@@ -94,7 +97,7 @@ class TimeChange(JsonStruct, frozen=True):
     smallest_detectable: Annotated[
         float | None,
         added(
-            "Smallest relative slowdown, equal for all launches, at which `outcome` would be "
+            "Smallest relative slowdown that, applied to every launch, would make `outcome` "
             "`slower`."
         ),
     ] = None
@@ -144,7 +147,7 @@ class MetricChange(JsonStruct, frozen=True):
         Share | None,
         about(
             "Change in a hardware unit's busy time as a share of the change in run time; "
-            "null if the metric is not a unit's utilization."
+            "null if the metric is not a unit's utilization or the time hardly changed."
         ),
     ]
 
@@ -155,7 +158,7 @@ class InputChange(JsonStruct, frozen=True):
     kind: Annotated[
         str,
         about(
-            "source, sizes, defines, flags, compiler or launch; for machines: GPU, "
+            "source, sizes, defines, flags, compiler or launch; in `machine`: GPU, "
             "driver and the like. Several entries can have the same kind."
         ),
     ]

@@ -199,7 +199,7 @@ class Manifest:
     preset: PresetFacts | None = None
     unavailable: Annotated[
         tuple[str, ...],
-        about("requested metrics that no run collected completely, by ncu's names"),
+        about("requested metrics that a run could not collect completely, by ncu's names"),
     ] = ()
     source: SourceFacts | None = None
     timing: TimingFacts | None = None

@@ -113,7 +113,7 @@ def dimensions(value: tuple[int, int, int]) -> str:
 
 def count(amount: int, noun: str) -> str:
     """Format a number of things: ``1 launch``, ``20,000 launches``."""
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith(("ch", "s")) else f"{noun}s"
     return f"{amount:,} {noun if amount == 1 else plural}"
 
 

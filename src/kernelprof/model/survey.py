@@ -139,7 +139,7 @@ class SampledKernel(JsonStruct, frozen=True):
         dict[str, float], about("Keys are ncu's metric names; counts are per launch.")
     ]
     confidence: Annotated[
-        str | None, added("medium if the rules decide the verdict, otherwise low.")
+        str | None, added("medium if the rules decide the verdict, else low; null if inconclusive.")
     ] = None
     reason: Annotated[str | None, added("The basis of a low-confidence verdict.")] = None
     waits: Annotated[

@@ -55,8 +55,8 @@ class RoleWait(JsonStruct, frozen=True):
     waits_for: Annotated[
         str,
         about(
-            "`free buffers`, `tiles`, `products` and `other mbarriers`: waits at mbarriers for "
-            "warps with other roles. Any other value is a different kind of wait."
+            "`free buffers`, `tiles`, `products` and `other mbarriers` are waits at mbarriers for "
+            "warps with other roles; all other values are waits elsewhere."
         ),
     ]
     share: Annotated[Share, about("Share of the role's samples.")]

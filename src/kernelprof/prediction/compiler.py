@@ -187,4 +187,4 @@ def _describe_missing(code: DeviceCode) -> str:
     """What to know beside an error: the includes that were not there."""
     if not code.missing:
         return ""
-    return f"\nnot found, and left out: #include {', '.join(code.missing)}"
+    return f"\nremoved (graphics or missing headers): #include {', '.join(code.missing)}"

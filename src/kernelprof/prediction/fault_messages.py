@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _FIRST: Final = "fix this error first: until then the kernel's results are undefined"
 _EVERYONE: Final = (
     "every running thread of the block must reach the same __syncthreads(): move "
-    "it out of the condition"
+    "it out of conditional code"
 )
 _WAIT: Final = (
     "the copying thread must wait for the copy (cp.async.wait_group, "
@@ -169,7 +169,7 @@ class _MessageWriter:
             lines.append(f"thread {_dim(fault.missing.thread)} does not reach this barrier")
         if fault.there is not None:
             name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
-            lines.append(f"thread {thread} waits at {name}")
+            lines.append(f"thread {thread} waits at another barrier: {name}")
         return lines
 
     def _waiting(self, waiting: BlockedThreads) -> list[str]:

@@ -68,7 +68,10 @@ class SideVerdictJson(JsonStruct, frozen=True):
     status: Status
     bottleneck: Annotated[
         str | None,
-        about("Baselines of other kernelprof versions can have bottlenecks that this one lacks."),
+        about(
+            "A baseline from another version of kernelprof can contain a name that this version "
+            "does not define."
+        ),
     ]
     confidence: Confidence
     also: list[str]

@@ -123,7 +123,7 @@ class VerdictJson(JsonStruct, frozen=True):
     next_limit: Annotated[
         Factor | Bottleneck | None,
         about(
-            "Status at-limit: the speedup that would saturate the next unit. Status bottleneck: "
+            "Status at-limit: the speedup at which the next unit saturates. Status bottleneck: "
             "the unit that is saturated after all causes are fixed, if there is one."
         ),
     ]
@@ -141,7 +141,10 @@ class VerdictJson(JsonStruct, frozen=True):
     ]
     gain_interval: Annotated[
         tuple[Factor, Factor] | None,
-        added("[low, high]; four of five gains measured on the corpus are within their interval."),
+        added(
+            "[low, high]; for kernels with a known bottleneck, four of five measured gains were "
+            "within it."
+        ),
     ]
     findings: Annotated[
         list[FindingJson],

@@ -108,7 +108,7 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     for key, value, text in (
         ("median_ns", 2 * (kernel.median_ns or 0), "1.85 ms to 3.7 ms"),
         ("events_ns", kernel.events_ns[:-1], "individual launch times differ"),
-        ("noise", Noise(0.2, 4, "CUDA events"), "noise not calibrated to 20 %"),
+        ("noise", Noise(0.2, 4, "CUDA events"), "noise uncalibrated to 20 %"),
         ("launches", 3, "launches 1 to 3"),
         ("flops", 1, "different flops"),
         ("inputs", None, "different inputs"),
@@ -239,7 +239,7 @@ def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunC
     arguments = gated(files, ROLLED, *proposing(files, "first.json", "gate.toml"))
     done = run_cli(*arguments, "--format=markdown")
     assert done.returncode == 3
-    assert "The baseline would change: first baseline, with 1 kernel." in done.stdout
+    assert "The baseline would change: there was none; the new one has 1 kernel." in done.stdout
     assert "baseline and candidate have no kernel in common: nothing was compared" in done.stdout
     assert run_cli(*arguments, "--accept-proposed").returncode == 1
     (files / "first.json").unlink()

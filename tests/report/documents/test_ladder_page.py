@@ -226,7 +226,9 @@ def test_less_is_said_where_less_is_known(climb: Climb, sentence: str) -> None:
 
 
 def test_without_cublas_its_reason_is_a_warning() -> None:
-    climb = replace(CLIMB, ceiling=None, ceiling_error=ErrorFacts("CuPy is not here"))
+    climb = replace(
+        CLIMB, ceiling=None, ceiling_error=ErrorFacts("cuBLAS was not measured: CuPy is not here")
+    )
     page = document(climb)
     top = page.blocks[0]
     assert isinstance(top, Section)

@@ -330,8 +330,8 @@ def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series
     assert summarize_verdict(verdict).endswith("this GPU cannot do the same work much faster.")
     unsure = summarize_verdict(replace(verdict, confidence=Confidence.LOW))
     assert unsure == (
-        "DRAM moves data about as fast as it can, but the capture does not prove that all of the "
-        "work is needed."
+        "DRAM moves data about as fast as it can, but it is not proven that all of the work is "
+        "needed."
     )
 
 

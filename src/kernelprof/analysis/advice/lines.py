@@ -215,7 +215,7 @@ RESTRICT: Final = Advice(
     "compiler must reload the values after each store.",
     when=RELOADS,
     number=lambda launch: launch["l1_hit_rate"],
-    measured="{x} % of the loads hit in L1.",
+    measured="The L1 hit rate is {x} %.",
 )
 
 FITTING_SHAPE: Final = Advice(

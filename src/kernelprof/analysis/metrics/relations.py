@@ -472,7 +472,7 @@ RELATIONS: Final = (
         lambda wavefronts, loads, stores, *others: (
             np.greater(wavefronts, 2.0 * (loads + stores) + _FEW) & (np.add.reduce(others) == 0)
         ),
-        "there are shared-memory accesses, but no instructions that access shared memory",
+        "there are more shared-memory wavefronts than loads and stores can cause",
     ),
     # 2.12 points beyond the busiest of them at most; texture instructions have a pipe of their own.
     Relation(
@@ -489,7 +489,7 @@ RELATIONS: Final = (
             fma + tensor / 2.0 < 95.0 * np.add.reduce(rates) / (sms * THREADS_ISSUED) - 1.0
         )
         & (heavy >= 0),
-        _TOO_MUCH_ARITHMETIC,
+        "the FMA pipe and the tensor cores are less busy than the arithmetic requires",
     ),
     # 8 points beyond the busiest of them at most.
     Relation(

@@ -338,8 +338,8 @@ def near_limit(seen: str) -> Threshold:
         "saturation",
         NEAR_LIMIT,
         "share of the practical ceiling",
-        "Nsight Compute 2025.3, rule SOLBottleneck: a kernel is latency-bound below 60 % of peak, "
-        f"and bound by a unit that exceeds 80 %; {seen}",
+        "Nsight Compute 2025.3, rule SOLBottleneck: a kernel is latency-bound if all units are "
+        f"below 60 % of peak, and bound by any unit above 80 %; 70 % is midway; {seen}",
     )
 
 

@@ -55,7 +55,8 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 "stall_wait",
                 "warp time spent in non-matrix instructions and fences",
                 stalls.around,
-                formula="(wait + short_scoreboard + membar + selected + other issue states) / "
+                formula="(wait + short_scoreboard + membar + branch_resolving + dispatch_stall + "
+                "no_instruction + imc_miss + sleeping + selected + not_selected) / "
                 "cycles per instruction",
                 phrase="{x} of warp time spent in non-matrix instructions and fences",
             ),
@@ -158,7 +159,7 @@ RULE = rules.Rule(
     ),
     detects="The tensor cores are idle although no other unit is saturated: warps wait for tiles, "
     "barriers, serialized matrix instructions or result stores. The rule covers "
-    "kernels that use wgmma or asynchronous copies (cp.async, TMA).",
+    "kernels that use wgmma, tcgen05 or asynchronous copies (cp.async, TMA).",
     matters="These kernels hide latency with asynchronous work, not with many warps: one block per "
     "SM is normal. A cycle without a matrix instruction in flight is lost, and no utilization "
     "metric shows why.",

@@ -142,7 +142,10 @@ _SCATTERED = Condition("the atomics go to many addresses, as in a hash table", _
 def _explain_scattered(context: rules.RuleContext, row: int) -> str | None:
     if not _is_scattered(context.launch(row)):
         return None
-    return "Here, the atomics go to many addresses: warps wait for L2 and DRAM, not for each other."
+    return (
+        "In this launch, the atomics go to many addresses instead: warps wait for L2 and DRAM, not "
+        "for each other."
+    )
 
 
 RULE = rules.Rule(
@@ -152,12 +155,11 @@ RULE = rules.Rule(
     subsystem=rules.Subsystem.L2,
     headline=rules.Headline(
         plain="Many threads update the same few addresses, so their atomics serialize.",
-        numbered="Many threads update the same few addresses: warps spend {x} of their time "
-        "waiting for atomics.",
+        numbered="Warps spend {x} of their time waiting for atomics.",
         metric="stall_lg_throttle",
     ),
-    detects="Atomics on a few addresses serialize: warps wait for them, although no part of the "
-    "memory system is busy.",
+    detects="Atomics on a few addresses serialize: warps wait for them, although the rest of the "
+    "memory system is not busy.",
     matters="L2 performs atomics on the same address one at a time. A million threads that "
     "increment one counter cause a million serialized updates, whatever the bandwidth.",
     example="Every thread executes atomicAdd(&sum, x). Instead, reduce within the warp with "

@@ -104,7 +104,8 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="Integer multiply-add (IMAD) uses only FMA heavy, one half of the FP32 pipe. If "
-    "FMA heavy is busier than the whole pipe, integer arithmetic is the bottleneck.",
+    "the utilization of FMA heavy clearly exceeds that of the whole pipe, integer arithmetic is "
+    "the bottleneck.",
     references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     requires=("fma_pipe",),
     thresholds=(NEAR_LIMIT,),

@@ -21,7 +21,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     ).replaced(units.divides_integers, units.busiest_without_division)
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
-        gain_reason="the utilization of the busiest unit without the overhead instructions",
+        gain_reason="the utilization of the busiest unit once overhead instructions are removed",
         effect=rules.fewer_instructions("not_selected"),
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),

@@ -46,7 +46,8 @@ RULE = rules.Rule(
     order=145,
     subsystem=rules.Subsystem.PIPES,
     headline=rules.Headline(
-        plain="Integer arithmetic limits the kernel: the integer pipe is busy nearly all the time.",
+        plain="Integer arithmetic limits the kernel: the integer pipe is the busiest unit of the "
+        "GPU.",
         at_limit="The integer pipe is close to its practical peak",
     ),
     detects="Integer and logic instructions saturate the ALU pipe, or integer multiplications "

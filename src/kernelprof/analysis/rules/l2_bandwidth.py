@@ -51,7 +51,7 @@ RULE = rules.Rule(
         metric="l2_throughput",
         at_limit="L2 moves data as fast as it can",
     ),
-    detects="Traffic inside L2, or between the SMs and L2, saturates L2 while DRAM has headroom.",
+    detects="L2 (its tags, data banks or links to the SMs) is saturated, while DRAM has headroom.",
     matters="All SMs share L2. If every SM rereads the same data, L2 delivers it each time, "
     "although DRAM delivers it only once.",
     example="Every block streams a table of 20 MB, bypassing L1. Tiling reuses the data from L1 "

@@ -35,7 +35,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return rules.RuleFinding(
         gain=context.gains.by_waste(local, remaining, waiting),
-        gain_reason="the memory time that would remain without local-memory sectors",
+        gain_reason="the utilization of the busiest unit once the local-memory sectors are removed",
         effect=lambda _: rules.Effect(
             units={**{name: part.middle for name, part in remaining_parts.items()}, "shared": 1.0},
             counters={

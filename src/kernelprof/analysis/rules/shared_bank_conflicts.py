@@ -33,7 +33,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     waiting = units.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return rules.RuleFinding(
         gain=context.gains.by_waste(conflicts, remaining, waiting),
-        gain_reason="the utilization of the busiest unit without the extra wavefronts",
+        gain_reason="the utilization of the busiest unit once the extra wavefronts are removed",
         effect=lambda _: rules.Effect(
             units={
                 "l1": (1.0 - conflicts * waste.shared_part_of_l1).middle,

@@ -44,7 +44,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     alone = context.gains.latency_when_coalesced
     return rules.RuleFinding(
         gain=gain.at_most(1.0 / alone.low_only().at_least(1e-3)).at_least(1.0),
-        gain_reason="the utilization of the busiest unit without the wasted sectors",
+        gain_reason="the utilization of the busiest unit once the wasted sectors are removed",
         effect=lambda _: rules.Effect(
             units={
                 "l1": useful_l1_share.middle,
@@ -197,9 +197,9 @@ RULE = rules.Rule(
             "Sort the indices of a gather or scatter.", when=is_library_kernel(KernelRole.OPERATION)
         ),
     ),
-    wrong_when="The ideal is 16 sectors per request for 16-byte loads, and one for a broadcast. "
-    "The rule's ideal is therefore the fewest sectors that the same instructions could move, "
-    "not a fixed 4. A gather through random indices may have no better layout.",
+    wrong_when="Four sectors per request are ideal only for 4-byte accesses: 16-byte loads need "
+    "16, and a broadcast one. The rule therefore compares with the fewest sectors that the same "
+    "instructions could move. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

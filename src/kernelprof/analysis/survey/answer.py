@@ -42,7 +42,7 @@ _START_UP: Final = "time from the GPU's first activity until a tenth of the laun
 _WORDS: Final = {
     Limit.KERNELS: "limited by the kernels",
     Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
-    Limit.SYNCHRONIZATION: "it idles after synchronizing with the CPU",
+    Limit.SYNCHRONIZATION: "it idles after the CPU has waited for it",
     Limit.COPIES: "copy-bound, waiting for {bytes} of copies",
     Limit.ALLOCATION: "it idles while memory is allocated and freed",
     Limit.LOADING: "it idles while code is loaded",
@@ -85,7 +85,10 @@ def answer_survey(
     many = sum(each.launches for each in kernels)
     words = _WORDS[limit]
     if limit is Limit.LAUNCHES and gpu.idle_while(Idle.QUEUED) > gpu.idle_time / 2:
-        words = "launch-bound, {launches} of {median} (median) take longer to start than to run"
+        words = (
+            "launch-bound, idle mostly in gaps between launches that are already queued "
+            "({launches}, median duration {median})"
+        )
     words = words.format(
         launches=count(gpu.launches, "launch"),
         median=quantity(median_launch_ns(kernels), "ns"),
@@ -147,7 +150,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     ]
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
-        label = "share of idle time after the CPU waited for the GPU"
+        label = "share of idle time that began while the CPU waited for the GPU"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median kernel duration", median_launch_ns(kernels), "ns"))

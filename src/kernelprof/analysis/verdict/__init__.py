@@ -61,7 +61,7 @@ BLOCK: Final = 14336
 
 MOST_CANDIDATES = 4
 
-NARROWED = "narrowed to the range that other metrics allow"
+NARROWED = "limited to the range that other metrics allow"
 """How a value came about that the capture does not have under the name of its row."""
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}

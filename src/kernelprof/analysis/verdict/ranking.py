@@ -273,8 +273,8 @@ LEADS: Final = (
     Lead(
         "small-grid",
         lambda values, context: values.small & context.pipeline.by_design.sure,
-        "based only on the grid size (fewer blocks than SMs), without judging the overlap of "
-        "copies and computation in a block",
+        "based only on the grid size (fewer blocks than SMs); the overlap of copies and "
+        "computation was not judged",
         without=ACCESSES[:4],
     ),
     Lead(

@@ -190,7 +190,9 @@ def calibrate(
                 f"over {kernel.noise.captures} captures{varying}"
             )
     for name in too_few:
-        output.write_lines(f"{name}: noise not measured, because its times are in too few captures")
+        output.write_lines(
+            f"{name}: noise not measured; too few captures contain times of this kernel"
+        )
 
 
 def _refuse_existing(file: Path) -> None:

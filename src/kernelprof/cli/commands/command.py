@@ -21,7 +21,7 @@ def command(
         typer.Option(
             "--kernel",
             metavar="NAME",
-            help="Collect only the kernel with this name, as in a capture.",
+            help="Collect only this kernel; write its name as a capture shows it.",
         ),
     ] = None,
     launch_skip: options.LaunchSkipOption = None,

@@ -41,8 +41,8 @@ def diagnose(
     preset: Annotated[
         str | None,
         options.preset_option(
-            "Preset of metrics to collect in a single run; see `presets`. With it, ncu commands in "
-            "the output collect the whole preset, not only missing metrics."
+            "Collect this preset of metrics in a single run; see `presets`. ncu commands in the "
+            "output then collect the whole preset, not only missing metrics."
         ),
     ] = None,
     to: Annotated[

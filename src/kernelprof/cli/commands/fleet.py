@@ -145,7 +145,7 @@ def query(
         typer.Argument(
             metavar="[QUESTION]",
             help="regressions: which kernels got slower, and since when. potential: how much "
-            "time could be saved in each kernel. sweep: the fastest parameters of each sweep.",
+            "time could be saved in each kernel. sweep: the fastest defines of each sweep.",
             show_default=False,
         ),
     ] = None,

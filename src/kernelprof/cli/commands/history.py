@@ -25,7 +25,7 @@ def history(
     ],
     *,
     git: Annotated[
-        bool, typer.Option("--git", help="Read every committed version of a baseline file.")
+        bool, typer.Option("--git", help="Read the committed versions of a baseline file.")
     ] = False,
     kernel: options.KernelOption = None,
     since: Annotated[

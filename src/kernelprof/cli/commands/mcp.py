@@ -25,8 +25,8 @@ def mcp(
         typer.Option(
             "--allow-run",
             help=(
-                "Allow clients to run code: build and measure kernels on this GPU, run Python "
-                "references, read .ncu-rep reports with ncu."
+                "Allow clients to run code: build and measure kernels on this GPU, run reference "
+                "implementations in Python, read .ncu-rep reports with ncu."
             ),
         ),
     ] = False,

@@ -119,7 +119,8 @@ class Surveyed:
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
             usable = (
-                f" (kernels that take only {share(of_time)} of the time may use half of the budget)"
+                " (this run may use at most half of the budget: its kernels take only "
+                f"{share(of_time)} of the time)"
             )
             raise InputError(
                 f"another run takes about {seconds:.0f} s, but only {max(left, 0):.0f} s of the "

@@ -125,7 +125,7 @@ def from_text(text: str, where: str) -> Baseline:
         if (version := values.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
                 f"the baseline has schema version {version!r}, but this kernelprof supports only "
-                f"versions up to {SCHEMA_VERSION!r}",
+                f"version {SCHEMA_VERSION!r}",
                 where=where,
                 hint="install a newer kernelprof",
             )

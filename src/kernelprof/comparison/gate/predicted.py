@@ -384,7 +384,10 @@ def _lines_of_other_trips(
         # The compiler changes the instructions of a line, but not those of two in proportion.
         if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
             often = "more" if change > 0 else "less"
-            text = f"these lines run {often} often ({change:+.2%}): check which data causes this"
+            text = (
+                f"these lines are unchanged, but run {often} often ({change:+.2%}): check for "
+                "which input values"
+            )
             yield text, lines
 
 

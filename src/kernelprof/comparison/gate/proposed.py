@@ -217,7 +217,7 @@ def baseline_findings(
     if not isinstance(proposed, Snapshot):
         changes = (_describe_unreadable(proposed),)
     elif not trusted.kernels:
-        text = f"first baseline, with {count(len(proposed.kernels), 'kernel')}"
+        text = f"there was none; the new one has {count(len(proposed.kernels), 'kernel')}"
         changes = (ProposedChange(text),)
     else:
         changes = _baseline_changes(trusted, proposed)
@@ -303,7 +303,9 @@ def _kernel_changes(
             _shorten(each.verdict.bottleneck or each.verdict.status.value) for each in (old, new)
         ]
         what = (
-            f"{sides[0]} to {sides[1]}" if sides[0] != sides[1] else "differs in gain or candidates"
+            f"{sides[0]} to {sides[1]}"
+            if sides[0] != sides[1]
+            else "differs in status, confidence, gain or other bottlenecks"
         )
         yield ProposedChange(f"verdict {what}")
     if old.launches != new.launches:
@@ -323,7 +325,7 @@ def _kernel_changes(
 def _time_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[ProposedChange]:
     was, now = old.median_ns, new.median_ns
     if was != now:
-        sides = ["no time" if each is None else quantity(each, "ns") for each in (was, now)]
+        sides = ["unknown time" if each is None else quantity(each, "ns") for each in (was, now)]
         if sides[0] == sides[1]:
             sides = [f"{each:,} ns" for each in (was, now)]
         yield ProposedChange(f"{sides[0]} to {sides[1]}", not (was and now) or now > was)
@@ -335,7 +337,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
     if old.noise == new.noise:
         return
     sides = [
-        "not calibrated" if each.noise is None else f"{100 * each.noise.floor:.3g} %"
+        "uncalibrated" if each.noise is None else f"{100 * each.noise.floor:.3g} %"
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]

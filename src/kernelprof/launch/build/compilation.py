@@ -379,7 +379,7 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
                 "(architecture_specific = false under [compile])"
             )
     elif needs := required_architecture(output):
-        hint = f"the kernel needs {needs}: use --arch {needs.rstrip('af')}"
+        hint = f"the kernel needs {needs} or higher: predict it with --arch {needs.rstrip('af')}"
         if needs in _ONLY_ON.values():
             # Predictions refuse what these sets of features alone have.
             hint = (

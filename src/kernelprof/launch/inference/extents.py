@@ -176,7 +176,7 @@ class LengthInference:
         if results:
             return _rows(
                 results[0], atom, targets
-            ), ", whose length is assumed equal to that of the results"
+            ), ", whose length is assumed equal to that of the output"
         why = ", whose length is assumed equal to the number of indices"
         return guesses.arrays[name].length, why
 
@@ -241,7 +241,9 @@ def choose_sizes(names: Iterable[str], guesses: Guesses, given: Mapping[str, int
             guesses.sizes[name] = long if _is_alone(name, guesses) else min(usual, long)
         else:
             guesses.sizes[name] = _REPEATED
-            guesses.why[f"sizes.{name}"] = "affects neither arrays nor the grid: any value works"
+            guesses.why[f"sizes.{name}"] = (
+                "affects neither array shapes nor the grid: any value works"
+            )
     guesses.free = [n for n in extents if n in guesses.sizes]
     fit_memory(guesses)
 

@@ -75,7 +75,7 @@ def default_real(name: str) -> tuple[str, str]:
     """A value of a real number that is called so, and what speaks for it."""
     if name.lower() in _FACTORS:
         return _FACTORS[name.lower()], ""
-    return "1.0", "value unknown; it does not affect the run time"
+    return "1.0", "value unknown; assumed not to affect the run time"
 
 
 def _real(name: str, given: Node | None, launch: HostLaunch | None, guesses: Guesses) -> None:

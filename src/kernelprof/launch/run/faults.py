@@ -99,16 +99,22 @@ _MEANINGS: Sequence[_Meaning] = (
         ExitCode.ENVIRONMENT,
     ),
     _Meaning(
-        "driver version is insufficient|unsupported display driver|system not yet initialized"
-        "|unknown error",
+        "driver version is insufficient|unsupported display driver",
         "the GPU's driver does not support this CUDA version",
         "install the driver that the CUDA toolkit needs; 'kernelprof doctor' shows both versions",
         ExitCode.ENVIRONMENT,
     ),
     _Meaning(
+        "system not yet initialized|unknown error",
+        "the CUDA driver does not work: {}",
+        "check the driver's log (dmesg) and, with NVSwitch, that nvidia-fabricmanager is running",
+        ExitCode.ENVIRONMENT,
+    ),
+    _Meaning(
         "no kernel image is available|device kernel image is invalid",
         "the GPU cannot run the compiled kernel",
-        "an -arch, -gencode or -code option under [compile] flags is for another GPU: remove it",
+        "check that the driver is new enough for the CUDA toolkit: 'kernelprof doctor' shows both "
+        "versions",
     ),
     _Meaning(
         "mapping of buffer object failed|uncorrectable ECC|GPU is lost|has fallen off",
@@ -158,7 +164,7 @@ def run_sanitizer(
     if ended.code == 0:
         return None
     return LaunchError(
-        f"compute-sanitizer ({tool}) ended with exit code {ended.code} without a report:\n"
+        f"compute-sanitizer ({tool}) ended with exit code {ended.code}, but reported no error:\n"
         f"{tool_findings(text)}",
         where=where,
         hint="check that the tool works by itself on this machine, or leave out --sanitize",

@@ -112,8 +112,8 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
         return False
     if overrides != LaunchOverrides():
         raise UsageError(
-            "sizes, defines and sanitizers need a launch specification; this file has main() "
-            "instead",
+            "sizes, defines, --sanitize and --against need a launch specification; this file has "
+            "its own main() instead",
             where=str(source),
             hint="build the program yourself and profile it: kernelprof diagnose -- ./app args...",
         )
@@ -267,14 +267,14 @@ def make_timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Tim
                 answer = worker.request({"sizes": dict(sizes), "count": count}, LIMIT_S)
             except WorkerEndedError as error:
                 raise LaunchError(
-                    f"{error} while the kernel was timed",
+                    f"timing the kernel failed: {error}",
                     where=prepared.target,
                     hint=f"reproduce the error with: {shlex.join(prepared.command)}"
                     f"{last_lines(error.printed)}",
                 ) from error
             except TimeLimitError as error:
                 raise LaunchError(
-                    f"{error.what} while the kernel was timed",
+                    f"timing the kernel failed: {error.what}",
                     where=prepared.target,
                     hint="use smaller sizes, and stop other work on the GPU",
                 ) from error

@@ -98,7 +98,7 @@ class Expression:
         value = self.value(names)
         if isinstance(value, bool) or not isinstance(value, int):
             raise ExpressionError(
-                f"{self.text!r} is {value!r}, which is not a whole number",
+                f"{self.text!r} is {value!r}, which is not an integer",
                 where=self.where,
                 hint="use // or ceil_div instead of /",
             )

@@ -294,7 +294,7 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         yield (
             ("fill",),
             f"{argument.type} cannot hold normally distributed values",
-            'use fill = "random", which gives 0 to 15 by default',
+            'use fill = "random", which gives integers from 0 to 15 by default',
         )
     if fill in _OF_WHOLE and is_floating(argument.type or "float"):
         yield ("fill",), f"{fill} gives whole numbers, but {name} is {argument.type}", None

@@ -126,8 +126,8 @@ class CompileOptions(StrictTable, frozen=True, kw_only=True):
     flags: Annotated[
         tuple[Annotated[str, Meta(pattern="^-")], ...],
         Meta(
-            description="nvcc options for optimization, defines, includes and warnings; all other "
-            "options are rejected",
+            description="nvcc options for language, optimization, macros, includes and warnings; "
+            "most others are rejected",
             examples=[["--use_fast_math", "--maxrregcount=64"]],
         ),
     ] = ()
@@ -210,7 +210,7 @@ class SpecTable(StrictTable, frozen=True, kw_only=True):
     ] = None
     sizes: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],
-        Meta(description="sizes by name, for expressions; values are those of a measurement"),
+        Meta(description="sizes by name, for expressions; the kernel is measured at these values"),
     ] = msgspec.field(default_factory=dict)
     check: Check = msgspec.field(default_factory=Check)
     compile: CompileOptions = msgspec.field(default_factory=CompileOptions)

@@ -353,7 +353,7 @@ _BUSIEST: Final = (
     "The unit nearest to its limit. In a streaming kernel, L2 can rank above device memory, "
     "although L2 only passes the data on."
 )
-_SHOWN: Final = "All numbers below are for this launch, which has the median time."
+_SHOWN: Final = "The counters below are from this launch, which has the median time."
 _PILLS: Final = {
     Status.BOTTLENECK: "Limited by ",
     Status.AT_LIMIT: "At its limit: ",

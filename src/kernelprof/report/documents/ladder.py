@@ -176,7 +176,7 @@ def listing(ladder: Ladder, others: Sequence[Ladder], *, changes: bool) -> Docum
 def _headline(climb: Climb, way: frozenset[str]) -> Section:
     blocks: list[Block] = [Paragraph(_detail(climb, way)), FactList(tuple(_facts(climb)))]
     if climb.ceiling is None and climb.ceiling_error is not None:
-        why = Span(f"cuBLAS was not measured: {climb.ceiling_error.what}.")
+        why = Span(f"{climb.ceiling_error.what}.")
         blocks.append(Note(why, warning=True))
     return Section(Span(headline(climb)), tuple(blocks), layout=Layout.HERO)
 
@@ -350,7 +350,7 @@ def _bytes(climb: Climb) -> Section | None:
         text += "'Through L2' counts"
     text += (
         " 32 bytes for each sector. 'Device memory' counts the bytes read and written, "
-        "which are below the minimum if part of C is still in L2 when the kernel ends."
+        "which can be below the minimum: part of C can still be in L2 when the kernel ends."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")

@@ -380,7 +380,7 @@ def _ceiling_rule(climb: Climb) -> str:
     ceiling = climb.ceiling
     if ceiling is None:
         why = climb.ceiling_error
-        return "Ceiling: cuBLAS was not measured" + (f" ({why.what})." if why else ".")
+        return f"Ceiling: {why.what}." if why else "Ceiling: cuBLAS was not measured."
     part = ratio(gflops(ceiling.timing), peak_rate(climb))
     of_peak = "" if part is None else f", {share(part)} of the peak"
     version = f" {ceiling.cublas}" if ceiling.cublas else ""

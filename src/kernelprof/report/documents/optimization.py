@@ -73,7 +73,7 @@ def _summary(optimization: Optimization) -> str:
     if not optimization.accepted:
         return f"{outcome}."
     ratio = optimization.ratio
-    what = _change(ratio) if ratio else "lower counters"
+    what = _change(ratio) if ratio else "a shorter time or lower counters"
     return f"{outcome}: {what}, {_BASES[optimization.basis]}."
 
 
@@ -110,8 +110,8 @@ def _sources(optimization: Optimization) -> str:
         return "The best source replaced the original."
     if optimization.ended is Ended.INTERRUPTED:
         return (
-            "The source is unchanged: after an interrupt, --apply replaces nothing. Use --best "
-            "FILE to write the best source."
+            "The source is unchanged: an interrupted run ignores --apply. It writes the best "
+            "source only with --best FILE."
         )
     return "The source is unchanged; add --apply to replace it."
 

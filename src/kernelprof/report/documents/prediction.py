@@ -161,7 +161,7 @@ def brief(prediction: PredictionFacts, text: str | None) -> Iterable[Block]:
         rows = tuple((*row[:at], *row[at + 1 :]) for row in full.rows)
         yield replace(full, columns=(*_COLUMNS[:at], *_COLUMNS[at + 1 :]), rows=rows)
         if len(wasting) > BRIEF_ROWS:
-            more = count(len(wasting) - BRIEF_ROWS, "more line")
+            more = count(len(wasting) - BRIEF_ROWS, "more access")
             yield Paragraph(f"and {more} with needless sectors or wavefronts", Tone.MUTED)
 
 

@@ -302,7 +302,7 @@ def _bytes(path: TrafficPath, moving: Sequence[Counts]) -> str:
 _NOT_SAMPLED = (
     "This capture has no samples by source line: `kernelprof profile --preset full` collects them."
 )
-_NONE_HERE = "No line is marked: this kernel has no samples in this source file."
+_NONE_HERE = "No line is marked: none in this source file has 1 % of the kernel's samples."
 _SAMPLED = (
     "Lines with at least 1 % of the warp samples are marked. A warp that waits for a "
     "value is sampled at the line that uses it, not at the load."

@@ -134,7 +134,7 @@ MOST_NAMED: Final = 3
 
 
 _ALL_NEEDED: Final = "and no waste was found: this GPU cannot do the same work much faster."
-_UNSURE: Final = "but the capture does not prove that all of the work is needed."
+_UNSURE: Final = "but it is not proven that all of the work is needed."
 
 
 def summarize_verdict(verdict: Verdict, *, predicted: bool = False) -> str:

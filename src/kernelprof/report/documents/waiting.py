@@ -52,7 +52,7 @@ _LIMITS: Final = {
     "copies": "Waiting for copies limits the kernel: memory is too slow, or the pipeline has too "
     "few stages.",
 }
-_NO_LINES: Final = "The report has no line information: compile with -lineinfo to see source lines."
+_NO_LINES: Final = "The kernel has no line information: compile with -lineinfo to see source lines."
 
 
 def format_location(each: BlamedLine) -> str:

@@ -25,12 +25,12 @@ _REQUESTED: Final = (
     "whole warp reads counts 32 times."
 )
 _DISTINCT: Final = (
-    "Distinct bytes that the warps' global loads and stores use; a value that several threads of "
-    "a warp read in one request counts once."
+    "Distinct bytes of the warps' global loads and stores, and of bulk copies (TMA); a value that "
+    "several threads of a warp read in one request counts once."
 )
 _L1: Final = (
-    "32-byte sectors of global loads and stores (L1 hits and misses) and of bulk copies "
-    "(TMA). Sectors beyond the minimum for the used bytes are waste."
+    "32-byte sectors of global loads and stores (L1 hits and misses), plus those of bulk copies "
+    "(TMA), which bypass L1. Sectors beyond the minimum for the used bytes are waste."
 )
 _L2: Final = "32-byte sectors that L1 read from or wrote to L2."
 _DRAM: Final = "Bytes read from and written to device memory."
@@ -213,6 +213,6 @@ def _notes(launch: LaunchFigures, fewest: float | None) -> Iterable[str]:
     local = launch.exact_value(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield (
-            f"{share(local)} of the sectors are for local memory: spilled registers or local "
-            "arrays."
+            f"{share(local)} of the global and local sectors are for local memory: spilled "
+            "registers or local arrays."
         )

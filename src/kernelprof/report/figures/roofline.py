@@ -329,7 +329,7 @@ SPECIFIED: Final = "useful"
 _WHAT: Final = {
     "DRAM": "bytes read from and written to device memory",
     "L2": "sectors that L1 reads from or writes to L2",
-    "L1": "sectors of global loads and stores",
+    "L1": "sectors of global loads and stores and of bulk copies (TMA)",
     "shared": "wavefronts of shared memory, 128 bytes each",
 }
 _CALLED: Final = {"shared": "shared memory"}
@@ -377,7 +377,7 @@ def roofline_figure(
     if not points and not ideal:
         if flop_count is None or flop_count.rate != 0:
             return None
-        none = "The kernel executes no floating-point arithmetic, so it is not in the chart."
+        none = "There is no roofline: the kernel executes no floating-point arithmetic."
         return Roofline((), (), tuple(filter(None, (none, flop_count.others))))
     about = [] if flop_count is None or not points else [*_about(flop_count, points, launch)]
     if ideal:

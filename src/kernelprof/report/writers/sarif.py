@@ -280,8 +280,8 @@ def write_diagnoses(diagnoses: Sequence[Diagnosis]) -> str:
         kernels = sorted(kernels, key=lambda each: _rank(each[1]))[:MOST_RESULTS]
         notes.append(
             f"{count(left, 'kernel')} left out: a file has at most {MOST_RESULTS:,} results. "
-            "Bottlenecks are kept first, then inconclusive verdicts, then at-limit, each by "
-            "longest time. --kernel selects kernels; --format json writes all "
+            "Bottlenecks are kept first, then inconclusive verdicts, then at-limit; within each, "
+            "the longest time first. --kernel selects kernels; --format json writes all "
             "results."
         )
     predictions = filter(None, map(prediction.facts_of, diagnoses))
