@@ -39,7 +39,9 @@ def test_a_kernel_with_one_mistake(name: str) -> None:
     )
     hint = error.hint or ""
     assert row.get("hint", "") in hint
-    assert ("cp.async.wait_group" in hint) == ("before waiting for the copy" in row["text"])
+    assert ("cp.async.wait_group" in hint) == (
+        "with no wait for the asynchronous copy between" in row["text"]
+    )
 
 
 def test_far_from_all_arrays_the_nearest_is_named() -> None:

@@ -329,7 +329,10 @@ def _judge_few(change: TimeChange, together: float, floor: float, sure: float) -
     assert change.ratio is not None
     apart = max(change.ratio, 1 / change.ratio) - 1
     if together > 1 + floor and change.ratio <= 1 + floor:
-        reason = f"the mean launch time is {together:.3g} times as long as before"
+        reason = (
+            f"the median launch time is {change.ratio:.3g} times as long as before, but the "
+            f"mean is {together:.3g} times as long"
+        )
         return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if apart <= floor:
         return change

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.installation import install_command
-from kernelprof.launch.build.compilation import CompiledCubin, CompileError
+from kernelprof.launch.build.compilation import LEFT_OUT, CompiledCubin, CompileError
 from kernelprof.launch.build.options import divide_options
 from kernelprof.prediction.device_code import BROUGHT, DeviceCode, Search, extract_device_code
 from kernelprof.prediction.nvrtc import NvrtcProgram, compile_program
@@ -187,4 +187,4 @@ def _describe_missing(code: DeviceCode) -> str:
     """What to know beside an error: the includes that were not there."""
     if not code.missing:
         return ""
-    return f"\nremoved (graphics or missing headers): #include {', '.join(code.missing)}"
+    return f"\n{LEFT_OUT}{', '.join(code.missing)}"

@@ -153,7 +153,7 @@ class _MessageWriter:
         byte = fault.address - self._bound.launch.reserved_shared
         between = "with no barrier between"
         if fault.copies:
-            between = "before waiting for the copy"
+            between = "with no wait for the asynchronous copy between"
         return [
             f"Race reported between {first} access at {self._name(one.instruction)}",
             f"and {second} access at {self._name(other.instruction)}",

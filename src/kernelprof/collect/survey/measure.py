@@ -119,12 +119,12 @@ class Surveyed:
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
             usable = (
-                " (this run may use at most half of the budget: its kernels take only "
+                " (half of the budget is reserved, because the kernels to measure take only "
                 f"{share(of_time)} of the time)"
             )
             raise InputError(
-                f"another run takes about {seconds:.0f} s, but only {max(left, 0):.0f} s of the "
-                f"{self.budget:g} s budget are left{usable if fraction < 1 else ''}",
+                f"another run takes about {seconds:.0f} s, but may use only {max(left, 0):.0f} s "
+                f"of the {self.budget:g} s budget{usable if fraction < 1 else ''}",
                 hint="increase the budget with --budget",
             )
 

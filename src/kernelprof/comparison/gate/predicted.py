@@ -215,7 +215,8 @@ _DIGITS: Final = 5
 """Of a ratio of counts, of which files have seven."""
 
 _TRADE: Final = (
-    "at least as much work was removed elsewhere: measure on a GPU whether the kernel is faster"
+    "other work counters decreased by at least as much in total: measure on a GPU whether the "
+    "kernel is faster"
 )
 
 

@@ -59,6 +59,8 @@ _SPILLS: Final = re.compile(
 )
 _ERROR: Final = re.compile(r"^ptxas .*\berror *: (.*)$")
 _MOST_ERRORS: Final = 5
+LEFT_OUT: Final = "headers left out (not found, or graphics): "
+"""What a compiler of predictions says beside its errors, with the headers after it."""
 _ONLY_ON: Final = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
 """Instructions that one set of features alone has (the PTX ISA, "Target ISA Notes" of each)."""
 _REQUIRED: Final = re.compile(r"requires \.target (sm_[0-9]+[af]?) or higher")
@@ -385,8 +387,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             hint = (
                 f"the kernel needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
             )
-    elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
-        hint = f"the missing declaration may be in {missing[1]}, which was not found: give the "
+    elif missing := re.search(rf"^{re.escape(LEFT_OUT)}(.+)$", output, re.MULTILINE):
+        hint = f"the missing declaration may be in a header left out ({missing[1]}): give the "
         hint += 'header folder with flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
