@@ -226,7 +226,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
         (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
-            "the missing declaration may be in <other.h>, which was not found",
+            "the missing declaration may be in a header left out (<other.h>)",
         ),
     ],
     ids=["blanks", "wrong", "negative", "macro", "header"],
