@@ -66,6 +66,7 @@ def _headline(report: Report) -> Section:
         "by nvcc 13.0. Values that are nothing in both are not counted.",
         "A kernel is near if all of its values of a kind are. An interval holds a value to within "
         "0.01 %, and half of the last digit that `ncu` prints.",
+        "`make predict-report` writes this page.",
     )
     compilers = dict.fromkeys(row.outcome.compiler for row in report.ran)
     ran, every = len(report.ran), len(report.rows)

@@ -74,7 +74,7 @@ class SharedUnitRates:
     halves: bool
     """Whether FP32 has two pipes."""
     stored_sectors: float = 1.0
-    """That it stores whole."""
+    """Whole sectors that an SM stores per cycle."""
     start_cycles: float = 0.0
     """Cycles between the starts of two blocks on one SM at least."""
     code_sectors: float = 0.0
@@ -238,7 +238,8 @@ class Multiprocessor:
     def run(self, blocks: int, resident: int) -> SmTimes:
         """Run so many blocks, as many at once as are resident."""
         self._blocks = blocks
-        for _ in range(min(resident, blocks)):
+        places = min(resident, blocks)
+        for _ in range(places):
             self._start_block(0.0, 0.0)
         queue = self._queue
         while queue or self._release_stuck():
@@ -253,7 +254,7 @@ class Multiprocessor:
         run = self._run
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks
-        run.idle = self._idle / min(resident, blocks)
+        run.idle = self._idle / places
         run.instructions = self._instructions
         run.scale_to_full_run = self._meant / self._passed if self._passed else 1.0
         run.warp_cycles = self._meant
@@ -281,16 +282,17 @@ class Multiprocessor:
         self._begun += 1
         for n, (at, each) in enumerate(own):
             scheduler = (slot + n) % SM_PARTITIONS
+            begin = now + _WARP_START * n
             warp = ResidentWarp(
                 each,
                 scheduler,
                 block,
-                now + _WARP_START * n,
+                begin,
                 place=at - first,
                 arrivals=phases.arrivals[at],
                 waits=phases.waits[at],
             )
-            self._push(warp, now + _WARP_START * n)
+            self._push(warp, begin)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
         """Issue an instruction; when the warp is ready again, ``None``: others decide, or it ended.
@@ -583,8 +585,7 @@ class Multiprocessor:
             self._hot = max(self._hot, start) + memory.serialized * rates.atomic_cycles
         there = self._pass_dram(memory, start, max(self._l2, self._hot) + times["l2"])
         late = max(
-            max(self._l2, self._sent) - issue - _L2_QUEUE,
-            self._hot - issue - _L2_QUEUE,
+            max(self._l2, self._sent, self._hot) - issue - _L2_QUEUE,
             self._far - issue - _FAR_QUEUE,
         )
         return (end if memory.kind == "store" else there), late

@@ -131,7 +131,7 @@ def explain_refusal(flag: str) -> tuple[str, str] | None:
         )
     return (
         f"the flag {flag!r} is not allowed in a specification",
-        "only flags for optimization, defines, includes and warnings are allowed "
+        "only flags for language, optimization, macros, includes and warnings are allowed "
         "(docs/launch-specification.md)",
     )
 
