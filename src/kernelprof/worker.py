@@ -236,7 +236,7 @@ class _Child:
         code = os.waitstatus_to_exitcode(status)
         memory_bytes = self.serves[0].memory_bytes
         if usage.ru_maxrss << 10 > _NEARLY * memory_bytes:
-            return f"it needed more than {memory_bytes >> 20} MiB of memory"
+            return f"it probably needed more than {memory_bytes >> 20} MiB of memory"
         if code < 0:
             return f"it was killed by {signal.Signals(-code).name}"
         return f"it ended with exit code {code}"

@@ -66,10 +66,10 @@ def test_a_tail_in_which_sms_are_idle_points_to_imbalance() -> None:
     assert result.tail_active == pytest.approx(25 / 99)
     text = describe_over_time(result)
     assert text == (
-        "Ramp 2.0 %, steady 78 % (FP32 pipe 90 %), tail 20 % with 25 % of the SMs active."
+        "Ramp 2.0 %, steady 78 % (FP32 pipe 90 %), tail 20 % with active SMs down to 25 %."
     )
     (note,) = describe_notable(result)
-    assert note.startswith("the last 20 % of the time is a tail with 25 % of the SMs active")
+    assert note.startswith("the last 20 % of the time is a tail with active SMs down to 25 %")
     assert "workload-imbalance" in note
 
 

@@ -266,7 +266,10 @@ COPY = """__global__ void copy(const float* x, float* y, int n) {
 STRIDED = COPY.replace("copy", "strided").replace("x[i]", "x[33 * i % n]")
 OPEN = "template <int N>\n" + COPY.replace("copy", "open").replace("n)", "n)", 1)
 MAIN = "int main() { copy<<<4096, 256>>>(nullptr, nullptr, 1 << 20); }\n"
-NOT_HERE = "this machine has no NVIDIA GPU (nvidia-smi reports no GPU) and no ncu (Nsight Compute)"
+NOT_HERE = (
+    "this machine has no NVIDIA GPU (nvidia-smi is missing or reports no GPU) and no ncu "
+    "(Nsight Compute)"
+)
 
 
 @pytest.fixture

@@ -167,7 +167,7 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(kernelprof, k
     found = kernelprof.json(f"diagnose {path} --predict --size n=1024", code={0, 3})
     verdict = found["kernels"][0]["verdict"]
     assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
-    said = "the number of blocks depends on inferred sizes; set the sizes with --size"
+    said = "the number of blocks depends on the sizes: set realistic ones with --size"
     assert verdict["notes"][0] == said
 
 
@@ -221,7 +221,7 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
                 part<<<(n + 255) / 256, 256>>>(x, y, n);
             }
             """,
-            ["and the sizes inferred from the source contradict each other", "grid[0]"],
+            ["and the inferred one is invalid: ", "grid[0]"],
         ),
         (PLAIN.replace("1.0f", "ONE"), "its source does not determine the value of ONE"),
         (

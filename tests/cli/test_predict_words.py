@@ -24,7 +24,7 @@ def test_an_open_verdict_speaks_of_the_prediction(kernelprof, work: Path) -> Non
     ).out
     assert "capture does not" not in out
     page = (work / "p.html").read_text("utf-8")
-    assert "This prediction does not show whether the limit is " in page
+    assert "This prediction does not show what limits the kernel; candidates: " in page
     sarif = kernelprof(f"{command} --format sarif", code={0, 3}).json
     texts = [each["message"]["text"] for each in sarif["runs"][0]["results"]]
     assert "only a measurement can decide." in texts[0]

@@ -157,7 +157,7 @@ def test_slow_launches_that_got_slower_leave_it_open_where_the_total_stands() ->
     new = [*(0.5e6 for _ in old[:40]), *old[40:160], *(1.5e6 for _ in old[160:])]
     found = time_change(kernel(old), kernel(new), None)
     assert found.outcome is TimeOutcome.UNDECIDED
-    assert found.reason == "the slowest 10 % of the launches take 1.5 times as long as before"
+    assert found.reason == "the launch times' 90th percentile is 1.5 times as large as before"
 
 
 def test_one_slow_launch_of_twenty_changes_nothing() -> None:

@@ -443,8 +443,8 @@ def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
 @pytest.mark.parametrize(
     ("options", "lacks"),
     [
-        ([], "no NVIDIA GPU (nvidia-smi reports no GPU) and no ncu"),
-        (["--no-profile"], "no NVIDIA GPU (nvidia-smi reports no GPU)\n"),
+        ([], "no NVIDIA GPU (nvidia-smi is missing or reports no GPU) and no ncu"),
+        (["--no-profile"], "no NVIDIA GPU (nvidia-smi is missing or reports no GPU)\n"),
     ],
 )
 def test_without_a_gpu(options, lacks, machine, kernelprof, monkeypatch) -> None:

@@ -70,7 +70,7 @@ def test_flat_arrays_take_their_shape_from_the_sizes(tmp_path) -> None:
         ("gemm", _case([A], NAN), "takes 2 input arrays"),
         ("gemm", _case([A, A], NAN), "cannot be computed from"),
         ("gemm", _case([A, B], A), "has shape"),
-        ("scale", _case([X], X), "name its scalar a or alpha"),
+        ("scale", _case([X], X), "its parameter must be named a or alpha"),
         ("gem", _case([A, B], NAN), "no built-in reference"),
     ],
 )

@@ -197,7 +197,7 @@ def test_what_was_not_found_is_told_beside_the_error(toolchain, made) -> None:
     source = made("#include <nowhere.cuh>\n__global__ void k(float* x) { x[0] = of_nowhere(); }\n")
     error = failure(toolchain, source)
     assert error.where == f"{source}:2"
-    assert "headers left out (not found, or graphics): <nowhere.cuh>" in error.what
+    assert "headers left out (not found, or for graphics): <nowhere.cuh>" in error.what
     assert error.hint == (
         "the missing declaration may be in a header left out (<nowhere.cuh>): give the header "
         'folder with flags = ["-IFOLDER"] under [compile]'

@@ -40,7 +40,7 @@ def test_a_kernel_with_one_mistake(name: str) -> None:
     hint = error.hint or ""
     assert row.get("hint", "") in hint
     assert ("cp.async.wait_group" in hint) == (
-        "with no wait for the asynchronous copy between" in row["text"]
+        "with no intervening wait for the asynchronous copy" in row["text"]
     )
 
 

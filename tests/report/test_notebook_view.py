@@ -68,7 +68,7 @@ def test_charts_of_the_report_are_drawn_alone(gemms) -> None:
     page = inside(gemms.plot("roofline", "gemm_bad")._repr_html_())
     assert page.count("data-chart=") == page.count('data-chart="roofline"') == 1
     assert inside(gemms.plot("warps").html).count("data-chart=") == 11
-    with pytest.raises(UsageError, match="there is no chart 'roof'") as caught:
+    with pytest.raises(UsageError, match="this diagnosis has no chart 'roof'") as caught:
         gemms.plot("roof")
     assert caught.value.hint == (
         "available: overview, memory, roofline, warps, pipes, occupancy, instructions"

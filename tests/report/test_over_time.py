@@ -61,7 +61,7 @@ def test_a_tail_is_a_note_and_changes_no_verdict(capture: Capture) -> None:
     assert (verdict.answer, verdict.confidence) == (before.answer, before.confidence)
     assert "a sign of workload-imbalance" in verdict.notes[-1]
     brief = terminal.write(diagnosis.document(result, explain=False))
-    assert "steady 60 % (DRAM 100 %), tail 40 % with 16 % of the SMs active" in " ".join(
+    assert "steady 60 % (DRAM 100 %), tail 40 % with active SMs down to 16 %" in " ".join(
         brief.split()
     )
 

@@ -389,7 +389,7 @@ def test_missing_metrics_are_cut_short_but_the_command_has_all(
     verdict = replace(getattr(samples, status), missing=missing, command=samples.command)
     text = text_of(samples, verdict)
     assert text.count(": helps") == shown
-    assert f"- and {more} more, listed in the command below" in text
+    assert f"- and {more} more, collected by the command below" in text
 
 
 def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> None:

@@ -240,8 +240,8 @@ def describe_notable(over_time: OverTime) -> tuple[str, ...]:
     tail, active = over_time.tail, over_time.tail_active
     if tail is not None and tail >= NOTABLE and active is not None and active <= IDLE:
         notes.append(
-            f"the last {share(tail)} of the time is a tail with {share(active)} of the SMs active: "
-            "a sign of workload-imbalance or of a partial last wave"
+            f"the last {share(tail)} of the time is a tail with active SMs down to "
+            f"{share(active)}: a sign of workload-imbalance or of a partial last wave"
         )
     return tuple(notes)
 
@@ -269,5 +269,5 @@ def describe_over_time(over_time: OverTime) -> str:
     text = f"Ramp {share(over_time.ramp)}, steady {share(over_time.steady)} ({inner})"
     text += f", tail {share(over_time.tail)}"
     if over_time.tail >= NOTABLE and over_time.tail_active is not None:
-        text += f" with {share(over_time.tail_active)} of the SMs active"
+        text += f" with active SMs down to {share(over_time.tail_active)}"
     return f"{text}."

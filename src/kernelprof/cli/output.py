@@ -68,7 +68,7 @@ def check_place(path: Path) -> None:
     if str(path) == "-":
         raise InputError(
             "cannot write the result: '-' is not a file name",
-            hint="leave the option out to write to standard output",
+            hint="name a file; most commands write to standard output without -o",
         )
     if target.is_dir():
         reason = "the path is a folder"

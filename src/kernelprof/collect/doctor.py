@@ -97,7 +97,7 @@ def check_machine() -> tuple[MachineCheck, ...]:
             "sandbox",
             "Sandbox",
             *_sandbox(),
-            stops="compilers and report readers have time and memory limits, but can read any file",
+            stops="NVRTC and the report reader can read any file and use the network",
             remedy="use Linux 5.13 or newer with Landlock (docs/security.md)",
         ),
     )
@@ -182,7 +182,9 @@ def _sandbox() -> tuple[bool, str]:
     if not version:
         return False, "this system has no Landlock"
     what = (
-        "file and network access" if version >= sandbox.FIRST_WITH_TCP else "file access (not TCP)"
+        "file and network access"
+        if version >= sandbox.FIRST_WITH_TCP
+        else "file access (and seccomp network access)"
     )
     return True, f"Landlock {version} restricts {what} of NVRTC and the report reader"
 

@@ -123,7 +123,7 @@ class LocalTools:
     def missing_here(self, *which: str) -> str:
         """What is missing, as a sentence."""
         shown = {
-            "GPU": "no NVIDIA GPU (nvidia-smi reports no GPU)",
+            "GPU": "no NVIDIA GPU (nvidia-smi is missing or reports no GPU)",
             "ncu": "no ncu (Nsight Compute)",
         }
         return f"this machine has {' and '.join(shown[each] for each in which or self.missing)}"
@@ -191,7 +191,7 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
             f"has {tools.describe()} to make a new capture",
             where=str(request.source),
             hint=f"leave out {' and '.join(options)} to diagnose the recorded capture, or run the "
-            "same command on a machine with a GPU",
+            "same command on a machine with a GPU and ncu",
         )
 
 

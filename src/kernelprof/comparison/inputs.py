@@ -83,7 +83,7 @@ def _explain_declared_work(before: KernelSnapshot, after: KernelSnapshot) -> str
         old, new = getattr(before, name), getattr(after, name)
         if old is not None and new is not None and old != new:
             return (
-                f"a different number of {label} declared as {name} ({old:,.0f} before, "
+                f"a different number of {label} in the specifications ({name}: {old:,.0f} before, "
                 f"{new:,.0f} after)"
             )
     return None

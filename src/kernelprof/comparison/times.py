@@ -216,13 +216,13 @@ def time_change(
     for change in changes.values():
         return change
     if not (before.median_ns and after.median_ns):
-        return TimeChange(TimeOutcome.NOT_MEASURED, reason="the time before or after is missing")
+        return TimeChange(TimeOutcome.NOT_MEASURED, reason="one or both times are missing")
     return TimeChange(
         TimeOutcome.NOT_ENOUGH_SAMPLES,
         before_ns=before.median_ns,
         after_ns=after.median_ns,
         ratio=after.median_ns / before.median_ns,
-        reason="times of individual launches are missing before or after",
+        reason="times of individual launches are missing for one or both versions",
     )
 
 
@@ -403,7 +403,7 @@ def _judge_slowest(
         return change
     if stats.ks_2samp(old, new, method="asymp").pvalue >= ALPHA:
         return change
-    reason = f"the slowest 10 % of the launches take {ratio:.3g} times as long as before"
+    reason = f"the launch times' 90th percentile is {ratio:.3g} times as large as before"
     return structs.replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
 
 

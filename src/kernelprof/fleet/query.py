@@ -147,7 +147,7 @@ def _regressions(store: StoreConnection, filters: QueryFilters) -> Answer:
     notes = []
     if within := tried - len(slower):
         notes.append(
-            f"{within:,} more kernels took longer, but the difference is within the noise or the "
+            f"{within:,} more kernels took longer, but the difference is not significant or the "
             "times cannot be compared."
         )
     if others := len(candidates) - tried:

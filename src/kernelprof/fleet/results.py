@@ -98,7 +98,7 @@ class Heading(JsonStruct, frozen=True):
 
     name: str
     unit: Annotated[
-        str, about("ns, factor, date (ISO 8601), json, commit; empty for plain text.")
+        str, about("ns, factor, date (ISO 8601), json or commit; empty for other columns.")
     ] = ""
     title: str = ""
 

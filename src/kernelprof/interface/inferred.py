@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis, PathLike
 
 _SMALL_GRID: Final = "small-grid"
-_INFERRED_SIZES: Final = "the number of blocks depends on inferred sizes; set the sizes with --size"
+_INFERRED_SIZES: Final = "the number of blocks depends on the sizes: set realistic ones with --size"
 _DOUBTFUL: Final = "the inferred launch may be wrong: {}"
 _MOST_REMEMBERED: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""
@@ -227,8 +227,7 @@ def explaining_inferred(changes: LaunchOverrides, source: PathLike) -> Iterator[
         if changes.inferred is None:
             raise
         raise InputError(
-            "there is no launch specification, and the sizes inferred from the source contradict "
-            "each other",
+            f"there is no launch specification, and the inferred one is invalid: {error.what}",
             where=error.where,
             hint=_filling_in(source, changes.inferred.kernel),
         ) from error

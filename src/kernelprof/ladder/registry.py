@@ -224,8 +224,8 @@ def _find(ladder: Ladder, name: str, wanted: str) -> Rung:
     raise UsageError(
         f"the ladder {ladder.name} has no rung {wanted!r}",
         hint=f"give a number from {ladder.rungs[0].number} to {ladder.rungs[-1].number}, or a file "
-        f"that '{listed}' shows; prefix a rung of another ladder with that ladder's name, as in "
-        "bf16/1",
+        f"that '{listed}' shows; put the ladder's name before a rung of any ladder but sgemm, "
+        "as in bf16/1",
     )
 
 

@@ -179,7 +179,9 @@ def _check_climb(climb: Climb) -> Climb:
         check_timing(climb.ceiling.timing, "ceiling.timing")
     for at, rung in enumerate(climb.rungs):
         if not re.match(r"[0-9]{2}", rung.file):
-            raise RecordError(f"'rungs[{at}].file' does not begin with a number: {rung.file!r:.80}")
+            raise RecordError(
+                f"'rungs[{at}].file' does not begin with two digits: {rung.file!r:.80}"
+            )
         check_timing(rung.timing, f"rungs[{at}].timing")
         for number, timing in enumerate(rung.beside):
             _check_interleaved(timing, f"rungs[{at}].beside[{number}]")

@@ -141,9 +141,9 @@ def run(
                 raise TimeLimitError(
                     f"the program was still running after {time_limit:g} s and was killed",
                     where=" ".join(command[-3:]),
-                    hint="increase --time-limit, or give the program less work; profiling runs "
-                    "each kernel several times, so select fewer launches with --kernel and "
-                    "--launch-count",
+                    hint="increase --time-limit if you set it, or give the program less work; "
+                    "profiling runs each kernel several times, so select fewer launches with "
+                    "--kernel and --launch-count",
                 )
             if program_limit is not None and time.monotonic() - start > program_limit:
                 end_children(process.pid, _PROFILERS)
@@ -189,7 +189,7 @@ def _start_error(program: str, why: str) -> MissingToolError:
     return MissingToolError(
         f"{program} cannot be started: {why}",
         where=program,
-        hint="'kernelprof doctor' lists what is missing and how to get it",
+        hint="check its path and permissions; 'kernelprof doctor' checks kernelprof's own tools",
     )
 
 

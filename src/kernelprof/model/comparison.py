@@ -158,7 +158,7 @@ class InputChange(JsonStruct, frozen=True):
     kind: Annotated[
         str,
         about(
-            "source, sizes, defines, flags, compiler or launch; in `machine`: GPU, "
+            "source, sizes, defines, flags, compiler, launch and the like; in `machine`: GPU, "
             "driver and the like. Several entries can have the same kind."
         ),
     ]

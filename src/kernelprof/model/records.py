@@ -90,7 +90,7 @@ def _describe_mistake(message: str) -> str:
     what, path = (match["what"], match["place"] or "") if match else (message, "")
     if missing := _MISSING.match(what):
         return f"{'.'.join(filter(None, (path, missing['field'])))!r} is missing"
-    return f"{path!r} has a value of the wrong type: {what[:1].lower()}{what[1:]}"
+    return f"{path!r} has an invalid value: {what[:1].lower()}{what[1:]}"
 
 
 def _parse_whole(digits: str) -> int:

@@ -92,4 +92,7 @@ class StallSummary(JsonStruct, frozen=True):
     lines: Annotated[
         tuple[BlamedLine, ...], about("The lines with the most waiting, at most five.")
     ]
-    roles: Annotated[WarpRoles | None, added("null where all warps run the same code.")] = None
+    roles: Annotated[
+        WarpRoles | None,
+        added("null if all warps run the same code or a role has too few samples."),
+    ] = None

@@ -58,7 +58,7 @@ _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     ),
     MisalignedError: (
         MISALIGNED,
-        "a float4 needs a 16-byte aligned address: check the row length and the offset",
+        "vector accesses need aligned addresses (float4: 16 bytes): check row length and offset",
     ),
     UninitializedReadError: (
         "the kernel read uninitialized memory",
@@ -151,9 +151,9 @@ class _MessageWriter:
         one, other = fault.one, fault.other
         first, second = (_access_kind(each.instruction, "shared").title() for each in (one, other))
         byte = fault.address - self._bound.launch.reserved_shared
-        between = "with no barrier between"
+        between = "with no intervening barrier"
         if fault.copies:
-            between = "with no wait for the asynchronous copy between"
+            between = "with no intervening wait for the asynchronous copy"
         return [
             f"Race reported between {first} access at {self._name(one.instruction)}",
             f"and {second} access at {self._name(other.instruction)}",

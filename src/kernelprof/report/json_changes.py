@@ -163,7 +163,7 @@ class GateJson(JsonDocument, frozen=True, kw_only=True):
         bool,
         about(
             "Whether inconclusive results pass under the policy. Findings policy-changed and "
-            "baseline-changed never pass: they remain inconclusive, with exit code 3."
+            "baseline-changed pass only if accepted (--accept-proposed)."
         ),
     ]
     findings: Annotated[list[GateFinding], about("Findings about the comparison as a whole.")]

@@ -142,8 +142,8 @@ class VerdictJson(JsonStruct, frozen=True):
     gain_interval: Annotated[
         tuple[Factor, Factor] | None,
         added(
-            "[low, high]; for kernels with a known bottleneck, four of five measured gains were "
-            "within it."
+            "[low, high]; on test kernels with a known bottleneck, four of five measured gains "
+            "were within their interval."
         ),
     ]
     findings: Annotated[

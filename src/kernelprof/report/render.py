@@ -152,7 +152,9 @@ def render_charts(result: Any, name: str) -> str:
     chosen = tuple(each for each in offered if each.kind.rpartition(":")[2] == name)
     if not chosen:
         names = dict.fromkeys(each.kind.rpartition(":")[2] for each in offered)
-        raise UsageError(f"there is no chart {name!r}", hint=f"available: {', '.join(names)}")
+        raise UsageError(
+            f"this diagnosis has no chart {name!r}", hint=f"available: {', '.join(names)}"
+        )
     return html.fragment(Document(name, chosen))
 
 

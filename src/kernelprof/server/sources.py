@@ -130,7 +130,7 @@ def _refuse_elsewhere(name: str, file: Path) -> None:
 
 def _refused(why: str, file: Path, *, hint: str = _HINT) -> UsageError:
     return UsageError(
-        f"this server may not compile this source: {why}",
+        f"this server is not allowed to compile this source: {why}",
         where=str(file),
         hint=f"{hint}, or start the server with: kernelprof mcp {ALLOW}",
     )

@@ -74,7 +74,7 @@ SCORES = {
 
 FOLDERS = {
     "brandonmmusic-max__sm120-moe-bench": Score(4, 4, 4),
-    "hibouwu__CUDA_optimazation": Score(23, tenable_leads=18),
+    "hibouwu__CUDA_optimazation": Score(23, 9, 9, tenable_leads=9),
     "waynehacking8__blackwell-tensorcore-kernels": Score(5, 3, 3, tenable_leads=1),
 }
 """All files of a folder together."""

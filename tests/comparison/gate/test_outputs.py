@@ -1,4 +1,4 @@
-"""Results at the measured size, of some blocks of both versions."""
+"""Results at the real sizes, of some blocks of both versions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_values_differ_by_more_than_the_tolerances(change: dict[str, Any], diffe
     sides = side(version(TEXT, "a", OLD)), side(version(CHANGED, "b", new))
     result = judge_comparison(compare_snapshots(*sides), load_policy({}))
     findings = [each.text for each in result.kernels[0].findings if each.code is Code.NOT_COVERED]
-    expected = f"the result differs at the measured size: {differs}; changed: k.cu:2"
+    expected = f"the result differs at the real sizes: {differs}; changed: k.cu:2"
     assert findings == [expected] * bool(differs)
 
 
@@ -107,7 +107,7 @@ def test_a_baseline_keeps_values_that_a_wrong_candidate_differs_from(
     for output in outputs:
         assert (output["name"], len(output["places"]), output["tolerance"]) == ("y", 1024, 1e-5)
     before.write_text(WRONG, "utf-8")
-    text = "the result differs at the measured size: y["
+    text = "the result differs at the real sizes: y["
     kernelprof(f"gate {saved} {before} --predict", code=3, says=text)
 
 
@@ -122,7 +122,7 @@ def test_what_blocks_add_up_together_is_kept_with_a_digest_of_what_they_read(
     assert [len(each["inputs"].split()) for each in counts["outputs"]] == [digests] * 2
 
 
-SAME = "this code behaved the same for all values tried, but may not for other values"
+SAME = "a comparison, clamp or mask in this code had only one outcome for all input values tried"
 
 
 LARGER = "the result differs for much larger input values"

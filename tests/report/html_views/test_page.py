@@ -109,7 +109,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
             assert f"{each.ncu_name}: {each.why}" in card.advice["Missing"]
         assert card.headline.startswith(
             (
-                "This capture does not show whether the limit is",
+                "This capture does not show what limits the kernel; candidates:",
                 "The metrics that would show what limits",
             )
         )
@@ -291,8 +291,9 @@ def test_an_open_verdict_names_its_candidates() -> None:
     open_ = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW, also=also, missing=missing)
     text = summarize_verdict(open_)
     assert text == (
-        "This capture does not show whether the limit is L1 throughput or memory latency."
+        "This capture does not show what limits the kernel; candidates: L1 throughput or memory "
+        "latency."
     )
-    assert "contradict each other" in summarize_verdict(replace(open_, missing=()))
+    assert "are not conclusive" in summarize_verdict(replace(open_, missing=()))
     text = summarize_verdict(Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
     assert text == "No rule explains the run time of this kernel."

@@ -219,8 +219,8 @@ RESTRICT: Final = Advice(
 )
 
 FITTING_SHAPE: Final = Advice(
-    "Pad the tensor dimensions to multiples of the tile size (see the kernel's name): "
-    "padding costs less than partial tiles.",
+    "Choose tensor dimensions that are multiples of the tile size (see the kernel's name): "
+    "a partial tile takes about as long as a full one.",
     when=is_library_kernel(KernelRole.PRODUCT),
 )
 FUSE: Final = Advice(

@@ -14,9 +14,9 @@ FULL = rules.Threshold(
     "tensor pipe utilization of a full pipeline",
     PRACTICAL_CEILING["pipe"],
     "share of peak",
-    "tests/captures/bf16 (H200): the fastest GEMM reaches 98.1 % of active SM cycles. Better "
-    "pipelining made versions that reached 58 to 72 % at least 1.2x faster, but versions that "
-    "reached 88 % only 1.06x to 1.07x faster",
+    "tests/captures/bf16 (H200): the fastest GEMM keeps the tensor pipe 98.1 % busy. Better "
+    "pipelining sped up versions with a pipe 58 to 72 % busy by at least 1.2x, but versions with "
+    "88 % by only 1.06x to 1.07x",
 )
 
 
@@ -115,7 +115,7 @@ def _tiles(stages: float, late: float) -> str:
     waits = f"warps spend {_percent(late)} of their time waiting for tiles"
     if math.isnan(stages):
         return f"Late copies: {waits}."
-    room = f"shared memory holds {rounded(round(stages, 1))} pairs of operand tiles"
+    room = f"shared memory has room for {rounded(round(stages, 1))} pairs of operand tiles"
     if stages < FEW_STAGES:
         return f"Too few stages: {waits}, and {room}."
     return f"Slow producer: {waits}, although {room}."
@@ -170,8 +170,7 @@ RULE = rules.Rule(
             "Issue copies earlier, into more stages.",
             when=_LATE & _OF_PAIRS,
             number=lambda launch: round(_stages(launch), 1),
-            measured="Warps wait for tiles; shared memory currently holds {x} pairs of operand "
-            "tiles.",
+            measured="Warps wait for tiles; shared memory has room for {x} pairs of operand tiles.",
             situation=f"If {_LATE.words}",
         ),
         Advice(

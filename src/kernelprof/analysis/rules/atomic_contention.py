@@ -121,8 +121,8 @@ IDLE_SLICE = rules.Threshold(
     "utilization below which even the busiest L2 atomic unit counts as idle",
     0.01,
     "share of cycles",
-    "at 1 % utilization, 99 of 100 atomics reach an idle slice; with few addresses, the busiest "
-    "slice is at least 7 % busy (cuda/pairs captures, H200)",
+    "at 1 % utilization, 99 of 100 atomics find their unit idle; with few addresses, the busiest "
+    "unit is at least 7 % busy (cuda/pairs captures, H200)",
 )
 ALIKE: Final = 0.5
 """Mean use of the atomic units over that of the busiest from which atomics go to many addresses:

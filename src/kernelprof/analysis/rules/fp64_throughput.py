@@ -29,7 +29,7 @@ RULE = rules.Rule(
         when(
             "the kernel also computes in FP32, or converts between FP32 and FP64",
             lambda launch: uses_fp64(launch) and (uses_fp32(launch) or launch.converts_doubles),
-            "Look for double constants and functions (0.5, sqrt) in float expressions: the kernel "
+            "Look for double constants in float expressions (x * 0.5, pow(x, 2.0)): the kernel "
             "computes in both precisions.",
         ),
         Advice("Use float if the accuracy allows, and double only for accumulation."),

@@ -72,7 +72,7 @@ RULE = rules.Rule(
     ),
     detects="Shared-memory accesses without notable bank conflicts saturate the shared-memory "
     "pipe.",
-    matters="An SM has a single L1 data stage, which serves one warp access of 4 bytes per thread "
+    matters="An SM has a single L1 data stage, which serves one warp access (4 bytes per thread) "
     "per cycle. In that cycle, the four schedulers can issue four FMAs. With two loads per FMA, "
     "arithmetic is never the bottleneck.",
     example="With a shared-memory tile and one output per thread, a thread reads two values per "

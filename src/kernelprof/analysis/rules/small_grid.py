@@ -41,7 +41,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             fill.by_full_waves,
             fill.by_longer_launch,
         ),
-        gain_reason="the utilization that the GPU would reach with every block slot filled",
+        gain_reason="idle SMs, empty block slots and the launch overhead",
         effect=lambda gain: _fill_gpu(context, gain),
         evidence=lambda: (
             rules.measured(

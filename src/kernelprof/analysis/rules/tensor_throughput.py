@@ -82,9 +82,9 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
     if float(context.pipeline.by_older_instructions.low[row]) > 0.0:
         shorter = rounded_quantity(100 * (1 - 1 / LONGER.value), "%")
         return (
-            "The kernel uses mma.sync, an older instruction: wgmma (Hopper) or tcgen05 (Blackwell) "
-            f"needs {shorter} less tensor-core time for the same work. mma.sync reaches about 60 % "
-            "of the GPU's peak."
+            "The kernel uses mma.sync, an older instruction than wgmma (Hopper) and tcgen05 "
+            f"(Blackwell). On an H200, wgmma needs {shorter} less tensor-core time for the same "
+            "work, and mma.sync reaches about 60 % of the peak."
         )
     hertz = float(facts.values("sm_clock")[row])
     clock = f" ({rounded_quantity(hertz, 'hz')} here)" if hertz > 0 else ""
@@ -95,7 +95,7 @@ def detail(context: rules.RuleContext, row: int) -> str | None:
         f"The tensor cores are {rounded_quantity(100 * while_active, '%')} busy while SMs are "
         "active; the fastest GEMM on an H200 reaches "
         f"{rounded_quantity(100 * BEST.value, '%')}{more}. In tensor-bound kernels, the power "
-        f"limit lowers the SM clock{clock}; moving fewer bytes saves power and so raises the clock."
+        f"limit can lower the SM clock{clock}; moving fewer bytes saves power and raises the clock."
     )
 
 

@@ -12,9 +12,9 @@ NOTABLE_EXCESS = rules.Threshold(
     "notable excess",
     groups.NOTABLE_WASTE,
     "share of sectors",
-    "capture tests/captures/gemm_series.full.raw.csv: an excess of 18 % (spill, low_occ: "
-    "misaligned rows) changed the time by less than the noise; an excess of 67 % or more "
-    "(gemm_bad, strided_read) changed it by 5x to 13x",
+    "capture tests/captures/gemm_series.full.raw.csv: an excess of 18 % from misaligned "
+    "rows (kernels spill and low_occ) changed the time by less than the noise; an excess of 67 % "
+    "or more (kernels gemm_bad and strided_read) changed it by 5x to 13x",
 )
 
 
@@ -198,8 +198,8 @@ RULE = rules.Rule(
         ),
     ),
     wrong_when="Four sectors per request are ideal only for 4-byte accesses: 16-byte loads need "
-    "16, and a broadcast one. The rule therefore compares with the fewest sectors that the same "
-    "instructions could move. A gather through random indices may have no better layout.",
+    "16, and a broadcast needs 1. The rule therefore compares with the fewest sectors that the "
+    "same instructions could move. A gather through random indices may have no better layout.",
     references=(
         "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
         "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",

@@ -41,8 +41,8 @@ _START_UP: Final = "time from the GPU's first activity until a tenth of the laun
 
 _WORDS: Final = {
     Limit.KERNELS: "limited by the kernels",
-    Limit.LAUNCHES: "launch-bound, {launches} of {median} (median) wait for the CPU",
-    Limit.SYNCHRONIZATION: "it idles after the CPU has waited for it",
+    Limit.LAUNCHES: "launch-bound, kernels wait for the CPU ({launches}, median duration {median})",
+    Limit.SYNCHRONIZATION: "it runs out of work while the CPU waits for it",
     Limit.COPIES: "copy-bound, waiting for {bytes} of copies",
     Limit.ALLOCATION: "it idles while memory is allocated and freed",
     Limit.LOADING: "it idles while code is loaded",
@@ -150,7 +150,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
     ]
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
-        label = "share of idle time that began while the CPU waited for the GPU"
+        label = "share of idle time in gaps that began while the CPU waited for the GPU"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median kernel duration", median_launch_ns(kernels), "ns"))

@@ -327,7 +327,7 @@ SAMPLED_LEADS: Final = (
     _lead(
         "tensor-throughput",
         _multiplies_without_waiting,
-        "the tensor pipe is busy, and warps wait neither for memory nor at barriers",
+        "the tensor pipe is busy, and warps rarely wait for memory or at barriers",
         at_limit=True,
     ),
     _lead("constant-cache", _waits_for_constants, "warps wait for the MIO queue, but L1 is idle"),
@@ -357,8 +357,8 @@ SAMPLED_LEADS: Final = (
     _lead(
         "async-pipeline-stalls",
         _waits_in_pipeline,
-        "the few resident warps wait for copies and at barriers, and the tensor pipe is partly "
-        "idle",
+        "few warps are resident, and the tensor pipe is partly idle: typical of waits for copies "
+        "or at barriers",
     ),
     _lead(
         "l2-bandwidth",

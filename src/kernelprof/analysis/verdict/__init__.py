@@ -248,7 +248,8 @@ def _decided(judged: Judgement, next_step: NextStep, group: LaunchGroup, row: in
     notes = list(graded.reasons)
     if group.mixed:
         notes.append(
-            "other launches of this kernel with the same grid and block have a different verdict"
+            "other launches of this kernel with the same grid and block have a different verdict "
+            "or a very different time"
         )
     launch = context.launch(row)
     if launch.library is not None:
@@ -325,10 +326,10 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) ->
     if not slugs and missing:
         return f"The metrics of the {basis} do not point to any bottleneck."
     if not slugs:
-        return "All metrics are present, but none points to a bottleneck."
+        return "No metric points to a bottleneck."
     names = join_words(slugs, "or")
     if not missing:
-        return f"The metrics of the {basis} contradict each other; candidates: {names}."
+        return f"The metrics of the {basis} are not conclusive; candidates: {names}."
     if len(slugs) == 1:
         return (
             f"The metrics of the {basis} point to {names}, but metrics that would confirm it are "

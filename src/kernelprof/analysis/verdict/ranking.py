@@ -25,6 +25,7 @@ from kernelprof.analysis.metrics.groups import (
     NEAR_LIMIT,
     NEVER_IN_REPORTS,
     NOT_IN_REPORTS,
+    NOTABLE_WASTE,
     SM_PIPES,
 )
 from kernelprof.analysis.metrics.pipelines import BUSY_WITH_COPIES, OF_A_LIBRARY
@@ -167,9 +168,10 @@ class Lead:
     at_limit: bool = False
 
 
-FULL_TENSOR_PIPE: Final = 90.0
-"""Percent of the tensor pipe from which it is the limit whatever else was measured: only less of
-its work brings more than 1.1x. Matrix instructions have no idle lanes to look for."""
+FULL_PIPE: Final = 90.0
+"""Percent from which a pipe is the limit whatever else was measured: only less of its work brings
+more than 1.1x. Of 78 launches with such a pipe (tensor, FP64, FP32, integer, special functions, or
+shared memory by its share of conflicts) 71 were at this limit."""
 
 
 def _busy_dram(values: LeadValues, _: RuleContext) -> BoolArray:
@@ -183,17 +185,31 @@ def _busy_dram(values: LeadValues, _: RuleContext) -> BoolArray:
 
 def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
     of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
-    bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_TENSOR_PIPE)
-    # Earlier chips were judged without: their captures keep their answers.
-    blackwell = context.facts.by_capability(lambda each: each is not None and each >= (10, 0))
+    bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_PIPE)
     # Kernels whose warps multiply have no pipeline that could leave the tensor cores waiting.
     by_warps = ~context.pipeline.by_design.maybe & (values["tensor_pipe"] >= 100 * BUSY_TENSOR)
-    return blackwell & ~values.small & ((values.tensor >= bar) | by_warps)
+    return _is_blackwell(context) & ~values.small & ((values.tensor >= bar) | by_warps)
+
+
+def _is_blackwell(context: RuleContext) -> BoolArray:
+    """Launches on chips whose leads need nothing but a full pipe; earlier ones keep answers."""
+    return context.facts.by_capability(lambda each: each is not None and each >= (10, 0))
+
+
+def _full_shared_memory(bottleneck: str, reason: str, *, by_conflicts: bool) -> Lead:
+    def holds(values: LeadValues, context: RuleContext) -> BoolArray:
+        share = context.waste.bank_conflicts
+        cause = share.low >= NOTABLE_WASTE if by_conflicts else share.high < NOTABLE_WASTE
+        full = values["shared_wavefronts_share"] >= FULL_PIPE
+        rows: BoolArray = _is_blackwell(context) & full & cause
+        return rows
+
+    return Lead(bottleneck, holds, reason, without=(), at_limit=not by_conflicts)
 
 
 def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
     """Launches whose pipeline leaves the tensor cores idle part of the time."""
-    idle: BoolArray = np.less(values.tensor, FULL_TENSOR_PIPE)
+    idle: BoolArray = np.less(values.tensor, FULL_PIPE)
     return ~values.small & context.pipeline.by_design.sure & idle
 
 
@@ -217,7 +233,7 @@ def _waiting_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     others = {"issue", *SM_PIPES} - {"tensor_pipe"}
     calm += [saturations[unit].low < NEAR_LIMIT for unit in sorted(others)]
     # Accumulators on their way may be the limit then, of which no rule knows enough to name it.
-    calm.append(~(context.pipeline.tensor_memory >= FULL_TENSOR_PIPE))
+    calm.append(~(context.pipeline.tensor_memory >= FULL_PIPE))
     rows: BoolArray = _pipeline_with_room(values, context) & np.logical_and.reduce(calm)
     return rows
 
@@ -235,7 +251,10 @@ def _full_pipe(pipe: str, bottleneck: str) -> Lead:
     # Of 107 launches with the SM at 80 % and idle memory, 89 were at the limit of this pipe.
     return Lead(
         bottleneck,
-        lambda values, _: (values[pipe] >= 100 * FULL) & (values["memory_throughput"] < 100 * IDLE),
+        lambda values, context: (
+            ((values[pipe] >= 100 * FULL) & (values["memory_throughput"] < 100 * IDLE))
+            | (_is_blackwell(context) & (values[pipe] >= FULL_PIPE))
+        ),
         "based on pipe utilization alone; active threads per warp are not measured",
         at_limit=True,
     )
@@ -283,6 +302,16 @@ LEADS: Final = (
         "based on the utilization of the tensor pipe alone",
         without=(),
         at_limit=True,
+    ),
+    _full_shared_memory(
+        "shared-bank-conflicts",
+        "based only on bank conflicts and on the utilization of shared memory",
+        by_conflicts=True,
+    ),
+    _full_shared_memory(
+        "shared-memory-throughput",
+        "based only on the utilization of shared memory, without bank conflicts",
+        by_conflicts=False,
     ),
     _busy_copies("dram", "dram-bandwidth"),
     _busy_copies("l2", "l2-bandwidth"),

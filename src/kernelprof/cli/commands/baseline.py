@@ -187,7 +187,7 @@ def calibrate(
             )
             output.write_lines(
                 f"{kernel.name}: median times differ by up to {100 * kernel.noise.floor:.3g} % "
-                f"over {kernel.noise.captures} captures{varying}"
+                f"over {kernel.noise.captures} captures, including the baseline's{varying}"
             )
     for name in too_few:
         output.write_lines(

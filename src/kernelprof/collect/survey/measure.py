@@ -119,7 +119,7 @@ class Surveyed:
         seconds, left = effort.estimate(FEW_PASSES), self.left - (1 - fraction) * self.budget
         if seconds > left:
             usable = (
-                " (half of the budget is reserved, because the kernels to measure take only "
+                " (only half of the budget may be used, because the kernels to measure take only "
                 f"{share(of_time)} of the time)"
             )
             raise InputError(

@@ -160,6 +160,7 @@ def build(cupti: Cupti) -> Path:
                 done = ask(path, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
                 if done is not None and done.returncode == 0:
                     return draft.replace(folder / f"{name}-{files.sha256(draft)}.so")
+            reason = f"{path} does not start or end"
             if done is not None:
                 reason = " ".join(done.stderr.splitlines()[:_LAST_LINES])
     raise MissingToolError(

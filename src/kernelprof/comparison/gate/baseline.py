@@ -148,7 +148,9 @@ def _check_kernel(kernel: KernelSnapshot) -> None:
     if any(abs(each) > sys.float_info.max for each in numbers):
         raise RecordError(f"{kernel.name!r} has a value too large for a measurement")
     if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
-        raise RecordError(f"{kernel.name!r} has a contradictory verdict or a wrong result")
+        raise RecordError(
+            f"{kernel.name!r} has a wrong result, or its verdict status contradicts the bottleneck"
+        )
 
 
 def _round_value(value: float) -> float:

@@ -219,7 +219,11 @@ def _verdict_findings(
     if Status.INCONCLUSIVE in {old.status, new.status}:
         lost = old.status is not Status.INCONCLUSIVE
         outcome = Outcome.INCONCLUSIVE if lost else Outcome.PASS
-        text += ": capture more metrics" if lost else ": judged by time and exact counters"
+        text += (
+            ": capture more metrics"
+            if lost
+            else "; without a verdict of the baseline, only time and exact counters are judged"
+        )
         yield GateFinding(Code.VERDICT_INCONCLUSIVE, outcome, text)
         return
     no_counter_worse = not any(each.worse for each in kernel.counters)

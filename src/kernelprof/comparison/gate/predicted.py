@@ -202,7 +202,7 @@ _ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 in a divergent part makes lanes idle, as another compiler makes it."""
 
-_UNCHECKED: Final = "this code behaves differently at the measured size than in the result check"
+_UNCHECKED: Final = "this code behaves differently at the real sizes than at the check sizes"
 _NEVER_RUN: Final = "no sampled block ran this code; other blocks or other data may reach it"
 
 _OPEN: Final = 0.05
@@ -245,7 +245,7 @@ def findings(
     statuses = {before.verdict.status, after.verdict.status}
     if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
         text = verdict_text(before.verdict, after.verdict)
-        yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
+        yield GateFinding(Code.VERDICT_CHANGED, Outcome.PASS, f"predicted: {text}")
 
 
 def _counter_findings(
@@ -313,7 +313,9 @@ def _not_covered(
         ]
         counts = [ends[0][1], *(each.metrics.get(name, 0.0) for each in (before, after))]
         if ends[1][1] > (1 + _OPEN) * max(counts) > 0:
-            text = f"the sample gives only a loose upper bound for {name}: {number(ends[1][1])}"
+            text = (
+                f"the sampled blocks give only a loose upper bound for {name}: {number(ends[1][1])}"
+            )
             yield _with_places(_uncovered(text), [], old, new)
             return
 
@@ -363,7 +365,8 @@ def _lines_not_covered(
                 left[used] -= 1
     if added:
         yield (
-            "this code behaved the same for all values tried, but may not for other values",
+            "a comparison, clamp or mask in this code had only one outcome for all input values "
+            "tried",
             added,
         )
     yield from _lines_of_other_trips(old, new, old_of)
@@ -386,8 +389,8 @@ def _lines_of_other_trips(
         if 0 < abs(change) < LEAST_SAVED and len(lines) > 1:
             often = "more" if change > 0 else "less"
             text = (
-                f"these lines are unchanged, but run {often} often ({change:+.2%}): check for "
-                "which input values"
+                f"these lines are unchanged, but run {often} often ({change:+.2%}): check "
+                "which input values cause this"
             )
             yield text, lines
 
@@ -416,7 +419,7 @@ def _describe_difference(old: Predicted, new: Predicted) -> str:
                 where = (
                     "for much larger input values than specified"
                     if each.extreme
-                    else "at the measured size"
+                    else "at the real sizes"
                 )
                 text = (
                     f"the result differs {where}: {each.name}[{place}] is "
@@ -443,7 +446,7 @@ def _describe_missing_bytes(was: PathCoverage, now: PathCoverage) -> str:
     if after.high >= min(before.low, now.output_bytes):
         return ""
     sides = f"{number(after.value)} instead of {number(before.value)}"
-    return f"fewer bytes are written at the measured size: {sides}"
+    return f"fewer bytes are written at the real sizes: {sides}"
 
 
 def _uncovered(text: str) -> GateFinding:

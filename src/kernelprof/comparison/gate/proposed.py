@@ -341,7 +341,7 @@ def _noise_changes(old: KernelSnapshot, new: KernelSnapshot) -> Iterator[Propose
         for each in (old, new)
     ]
     is_other_floor = sides[0] != sides[1]
-    other = "noise calibration differs in capture count, timing method or varying counters"
+    other = "noise calibration differs: number of captures, timing method or noisy counters"
     yield ProposedChange(f"noise {sides[0]} to {sides[1]}" if is_other_floor else other)
 
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -59,7 +60,7 @@ _SPILLS: Final = re.compile(
 )
 _ERROR: Final = re.compile(r"^ptxas .*\berror *: (.*)$")
 _MOST_ERRORS: Final = 5
-LEFT_OUT: Final = "headers left out (not found, or graphics): "
+LEFT_OUT: Final = "headers left out (not found, or for graphics): "
 """What a compiler of predictions says beside its errors, with the headers after it."""
 _ONLY_ON: Final = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
 """Instructions that one set of features alone has (the PTX ISA, "Target ISA Notes" of each)."""
@@ -345,16 +346,28 @@ def _instances(names: Sequence[str], kernel: str) -> list[str]:
     readable = [] if done is None else done.stdout.splitlines()
     if len(readable) != len(names):
         return list(names)
-    wanted = [plain_argument(each) for each in template_arguments(kernel)]
-    fitting: dict[str, int] = {}
+    wanted = template_arguments(kernel)
+    fitting: dict[str, tuple[int, int]] = {}
     for name, shown in zip(names, readable, strict=True):
-        given = [plain_argument(each) for each in template_arguments(shown)]
-        pairs = zip(wanted, given, strict=False)
-        if len(given) >= len(wanted) and all(one in (None, other) for one, other in pairs):
-            fitting[name] = len(given)
-    # Arguments that are left out are defaults: an instance without more is nearer.
-    nearest = min(fitting.values(), default=0)
-    return [name for name, count in fitting.items() if count == nearest] or list(names)
+        given = template_arguments(shown)
+        pairs = list(zip(wanted, given, strict=False))
+        if len(given) >= len(wanted) and all(starmap(_may_be_equal, pairs)):
+            different = sum(_name(one) != _name(other) for one, other in pairs)
+            fitting[name] = len(given), different
+    # Arguments that are left out are defaults: an instance without more is nearer. So is one with
+    # the same type of the source, whatever other types may be aliases of.
+    nearest = min(fitting.values(), default=None)
+    return [name for name, distance in fitting.items() if distance == nearest] or list(names)
+
+
+def _name(argument: str) -> str:
+    """A type, or a function without the ``&`` that demanglers put before it."""
+    return "".join(argument.split()).removeprefix("&")
+
+
+def _may_be_equal(written: str, instantiated: str) -> bool:
+    plain = plain_argument(written)
+    return plain is None or plain == plain_argument(instantiated)
 
 
 def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> CompileError:
@@ -387,6 +400,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             hint = (
                 f"the kernel needs an {needs} GPU: diagnose it on a machine with such a GPU and ncu"
             )
+        if f".target '{needs.rstrip('a')}'" in output and needs.endswith("a"):
+            hint = f"the kernel needs {needs}: delete architecture_specific = false under [compile]"
     elif missing := re.search(rf"^{re.escape(LEFT_OUT)}(.+)$", output, re.MULTILINE):
         hint = f"the missing declaration may be in a header left out ({missing[1]}): give the "
         hint += 'header folder with flags = ["-IFOLDER"] under [compile]'

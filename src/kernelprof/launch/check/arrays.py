@@ -366,7 +366,9 @@ def _loaded(file: Path, name: str) -> Array:
 def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
     argument = array.argument
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-        raise SpecError(f"the values of {argument.name} are not real numbers", where=where)
+        raise SpecError(
+            f"the values of {argument.name} are not real numbers in a NumPy array", where=where
+        )
     if values.shape != array.shape:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, but its values have shape {values.shape}",

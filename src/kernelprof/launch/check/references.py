@@ -69,7 +69,9 @@ class Case:
                 return self.scalars[name]
         others = [value for name, value in self.scalars.items() if name not in self.sizes]
         if len(others) != 1:
-            raise ValueError("the factor cannot be determined: name its scalar a or alpha")
+            raise ValueError(
+                "the factor cannot be determined: its parameter must be named a or alpha"
+            )
         return others[0]
 
 

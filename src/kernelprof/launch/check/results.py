@@ -93,7 +93,9 @@ def wrong_result(
             "was never written or is" if comparison.poisoned == 1 else "were never written or are"
         )
         elements = count(comparison.poisoned, "element")
-        value = "NaN" if math.isnan(comparison.error) else "0xCD in every byte"
+        value = (
+            "NaN" if math.isnan(comparison.error) else "0xCD in every byte, as before the launch"
+        )
         parts.append(f"{elements} of {comparison.name} {never} {value}")
     if comparison.worst is not None and comparison.worst_value is not None:
         index = ", ".join(map(str, comparison.worst))

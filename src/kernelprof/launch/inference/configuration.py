@@ -328,7 +328,10 @@ def infer_grid(
             if threads != ONE:
                 many = f"{name} / {threads.text} blocks, rounded up"
                 whose = f"{name} threads" if axis in usage.axes_of_threads else many
-            why.append(f"assumed: {whose}, because the kernel never reads {name}")
+            why.append(
+                f"assumed: {whose}; the kernel never reads its argument {name}, which may be the "
+                "number to launch"
+            )
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.parse_size(name))

@@ -126,7 +126,9 @@ def infer_windows(guesses: Guesses) -> None:
         with suppress(ExpressionError):
             if all(each.value(many) < each.value(few) for each in grid):
                 guesses.sizes[name] = _WINDOW
-                guesses.why[f"sizes.{name}"] = "small, because larger values give fewer blocks"
+                guesses.why[f"sizes.{name}"] = (
+                    "assumed to be a filter size: larger values give fewer blocks"
+                )
 
 
 def infer_radii(kernel: Node, guesses: Guesses) -> None:

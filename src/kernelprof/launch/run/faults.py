@@ -48,6 +48,7 @@ _SANITIZE = (
     "and a bounds check is missing, or a shape in the launch specification is too small"
 )
 _MEANINGS: Sequence[_Meaning] = (
+    # An H200 gives the second for an access far outside (tests/gpu/launch/outside.cu).
     _Meaning(
         "illegal memory access|not supported on global/shared address space|invalid address space",
         ILLEGAL_ACCESS,

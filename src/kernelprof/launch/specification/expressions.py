@@ -140,7 +140,8 @@ class Expression:
         whole = isinstance(value, int)
         fits = abs(value) <= MAX_MAGNITUDE if whole else _is_real(value)
         if not fits:
-            raise self._error(node.col_offset + 1, "a value that does not fit in 64 bits")
+            what = "the value is not a real number that fits in 64 bits"
+            raise self._error(node.col_offset + 1, what)
         return value
 
     def _worked_out(self, node: ast.expr, names: Mapping[str, Number]) -> Any:  # noqa: PLR0911

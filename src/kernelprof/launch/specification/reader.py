@@ -273,7 +273,7 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
             what = f"{name!r} is not a valid name (letters, digits and underscores)"
             yield ("compile", "defines", name), what, "choose another name"
         if character := shell_characters(str(value)):
-            what = f"{name} contains {character!r}, which a shell interprets"
+            what = f"the value of {name} contains {character!r}, which a shell interprets"
             hint = "write it without $, `, \\ and control characters"
             yield ("compile", "defines", name), what, hint
 

@@ -37,7 +37,7 @@ class Member(StrictTable, frozen=True, kw_only=True):
     ] = None
     align: Annotated[
         Literal[1, 2, 4, 8, 16, 32, 64, 128] | None,
-        Meta(description="alignment in bytes, if larger than the type's, such as 16 for a float4"),
+        Meta(description="alignment in bytes, if larger than that of 'type': 16 for four float32"),
     ] = None
 
     @property

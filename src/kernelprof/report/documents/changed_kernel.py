@@ -115,8 +115,9 @@ _DOTS: Final = (
     "median, with its 95 % interval as a band"
 )
 _CAUSES: Final = (
-    "Split by warp state: each warp is in one state at any time. States that changed in the "
-    "opposite direction are left out, and the others are scaled down to add up to the change."
+    "Split by warp state: each warp is in one state at any time. States that changed "
+    "against the change of the kernel time are left out, and the others are scaled down to add up "
+    "to it."
 )
 
 

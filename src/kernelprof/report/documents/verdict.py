@@ -170,12 +170,13 @@ def _number(template: Headline, evidence: tuple[Evidence, ...]) -> str:
 
 def _open(verdict: Verdict, basis: str) -> str:
     if verdict.also and not verdict.missing:
-        return f"The metrics of this {basis} contradict each other, so the bottleneck is unknown."
+        return f"The metrics of this {basis} are not conclusive, so the bottleneck is unknown."
     names = [_title(each.bottleneck) for each in verdict.also[:MOST_NAMED]]
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
     if names:
-        return f"This {basis} does not show whether the limit is {join_words(names, 'or')}."
+        listed = join_words(names, "or")
+        return f"This {basis} does not show what limits the kernel; candidates: {listed}."
     if verdict.missing:
         return "The metrics that would show what limits the kernel are missing."
     return "No rule explains the run time of this kernel."
@@ -453,7 +454,8 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
             yield Fact("Less work", (text,))
     elif text := describe_gain(verdict):
         others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-        yield Fact("Gain", (", or by ".join((text, *others)),))
+        instead = f"; or fix {join_words(others, 'or')} instead" if others else ""
+        yield Fact("Gain", (f"{text}{instead}",))
     if lines := describe_causes(verdict):
         yield Fact("Next", tuple(lines))
     if verdict.confidence is Confidence.LOW and verdict.notes:
@@ -525,7 +527,7 @@ def _candidate(candidate: Candidate) -> str:
 def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
     most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
     most = len(verdict.missing) if everything else most
-    below = "" if verdict.command is None else ", listed in the command below"
+    below = "" if verdict.command is None else ", collected by the command below"
     lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
     if len(verdict.missing) > most:
         lines.append(f"and {len(verdict.missing) - most} more{below}")

@@ -32,7 +32,7 @@ _L1: Final = (
     "32-byte sectors of global loads and stores (L1 hits and misses), plus those of bulk copies "
     "(TMA), which bypass L1. Sectors beyond the minimum for the used bytes are waste."
 )
-_L2: Final = "32-byte sectors that L1 read from or wrote to L2."
+_L2: Final = "32-byte sectors that SMs read from or wrote to L2, through L1 or bulk copies (TMA)."
 _DRAM: Final = "Bytes read from and written to device memory."
 
 

@@ -460,7 +460,8 @@ def _about(flop_count: FlopCount, points: Iterable[Point], launch: Numbers) -> I
         yield f"The chart counts {what}, from {basis}."
     if flop_count.others:
         yield flop_count.others
-    yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."
+    bytes_by_level = "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points)
+    yield f"Bytes by level: {bytes_by_level}."
 
 
 def both_sides(

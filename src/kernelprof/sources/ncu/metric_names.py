@@ -322,6 +322,6 @@ def describe_left_out(names: Sequence[str]) -> str:
     if not unknown:
         return ""
     return (
-        "The metrics have names from before Nsight Compute 2019.1. Metrics without a current "
-        f"equivalent were ignored: {first_few(unknown, _MOST_LISTED)}."
+        "The metrics have old names (Pascal, or before Nsight Compute 2019.1). Metrics without a "
+        f"current equivalent were ignored: {first_few(unknown, _MOST_LISTED)}."
     )

@@ -133,7 +133,7 @@ def _describe_csv(cells: Sequence[str]) -> str:
     if "kernel name" in folded and "invocations" in folded:
         return "this is a summary over launches (--print-summary), without values for each launch"
     if "#" in folded[:1] and ("address" in folded or "source" in folded):
-        return "this is the source page of an early Nsight Compute, not a raw or details page"
+        return "this source page has an old format that kernelprof cannot read"
     if any(cell in _NSYS for cell in folded):
         return f"this is a table of Nsight Systems or nvprof (it begins with {first})"
     return f"this table is not from Nsight Compute (it begins with {first})"
