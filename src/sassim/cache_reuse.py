@@ -35,6 +35,16 @@ def find_first_uses(sectors: Array) -> Array:
     return _find_previous_uses(sectors) < 0
 
 
+def of_first_use(values: Array, sectors: Array, executions: Array) -> Array:
+    """For each use of a sector the value of its first use in the same execution."""
+    order = np.lexsort((sectors, executions))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (np.diff(sectors[order]) != 0) | (np.diff(executions[order]) != 0)
+    result = np.empty(len(order))
+    result[order] = values[order][first][np.cumsum(first) - 1]
+    return result
+
+
 def _find_previous_uses(values: Array) -> Array:
     """For each use where in the stream the one before it is; -1 for the first."""
     order = np.argsort(values, kind="stable")

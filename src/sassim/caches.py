@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits
+from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits, of_first_use
 from sassim.counters.counters import BULK, READS
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
@@ -88,6 +88,9 @@ class CacheMisses:
 
     by_instruction: Mapping[int, float]
     """Share of the sectors of loads that miss L1, by the identity of the instruction."""
+    on_their_way: Mapping[int, float]
+    """The same with those that other warps have asked for at the same time: a hit of such a
+    sector waits as long as the miss."""
     local: float
     """The same of local memory."""
     far: float
@@ -121,7 +124,8 @@ class CacheMisses:
         share = self.local if each.space == "local" else self.by_instruction.get(id(i), 1.0)
         instruction = each.counts["sectors"].sum() / max(1, each.counts["requests"].sum())
         apart = min(max(instruction, 1.0), _ALONE)
-        waits = 1.0 - (1.0 - min(share, 1.0)) ** apart
+        late = max(share, self.on_their_way.get(id(i), 0.0))
+        waits = 1.0 - (1.0 - min(late, 1.0)) ** apart
         if scattered is not None:
             return MissShares(share, waits, scattered.far, scattered.dram_cost)
         far = 0.0 if each.space == "local" else self.far
@@ -132,7 +136,7 @@ def estimate_misses(
     counters: LaunchCounters, gpu: GpuModel, residency: GridResidency
 ) -> CacheMisses:
     """What caches do for a launch on a device."""
-    shares, unsure = _estimate_l1(counters, residency)
+    shares, on_their_way, unsure = _estimate_l1(counters, residency)
     local = _local_miss_share(counters, residency)
     arrays = find_scattered(counters.block_counters)
     touched = counters.block_counters.footprints.touched()
@@ -178,6 +182,7 @@ def estimate_misses(
     hottest = _estimate_hottest_slice(counters)
     return CacheMisses(
         by_instruction=shares,
+        on_their_way=on_their_way,
         local=local,
         far=far,
         loaded=loaded,
@@ -255,18 +260,21 @@ the same share one request, and warps do not go in step."""
 
 def _estimate_l1(
     counters: LaunchCounters, residency: GridResidency
-) -> tuple[dict[int, float], float]:
-    """For each load the share of its sectors that misses L1, and how sure that is."""
+) -> tuple[dict[int, float], dict[int, float], float]:
+    """For each load the share of its sectors that misses L1, that is not there yet, and how sure
+    the first is.
+    """
     block_counters = counters.block_counters
     sectors, addresses = block_counters.stream.sectors, block_counters.stream.instructions
     if len(sectors) == 0:
-        return {}, 1.0
+        return {}, {}, 1.0
     recorded = len(block_counters.recorded)
     room = residency.l1_bytes / _LINE * recorded / residency.blocks
     served = find_hits(sectors, room)
     missed = np.where(served, 0.0, 1.0)
     missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
-    shares = {}
+    late = of_first_use(missed, sectors, block_counters.stream.executions)
+    shares, on_their_way = {}, {}
     for each in block_counters.accesses.values():
         if each.space != "global" or each.kind not in READS:
             continue
@@ -275,7 +283,8 @@ def _estimate_l1(
         mine = addresses == each.instruction.address
         if mine.any():
             shares[id(each.instruction)] = float(missed[mine].mean())
-    return shares, _UNSURE
+            on_their_way[id(each.instruction)] = float(late[mine].mean())
+    return shares, on_their_way, _UNSURE
 
 
 def _cold_miss_share(counters: LaunchCounters, sectors: Array, residency: GridResidency) -> float:

@@ -54,7 +54,7 @@ def _refused(data: bytes) -> InputError:
         (b'"Time (%)","Total Time (ns)","Instances","Name"\n"9","1","1","k"\n', "Systems"),
         (b'"Type","Time(%)","Time","Calls"\n,%,ms,\n"GPU","9","1","1"\n', "nvprof"),
         (b'"Process ID","Kernel Name","Invocations","Section Name","Average"\n', "--print-summary"),
-        (b'"#","Address","Source","Samples"\n"0","0x0","MOV","1"\n', "page of an early Nsight"),
+        (b'"#","Address","Source","Samples"\n"0","0x0","MOV","1"\n', "page has an old format"),
         (b"Hello, this is a log\nof a program\n", "it begins with"),
         (
             b"==PROF== Connected to process 664418 (./a.out)\n"
@@ -72,7 +72,7 @@ def _refused(data: bytes) -> InputError:
         (HEADER + b'"","","%"\n"0","k","97.', "no complete row"),
         (HEADER[:-10], "no launch under it"),
         (b'"ID","Kernel Name"\n"",""\n"0","k"\n', "no column of the table is a metric"),
-        (b'"#","Address","Source","Data (All)"\n"0","0x10","MOV R1, c[0x0]","7"\n', "early Nsight"),
+        (b'"#","Address","Source","Data (All)"\n"0","0x10","MOV R1, c[0x0]","7"\n', "old format"),
         (
             b'"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value",'
             b'"Rule Name"\n"0","k","SpeedOfLight","","","","SOLBottleneck"\n',

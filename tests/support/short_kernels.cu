@@ -23,3 +23,9 @@ extern "C" __global__ void swap_neighbors(const float* in, float* out, int n) {
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = values[threadIdx.x];
 }
+
+extern "C" __global__ void sum_records(const float* in, float* out, int n) {
+    float sum = 0.0f;
+    for (int j = 0; j < n; j += 8) sum += in[j] * threadIdx.x;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}

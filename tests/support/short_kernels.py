@@ -1,4 +1,6 @@
-"""Short kernels, and short blocks one after the other, with their times on an H200."""
+"""Short kernels, short blocks one after the other, and warps that read the same at once, with their
+times on an H200.
+"""
 
 from __future__ import annotations
 
@@ -60,4 +62,6 @@ MEASURED = [
     ShortKernel("swap_neighbors", 132, 256, 1, 0, 2.02),
     ShortKernel("swap_neighbors", 132, 256, 16, 0, 2.50),
     ShortKernel("swap_neighbors", 132, 1024, 16, 0, 3.01),
+    ShortKernel("sum_records", 132, 256, 33_792, 0, 106.1),
+    ShortKernel("sum_records", 528, 256, 135_168, 0, 417.5),
 ]

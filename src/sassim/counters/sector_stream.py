@@ -57,6 +57,12 @@ class Stream:
         return np.concatenate(self._parts) if self._parts else np.empty(0, np.int64)
 
     @property
+    def executions(self) -> Array:
+        """For each sector which execution of an instruction, by all warps together, asked."""
+        counts = [count for _, count in self._lengths]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    @property
     def instructions(self) -> Array:
         """For each sector the address of the instruction that asked for it."""
         if not self._lengths:
