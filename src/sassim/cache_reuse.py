@@ -35,7 +35,7 @@ def find_first_uses(sectors: Array) -> Array:
     return _find_previous_uses(sectors) < 0
 
 
-def of_first_use(values: Array, sectors: Array, executions: Array) -> Array:
+def carry_first_use(values: Array, sectors: Array, executions: Array) -> Array:
     """For each use of a sector the value of its first use in the same execution."""
     order = np.lexsort((sectors, executions))
     first = np.ones(len(order), np.bool_)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits, of_first_use
+from sassim.cache_reuse import LINE_SECTORS, carry_first_use, find_first_uses, find_hits
 from sassim.counters.counters import BULK, READS
 from sassim.counters.transactions import SECTOR
 from sassim.counters.waves import count_wave
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from sassim.counters.footprints import Touched
     from sassim.counters.launch_counters import LaunchCounters
     from sassim.gpu import GpuModel
-    from sassim.interpreter.lanes import Array
     from sassim.residency import GridResidency
     from sassim.sass.listing import Instruction
     from sassim.scattered import ScatteredArray
 
 _LINE: Final = SECTOR * LINE_SECTORS
+_SM_STRIDE: Final = 1 << 48
+"""Between the numbers of one sector that different SMs ask for."""
 _SMALL_LOCAL: Final = 0.05
 """Share of local memory's sectors that miss L1 where all of it fits: what is touched first."""
 _ALONE: Final = 4
@@ -55,6 +56,7 @@ class MissShares:
 
     sectors: float
     requests: float
+    """With hits of sectors that are in flight."""
     far: float
     """Share of these requests that wait for device memory."""
     dram_cost: float
@@ -88,11 +90,13 @@ class CacheMisses:
 
     by_instruction: Mapping[int, float]
     """Share of the sectors of loads that miss L1, by the identity of the instruction."""
-    on_their_way: Mapping[int, float]
-    """The same with those that other warps have asked for at the same time: a hit of such a
-    sector waits as long as the miss."""
+    in_flight: Mapping[int, float]
+    """The same with hits of a sector that another warp misses at the same time: they wait as long
+    as the miss."""
+    far_in_step: Mapping[int, float]
+    """Share of these misses for which the blocks of a wave wait for device memory together."""
     local: float
-    """The same of local memory."""
+    """Share of local memory's sectors that miss L1."""
     far: float
     """Share of the loads' sectors in L2 that come from device memory."""
     loaded: SectorEstimate
@@ -124,19 +128,22 @@ class CacheMisses:
         share = self.local if each.space == "local" else self.by_instruction.get(id(i), 1.0)
         instruction = each.counts["sectors"].sum() / max(1, each.counts["requests"].sum())
         apart = min(max(instruction, 1.0), _ALONE)
-        late = max(share, self.on_their_way.get(id(i), 0.0))
+        late = max(share, self.in_flight.get(id(i), 0.0))
         waits = 1.0 - (1.0 - min(late, 1.0)) ** apart
         if scattered is not None:
             return MissShares(share, waits, scattered.far, scattered.dram_cost)
-        far = 0.0 if each.space == "local" else self.far
-        return MissShares(share, waits, far, far)
+        if each.space == "local":
+            return MissShares(share, waits, 0.0, 0.0)
+        in_step = min(1.0, self.far_in_step.get(id(i), 0.0) * instruction)
+        return MissShares(share, waits, max(self.far, in_step), self.far)
 
 
 def estimate_misses(
     counters: LaunchCounters, gpu: GpuModel, residency: GridResidency
 ) -> CacheMisses:
     """What caches do for a launch on a device."""
-    shares, on_their_way, unsure = _estimate_l1(counters, residency)
+    l1 = _estimate_l1(counters, residency)
+    shares, unsure = l1.missed, _UNSURE if counters.block_counters.stream.length else 1.0
     local = _local_miss_share(counters, residency)
     arrays = find_scattered(counters.block_counters)
     touched = counters.block_counters.footprints.touched()
@@ -182,7 +189,8 @@ def estimate_misses(
     hottest = _estimate_hottest_slice(counters)
     return CacheMisses(
         by_instruction=shares,
-        on_their_way=on_their_way,
+        in_flight=l1.in_flight,
+        far_in_step=l1.far_in_step,
         local=local,
         far=far,
         loaded=loaded,
@@ -258,23 +266,34 @@ _UNSURE: Final = 0.5
 the same share one request, and warps do not go in step."""
 
 
-def _estimate_l1(
-    counters: LaunchCounters, residency: GridResidency
-) -> tuple[dict[int, float], dict[int, float], float]:
-    """For each load the share of its sectors that misses L1, that is not there yet, and how sure
-    the first is.
-    """
+class _L1Shares(NamedTuple):
+    """Shares by the identity of a load, as :class:`CacheMisses` has them."""
+
+    missed: dict[int, float]
+    in_flight: dict[int, float]
+    far_in_step: dict[int, float]
+
+
+def _estimate_l1(counters: LaunchCounters, residency: GridResidency) -> _L1Shares:
+    """What L1 does for each load."""
+    shares = _L1Shares({}, {}, {})
     block_counters = counters.block_counters
     sectors, addresses = block_counters.stream.sectors, block_counters.stream.instructions
     if len(sectors) == 0:
-        return {}, {}, 1.0
+        return shares
     recorded = len(block_counters.recorded)
-    room = residency.l1_bytes / _LINE * recorded / residency.blocks
-    served = find_hits(sectors, room)
+    sms = max(1, round(recorded / residency.blocks))
+    sm = block_counters.stream.blocks * sms // recorded
+    common = _share_of_common_sectors(counters)
+    cold = _cold_miss_share(common, len(distinct(sectors[sm == 0])), recorded / sms, residency)
+    # Blocks on different SMs share nothing here.
+    sectors = sectors + sm * _SM_STRIDE
+    served = find_hits(sectors, residency.l1_bytes / _LINE * recorded / residency.blocks)
     missed = np.where(served, 0.0, 1.0)
-    missed[find_first_uses(sectors)] = _cold_miss_share(counters, sectors, residency)
-    late = of_first_use(missed, sectors, block_counters.stream.executions)
-    shares, on_their_way = {}, {}
+    missed[find_first_uses(sectors)] = cold
+    late = carry_first_use(missed, sectors, block_counters.stream.executions)
+    # Device memory brings whole lines: the first sector of each is what is waited for.
+    first = find_first_uses(sectors // LINE_SECTORS)
     for each in block_counters.accesses.values():
         if each.space != "global" or each.kind not in READS:
             continue
@@ -282,23 +301,25 @@ def _estimate_l1(
             continue
         mine = addresses == each.instruction.address
         if mine.any():
-            shares[id(each.instruction)] = float(missed[mine].mean())
-            on_their_way[id(each.instruction)] = float(late[mine].mean())
-    return shares, on_their_way, _UNSURE
+            key, count = id(each.instruction), max(float(missed[mine].sum()), 1.0)
+            shares.missed[key] = float(missed[mine].mean())
+            shares.in_flight[key] = float(late[mine].mean())
+            in_step = common * float(first[mine].sum()) / count
+            shares.far_in_step[key] = in_step / max(1.0, residency.waves)
+    return shares
 
 
-def _cold_miss_share(counters: LaunchCounters, sectors: Array, residency: GridResidency) -> float:
-    """Share of the first uses in the recorded blocks that miss on an SM that ran others before.
+def _cold_miss_share(
+    common: float, sectors: int, together: float, residency: GridResidency
+) -> float:
+    """Share of first uses that miss on an SM that ran other blocks before.
 
     What many blocks read (a table, weights) is there since the first of them, if it fits.
+    ``sectors`` are those that so many blocks ``together`` on an SM use.
     """
-    recorded = len(counters.block_counters.recorded)
-    count = len(distinct(sectors))
-    fits = count * SECTOR <= residency.l1_bytes
-    if not fits:
+    if sectors * SECTOR > residency.l1_bytes:
         return 1.0
-    again = max(1.0, residency.blocks_of_sm / recorded)
-    return 1.0 - _share_of_common_sectors(counters) * (1.0 - 1.0 / again)
+    return 1.0 - common * (1.0 - 1.0 / max(1.0, residency.blocks_of_sm / together))
 
 
 def _share_of_common_sectors(counters: LaunchCounters) -> float:

@@ -28,3 +28,11 @@ def test_the_time_is_near_the_measured_one(tmp_path: Path, case: ShortKernel) ->
     predicted = kernelprof.predict(case.write(tmp_path))
     time = predicted.columns["gpu__time_duration.sum"].values[0] / 1e3
     assert case.time / TIMES <= time <= case.time * TIMES
+
+
+def test_blocks_on_different_sms_share_no_l1(tmp_path: Path) -> None:
+    """One block is on each SM; an H200 moves 539,679 sectors from L2."""
+    case = ShortKernel("sum_records", 132, 256, 33_792, 0, 106.1)
+    predicted = kernelprof.predict(case.write(tmp_path))
+    sectors = predicted.columns["lts__t_sectors_srcunit_tex.sum"].values[0]
+    assert sectors == pytest.approx(539_679, rel=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sassim.cache_reuse import LINE_SECTORS, find_first_uses, find_hits, of_first_use
+from sassim.cache_reuse import LINE_SECTORS, carry_first_use, find_first_uses, find_hits
 
 LINES = 64
 TURNS = 8
@@ -39,5 +39,5 @@ def test_a_sector_on_its_way_is_waited_for_by_all_that_ask_at_once() -> None:
     missed = np.array([1.0, 0.0, 0.0, 0.25, 0.0, 0.0])
     sectors = np.array([7, 7, 7, 9, 9, 7])
     executions = np.array([0, 0, 1, 1, 1, 2])
-    assert of_first_use(missed, sectors, executions).tolist() == [1, 1, 0, 0.25, 0.25, 0]
-    assert of_first_use(*[np.empty(0)] * 3).size == 0
+    assert carry_first_use(missed, sectors, executions).tolist() == [1, 1, 0, 0.25, 0.25, 0]
+    assert carry_first_use(*[np.empty(0)] * 3).size == 0

@@ -29,3 +29,9 @@ extern "C" __global__ void sum_records(const float* in, float* out, int n) {
     for (int j = 0; j < n; j += 8) sum += in[j] * threadIdx.x;
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
+
+extern "C" __global__ void sum_all(const float* in, float* out, int n) {
+    float sum = 0.0f;
+    for (int j = 0; j < n; ++j) sum += in[j] * threadIdx.x;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}

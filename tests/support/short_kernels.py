@@ -62,6 +62,10 @@ MEASURED = [
     ShortKernel("swap_neighbors", 132, 256, 1, 0, 2.02),
     ShortKernel("swap_neighbors", 132, 256, 16, 0, 2.50),
     ShortKernel("swap_neighbors", 132, 1024, 16, 0, 3.01),
+    ShortKernel("sum_records", 132, 32, 4224, 0, 15.10),
     ShortKernel("sum_records", 132, 256, 33_792, 0, 106.1),
+    ShortKernel("sum_records", 132, 1024, 135_168, 0, 442.0),
     ShortKernel("sum_records", 528, 256, 135_168, 0, 417.5),
+    ShortKernel("sum_all", 132, 32, 4224, 0, 87.90),
+    ShortKernel("sum_all", 132, 256, 33_792, 0, 695.9),
 ]

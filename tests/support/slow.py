@@ -13,7 +13,7 @@ import pytest
 
 FILE: Final = Path(__file__).parents[1] / "slow.txt"
 LIMIT: Final = 0.5
-"""Seconds. With this limit `make test` takes XXX on two cores."""
+"""Seconds: `make test` is to take two and a half minutes on two cores."""
 
 KEPT: Final = ("tests/answers/", "tests/test_structure.py")
 """Are always run."""

@@ -17,14 +17,17 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from benchmarks.predict.others.kernels import choose
 
 import kernelprof
 from benchmarks import command
 from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.capture import Capture, Launch, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 PROGRAM: Final = "benchmarks.predict.others.measure"
 _DIGITS: Final = 5
@@ -70,6 +73,19 @@ def summary(capture: Path) -> dict[str, Any]:
             values[name] = float(f"{float(column.values[-1]):.{_DIGITS}g}")
     told = json.loads(read.diagnose().to_text("json"))["kernels"][0]["verdict"]
     return {"values": values, "verdict": {name: told[name] for name in _OF_VERDICT}}
+
+
+def named_causes(values: Mapping[str, float]) -> frozenset[str]:
+    """All bottlenecks that a diagnosis of such values names: causes that pay, and what is close."""
+    columns = {}
+    for name, value in values.items():
+        ncu = load_metrics()[name].ncu[0]
+        columns[ncu] = MetricColumn(ncu, np.array([value]), "", "", Origin.MEASURED)
+    grid, block = ((int(values[f"{each}_size"]), 1, 1) for each in ("grid", "block"))
+    launch = Launch("0", "kernel", grid, block, device="NVIDIA H200", compute_capability=(9, 0))
+    (kernel,) = diagnose(Capture(Launches.from_sequence([launch]), columns)).kernels
+    found = (*kernel.verdict.causes, *kernel.verdict.also)
+    return frozenset(each.bottleneck for each in found)
 
 
 def _captured(source: Path, capture: Path, seconds: int) -> str:

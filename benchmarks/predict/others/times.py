@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.predict.others.kernels import FOLDER, choose
+from benchmarks.predict.others.measure import named_causes
 
 from benchmarks import command
 
@@ -40,7 +41,8 @@ _HEAD: Final = (
 )
 _SUMMARY: Final = (
     "| half | kernels | predicted | within 1.25x | within 1.5x | mean error | same cause | "
-    "wrong at high confidence |\n| --- | --: | --: | --: | --: | --: | --: | --: |"
+    "same or tenable | wrong at high confidence |\n"
+    "| --- | --: | --: | --: | --: | --: | --: | --: | --: |"
 )
 
 
@@ -54,6 +56,8 @@ class Row:
     predicted: float | None = None
     prediction: dict[str, Any] | None = None
     error: str = ""
+    named: frozenset[str] = frozenset()
+    """All bottlenecks that the diagnosis of the measured values names."""
 
     @property
     def factor(self) -> float | None:
@@ -66,6 +70,13 @@ class Row:
         return (
             self.prediction is not None
             and self.prediction["bottleneck"] == self.verdict["bottleneck"]
+        )
+
+    @property
+    def is_tenable(self) -> bool:
+        """Whether the predicted one is named for the measured values at all."""
+        return self.is_same or (
+            self.prediction is not None and self.prediction["bottleneck"] in self.named
         )
 
 
@@ -108,6 +119,8 @@ def document(rows: Sequence[Row]) -> str:
             "Constants of the model may be chosen by the half of the repositories that is in view.",
             "Measured by `python -m benchmarks.predict.others.measure`; this page is written by "
             "`make predict-times CHECKOUTS=DIR`.",
+            "A predicted cause is tenable if the diagnosis of the measured values names it: as a "
+            "further cause, or as one whose gain is about the same.",
             "",
             _SUMMARY,
             *halves,
@@ -133,7 +146,8 @@ def _row(kernel: Kernel, measured: dict[str, Any], checkouts: Path, folder: Path
     if "error" in found:
         return Row(kernel, time, verdict, error=found["error"].split("\n")[0].split(":")[0])
     sys.stderr.write(f"{kernel.name}: {found['values']['duration'][0] / time:.2f}\n")
-    return Row(kernel, time, verdict, found["values"]["duration"][0], found["verdict"])
+    named = named_causes(measured["values"])
+    return Row(kernel, time, verdict, found["values"]["duration"][0], found["verdict"], named=named)
 
 
 def _summary(half: bool, rows: Sequence[Row]) -> str:
@@ -144,8 +158,8 @@ def _summary(half: bool, rows: Sequence[Row]) -> str:
         row.prediction is not None and row.prediction["confidence"] == "high" and not row.is_same
         for row in rows
     )
-    same = sum(row.is_same for row in rows)
-    cells = (HALVES[half], len(rows), len(factors), *near, f"{error:.0f} %", same, wrong)
+    same, tenable = (sum(row.is_same for row in rows), sum(row.is_tenable for row in rows))
+    cells = (HALVES[half], len(rows), len(factors), *near, f"{error:.0f} %", same, tenable, wrong)
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -98,7 +98,7 @@ class BlockCounters(Observer):
         rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
         self.recorded = chosen
         self.trace = ExecutionTrace(rows, self.warps_of_block)
-        self.stream = Stream(rows, self.warps)
+        self.stream = Stream(rows, self.warps, self.warps_of_block)
         halves = np.arange(self.warps) // self.warps_of_block % HALVES
         self.footprints = Footprints(blocks.memory.buffers, halves)
         self.bulk_footprints = Footprints(blocks.memory.buffers, halves)

@@ -18,11 +18,13 @@ MOST: Final = 1 << 20
 class Stream:
     """Sectors in the order of the accesses, each with the instruction that it was for."""
 
-    def __init__(self, rows: Array, warps: int) -> None:
+    def __init__(self, rows: Array, warps: int, warps_of_block: int) -> None:
         self._rows = rows
+        self._warps_of_block = warps_of_block
         self._row_of_warp = np.full(warps, -1)
         self._row_of_warp[rows] = np.arange(len(rows))
         self._parts: list[Array] = []
+        self._blocks: list[Array] = []
         self._lengths: list[tuple[int, int]] = []
         self.length = 0
 
@@ -44,10 +46,14 @@ class Stream:
         ordered = np.sort(sectors, axis=1)
         new = np.ones(ordered.shape, np.bool_)
         new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        distinct = ordered[new & (ordered >= 0)]
-        if addresses.shape[0] == 1:
-            distinct = np.tile(distinct, len(chosen))
+        new &= ordered >= 0
+        distinct, counts = ordered[new], new.sum(axis=1)
+        if len(ordered) == 1:
+            distinct, counts = np.tile(distinct, len(chosen)), np.tile(counts, len(chosen))
         self._parts.append(distinct)
+        warps = chosen if c.rows is None else c.rows[chosen]
+        blocks = self._row_of_warp[warps] // self._warps_of_block
+        self._blocks.append(np.repeat(blocks, counts))
         self._lengths.append((i.address, len(distinct)))
         self.length += len(distinct)
 
@@ -55,6 +61,11 @@ class Stream:
     def sectors(self) -> Array:
         """Numbers of sectors."""
         return np.concatenate(self._parts) if self._parts else np.empty(0, np.int64)
+
+    @property
+    def blocks(self) -> Array:
+        """For each sector which of the recorded blocks asked."""
+        return np.concatenate(self._blocks) if self._blocks else np.empty(0, np.int64)
 
     @property
     def executions(self) -> Array:
@@ -77,4 +88,4 @@ class Stream:
     def shorten(self, mark: tuple[int, int]) -> None:
         """Forget what was added since."""
         parts, self.length = mark
-        del self._parts[parts:], self._lengths[parts:]
+        del self._parts[parts:], self._blocks[parts:], self._lengths[parts:]

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.predict.others import times
 from benchmarks.predict.others.__main__ import document, outcome, row
 from benchmarks.predict.others.kernels import all_kernels, choose
+from benchmarks.predict.others.measure import named_causes
 from benchmarks.predict.others.times import MEASURED, is_in_view
 
 from kernelprof.errors import InputError
@@ -27,6 +28,7 @@ RIGHT = {
 WRONG = {"stage": "checking", "error": "LaunchError", "what": "wrong:\n/tmp/a/b.cu:3 | x"}
 STOPPED = {"stage": "compiling", "error": "CompileError", "what": "no <x.h>"}
 VERDICT = {"bottleneck": "atomic-contention", "confidence": "high"}
+CLOSE = {"bottleneck": "small-grid", "confidence": "low"}
 DOUBLE = """\
 extern "C" __global__ void twice(const float* x, float* y, int n) {
     y[threadIdx.x] = 2 * x[threadIdx.x];
@@ -103,11 +105,21 @@ def test_measured_kernels_are_in_two_halves_by_repository() -> None:
         [
             times.Row(one, 100.0, VERDICT, 140.0, VERDICT),
             times.Row(one, 100.0, VERDICT, 50.0, {"bottleneck": None, "confidence": "high"}),
+            times.Row(one, 100.0, VERDICT, 50.0, CLOSE, named=frozenset({"small-grid"})),
             times.Row(one, 100.0, VERDICT, error="it crashed"),
         ]
     )
-    assert "| in view | 3 | 2 | 0 | 1 | 45 % | 1 | 1 |" in text
-    assert "| held out | 0 | 0 | 0 | 0 | 0 % | 0 | 0 |" in text
+    assert "| in view | 4 | 3 | 0 | 1 | 47 % | 1 | 2 | 1 |" in text
+    assert "| held out | 0 | 0 | 0 | 0 | 0 % | 0 | 0 | 0 |" in text
+
+
+def test_causes_of_measured_values_are_those_of_their_diagnosis() -> None:
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    for name, named in (
+        ("samples-matrix-mul", {"shared-memory-throughput", "small-grid"}),
+        ("llmc-gelu-forward", {"memory-latency"}),
+    ):
+        assert named_causes(measured[name]["values"]) == named
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:

@@ -169,8 +169,8 @@ class Lead:
 
 
 FULL_PIPE: Final = 90.0
-"""Percent from which a pipe is the limit whatever else was measured: only less of its work brings
-more than 1.1x. Of 78 launches with such a pipe (tensor, FP64, FP32, integer, special functions, or
+"""Percent from which a pipe is the limit, whatever is missing: only less of its work brings more
+than 1.1x. Of 78 launches with such a pipe (tensor, FP64, FP32, integer, special functions, or
 shared memory by its share of conflicts) 71 were at this limit."""
 
 
@@ -192,15 +192,18 @@ def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _is_blackwell(context: RuleContext) -> BoolArray:
-    """Launches on chips whose leads need nothing but a full pipe; earlier ones keep answers."""
+    """Launches on Blackwell, where a full pipe decides: captures of earlier GPUs keep answers."""
     return context.facts.by_capability(lambda each: each is not None and each >= (10, 0))
 
 
 def _full_shared_memory(bottleneck: str, reason: str, *, by_conflicts: bool) -> Lead:
     def holds(values: LeadValues, context: RuleContext) -> BoolArray:
-        share = context.waste.bank_conflicts
-        cause = share.low >= NOTABLE_WASTE if by_conflicts else share.high < NOTABLE_WASTE
-        full = values["shared_wavefronts_share"] >= FULL_PIPE
+        conflicts = context.waste.bank_conflicts
+        cause = conflicts.low >= NOTABLE_WASTE if by_conflicts else conflicts.high < NOTABLE_WASTE
+        share = values["shared_wavefronts_share"]
+        fuller = np.fmax(values["dram_throughput"], values["l2_throughput"]) > share
+        by_atomics = (context.waste.shared_atomic_part >= NOTABLE_WASTE).sure
+        full = (share >= FULL_PIPE) & ~fuller & ~by_atomics
         rows: BoolArray = _is_blackwell(context) & full & cause
         return rows
 
@@ -247,13 +250,20 @@ PIPE_RULES: Final = {
 }
 
 
+def _is_fullest(values: LeadValues, pipe: str) -> BoolArray:
+    """Launches with a full pipe and no memory that is busier."""
+    share = values[pipe]
+    rows: BoolArray = (share >= FULL_PIPE) & ~(values["memory_throughput"] > share)
+    return rows
+
+
 def _full_pipe(pipe: str, bottleneck: str) -> Lead:
     # Of 107 launches with the SM at 80 % and idle memory, 89 were at the limit of this pipe.
     return Lead(
         bottleneck,
         lambda values, context: (
             ((values[pipe] >= 100 * FULL) & (values["memory_throughput"] < 100 * IDLE))
-            | (_is_blackwell(context) & (values[pipe] >= FULL_PIPE))
+            | (_is_blackwell(context) & _is_fullest(values, pipe))
         ),
         "based on pipe utilization alone; active threads per warp are not measured",
         at_limit=True,
@@ -310,7 +320,7 @@ LEADS: Final = (
     ),
     _full_shared_memory(
         "shared-memory-throughput",
-        "based only on the utilization of shared memory, without bank conflicts",
+        "based only on the utilization of shared memory, without notable bank conflicts",
         by_conflicts=False,
     ),
     _busy_copies("dram", "dram-bandwidth"),

@@ -149,7 +149,7 @@ def build(cupti: Cupti) -> Path:
         _refuse_strangers(target)
         if target.stem.endswith(f"-{files.sha256(target)}"):
             return target
-    reason = "there is no C compiler (cc, gcc, clang, g++)"
+    reasons = []
     for name, includes in zip(names, cupti.includes, strict=True):
         for compiler in _COMPILERS:
             path = which(compiler[0])
@@ -160,11 +160,13 @@ def build(cupti: Cupti) -> Path:
                 done = ask(path, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
                 if done is not None and done.returncode == 0:
                     return draft.replace(folder / f"{name}-{files.sha256(draft)}.so")
-            reason = f"{path} does not start or end"
-            if done is not None:
-                reason = " ".join(done.stderr.splitlines()[:_LAST_LINES])
+            if done is None:
+                reasons.append(f"{path} cannot be started, or does not end")
+            else:
+                reasons.insert(0, " ".join(done.stderr.splitlines()[:_LAST_LINES]))
+    reasons.append("there is no C compiler (cc, gcc, clang, g++)")
     raise MissingToolError(
-        f"the survey library does not compile: {reason}",
+        f"the survey library does not compile: {reasons[0]}",
         where=", ".join(str(each) for some in cupti.includes for each in some),
         hint=f"install a C compiler; for the CUDA and CUPTI headers, {_how_to_get_cupti()}",
     )

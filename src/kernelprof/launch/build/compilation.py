@@ -354,8 +354,8 @@ def _instances(names: Sequence[str], kernel: str) -> list[str]:
         if len(given) >= len(wanted) and all(starmap(_may_be_equal, pairs)):
             different = sum(_name(one) != _name(other) for one, other in pairs)
             fitting[name] = len(given), different
-    # Arguments that are left out are defaults: an instance without more is nearer. So is one with
-    # the same type of the source, whatever other types may be aliases of.
+    # Arguments that are left out are defaults: an instance without more is nearer. Then the one
+    # whose arguments are spelled as they are written.
     nearest = min(fitting.values(), default=None)
     return [name for name, distance in fitting.items() if distance == nearest] or list(names)
 
