@@ -61,7 +61,7 @@ def test_text_names_what_comes_next(kernelprof) -> None:
             "after these fixes, the limit is dram-bandwidth",
         ],
     )
-    kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x), or by l1-throughput")
+    kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x); or fix l1-throughput instead")
     same = "fixing l1-throughput instead would save the same time"
     kernelprof(f"diagnose {PRODUCT} --explain", says=same)
 
