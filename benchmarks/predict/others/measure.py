@@ -81,11 +81,12 @@ def named_causes(values: Mapping[str, float]) -> frozenset[str]:
     for name, value in values.items():
         ncu = load_metrics()[name].ncu[0]
         columns[ncu] = MetricColumn(ncu, np.array([value]), "", "", Origin.MEASURED)
-    grid, block = ((int(values[f"{each}_size"]), 1, 1) for each in ("grid", "block"))
+    grid, block = (int(values["grid_size"]), 1, 1), (int(values["block_size"]), 1, 1)
     launch = Launch("0", "kernel", grid, block, device="NVIDIA H200", compute_capability=(9, 0))
     (kernel,) = diagnose(Capture(Launches.from_sequence([launch]), columns)).kernels
-    found = (*kernel.verdict.causes, *kernel.verdict.also)
-    return frozenset(each.bottleneck for each in found)
+    verdict = kernel.verdict
+    further = (each.bottleneck for each in verdict.causes)
+    return frozenset((*further, *(each.bottleneck for each in verdict.also)))
 
 
 def _captured(source: Path, capture: Path, seconds: int) -> str:

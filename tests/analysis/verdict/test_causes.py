@@ -61,7 +61,8 @@ def test_text_names_what_comes_next(kernelprof) -> None:
             "after these fixes, the limit is dram-bandwidth",
         ],
     )
-    kernelprof(f"diagnose {PRODUCT}", says="about 5.2x (3.1x to 8.8x); or fix l1-throughput instead")
+    gain = "about 5.2x (3.1x to 8.8x); or fix l1-throughput instead"
+    kernelprof(f"diagnose {PRODUCT}", says=gain)
     same = "fixing l1-throughput instead would save the same time"
     kernelprof(f"diagnose {PRODUCT} --explain", says=same)
 
