@@ -170,8 +170,8 @@ class Lead:
 
 FULL_PIPE: Final = 90.0
 """Percent from which a pipe is the limit, whatever is missing: only less of its work brings more
-than 1.1x. Of 78 launches with such a pipe (tensor, FP64, FP32, integer, special functions, or
-shared memory by its share of conflicts) 71 were at this limit."""
+than 1.1x. Of 44 launches of our captures with such a pipe (tensor, FP64, FP32, integer, special
+functions, or shared memory by its share of conflicts) 41 were at this limit."""
 
 
 def _busy_dram(values: LeadValues, _: RuleContext) -> BoolArray:
