@@ -60,6 +60,7 @@ _BY_NAME: Final = (
 )
 _BY_NAMESPACE: Final = {
     "cutlass": Library("CUTLASS", KernelRole.PRODUCT),
+    "cutlass__5x_cudnn": Library("cuDNN", KernelRole.PRODUCT),
     "cublas": Library("cuBLAS", KernelRole.PRODUCT),
     "cublasLt": Library("cuBLAS", KernelRole.PRODUCT),
     "cudnn": Library("cuDNN", KernelRole.OPERATION),

@@ -52,6 +52,32 @@ def test_the_second_of_two_alternatives_adds_little() -> None:
     assert second.gain_after_previous == pytest.approx(342 / 313, rel=0.5)
 
 
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        # Gathers that wait for one line after the other: fewer sectors would come no sooner.
+        ("embedding-gather-two-limits", ["low-occupancy", "uncoalesced-global-access"]),
+        ("dictionary-lookups-one-in-flight", ["small-grid", "uncoalesced-global-access"]),
+        # Local memory, not the excess of global sectors, is most of the traffic of a full L2.
+        ("frame-median-by-pixel", ["local-memory-traffic", "uncoalesced-global-access"]),
+        # A table in constant memory hides what L2 is full of, and a conflict hides such a table.
+        ("companded-samples-median-of-nine", ["constant-cache", "local-memory-traffic"]),
+        ("reaction-rates-three-stages", ["shared-bank-conflicts", "constant-cache"]),
+        # Steps of exponentials fill the issue slots, not the pipe of special functions.
+        ("capped-attention-weights-each-channel", ["barrier-stalls", "sfu-throughput"]),
+        ("sky-radiance-rows-by-block", ["workload-imbalance", "sfu-throughput"]),
+    ],
+)
+def test_the_first_two_causes(program: str, named: list[str]) -> None:
+    causes = verdict_of(FACTORS / f"{program}.raw.csv.gz").causes
+    assert [each.bottleneck for each in causes[:2]] == named
+
+
+def test_idle_sms_have_one_name() -> None:
+    causes = verdict_of(FACTORS / "document-scores-sorted-by-length.raw.csv.gz").causes
+    assert [each.bottleneck for each in causes] == ["workload-imbalance"]
+
+
 def test_text_names_what_comes_next(kernelprof) -> None:
     kernelprof(
         f"diagnose {GRID}",

@@ -82,12 +82,8 @@ class MemoryWaits(Quantities):
         :data:`PLAIN_ACCESS_CYCLES`. Waiting beyond what the plain requests can have taken is the
         atomics' own.
         """
-        facts = self.facts
         by_requests = self.waste.atomic_part
-        plain = self.waste.plain_requests
-        waited = self.memory_share * self.units.warps.cycles_per_instruction * facts["instructions"]
-        explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
-        beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
+        beyond = (1.0 - self._plain_latency).where(by_requests > 0.0, 0.0)
         idle = self.units.top <= IDLE_MEMORY
         part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
         if not self.units.shipped.has_rule_messages:
@@ -129,13 +125,30 @@ class MemoryWaits(Quantities):
         return self.memory_share * self.atomic_part
 
     @quantity
+    def _plain_latency(self) -> Interval:
+        """Part of the waiting that plain requests take at most if none queues for another."""
+        warps = self.units.warps
+        waited = self.memory_share * warps.cycles_per_instruction * self.facts["instructions"]
+        longest = self.waste.plain_requests * PLAIN_ACCESS_CYCLES
+        return (longest / waited.at_least(1.0)).at_most(1.0)
+
+    @quantity
+    def excess_part(self) -> Interval:
+        """Part of the waiting that needless sectors cause.
+
+        While the memory system is idle, coalesced accesses would take as long as scattered ones:
+        only the waiting beyond the latency of a request is for needless sectors.
+        """
+        units = self.units
+        l1 = units.saturations["l1"] / units.active_share.at_least(1e-3)
+        busiest = units.busiest(l1, units.saturations["l2"], units.saturations["dram"])
+        queued = (1.0 - self._plain_latency).where(busiest <= IDLE_MEMORY, 1.0)
+        return self.waste.excess_sectors * queued
+
+    @quantity
     def plain_part(self) -> Interval:
         """Part of the waiting that neither atomics nor needless sectors nor local memory cause."""
-        return (
-            (1.0 - self.atomic_part)
-            * (1.0 - self.waste.excess_sectors)
-            * (1.0 - self.waste.local_part)
-        )
+        return (1.0 - self.atomic_part) * (1.0 - self.excess_part) * (1.0 - self.waste.local_part)
 
     @quantity
     def hottest_atomic_unit(self) -> Interval:

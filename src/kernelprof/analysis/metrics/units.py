@@ -87,6 +87,12 @@ roots are the precise ones: a branch to a slow path, of four cycles or more, for
 instructions of a division and the one of a root. 8.6 in ``rounds_div_sqrt`` of
 ``tests/captures/validation``, 0.3 at most in 16 kernels of ours that fill XU otherwise."""
 
+STEPS_OF_FUNCTION = 10.0
+"""Instructions for each of XU, at most, where special functions are most of the work: 9.0 in
+``bilateral-row-exponentials`` of ``cuda/factors``, nearly all of them steps of ``expf``."""
+STEPS_OF_GUARDED_FUNCTION = 13.0
+"""The same where they are behind branches: 12.8 in ``comets-in-double-with-sines``."""
+
 HEAVY_RATIO = 1.25
 """FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
 runs on the heavy half alone, which is then up to twice as busy as the whole."""
@@ -329,6 +335,15 @@ class UnitUtilization(Quantities):
         guarded = (functions > 0.0) & (self.issue >= functions * GUARDED_PER_XU)
         return guarded & (waits >= functions * GUARD_CYCLES_PER_XU)
 
+    @quantity
+    def mostly_computes_functions(self) -> Truth:
+        """Whether most instructions are steps of special functions."""
+        functions = self.pipe("xu_pipe") * (COMMON.xu_lanes / THREADS_ISSUED)
+        steps = self.facts.exact(STEPS_OF_FUNCTION).where(
+            ~self.guards_functions, STEPS_OF_GUARDED_FUNCTION
+        )
+        return (functions > 0.0) & (functions * steps >= self.issue)
+
     def does_needless_work(self, pipe: str) -> Truth:
         """Return whether work that other code avoids fills an arithmetic pipe."""
         needless = Truth(self.divides_integers, self.divides_integers)
@@ -493,6 +508,8 @@ class UnitUtilization(Quantities):
         queue = self.constant_queue > LONG_QUEUE
         cache = self.constant_cache
         full = queue & (cache >= BUSY_CONSTANTS) & (cache * UNEXPLAINED_RATIO > others)
+        surely = (cache >= NEAR_LIMIT).sure
+        full |= Truth(surely, surely)
         if self.shipped.has_rule_messages:
             full = Truth(full.sure, full.sure)
         return self.facts.exact(1.0).where(full, 0.0)

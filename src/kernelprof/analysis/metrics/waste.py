@@ -138,8 +138,11 @@ class Waste(Quantities):
         by_count = self.global_part_of_l2
         misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
         by_hits = (useful / misses).at_most(1.0)
+        # No more excess sectors get there than there are; local memory has the others.
+        excess = self.excess_sectors * (facts["global_sectors"] + self.bulk_sectors)
+        others = 1.0 - excess / facts["l2_sectors_from_l1"].at_least(1.0)
         # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.
-        return by_count.or_at_most(by_hits).at_least(useful)
+        return by_count.or_at_most(by_hits).at_least(useful).at_least(others.low_only())
 
     @quantity
     def bank_conflicts(self) -> Interval:

@@ -32,7 +32,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     relief = context.gains.by_relief(others).at_most(1.0 / (1.0 - gone).at_least(1e-3))
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
-        effect=rules.less_work("mio_throttle", "short_scoreboard", unit="constant_cache"),
+        # The table moves to another memory, and all its requests passed the ADU pipe.
+        effect=lambda _: rules.Effect(
+            units=dict.fromkeys(("constant_cache", "adu_pipe"), 0.0),
+            waits=("mio_throttle", "short_scoreboard"),
+        ),
         gain_reason="the utilization of the busiest other unit, and the waits for constants",
         evidence=lambda: (
             rules.percent(

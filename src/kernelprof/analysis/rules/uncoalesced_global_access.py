@@ -35,7 +35,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
     waiting = (
         units.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
-        * excess
+        * context.waits.excess_part
         * (1.0 - waste.local_part)
         * (1.0 - waste.atomic_part)
     )

@@ -26,6 +26,7 @@ from kernelprof.analysis.verdict.ranking import (
     Lead,
     LeadValues,
 )
+from kernelprof.model.library_kernel import library_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,8 @@ LONG_WAIT: Final = 0.5
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
 LOW_OCCUPANCY: Final = 30.0
+FEWEST_WARPS: Final = 12.5
+FEWEST_WAVES: Final = 0.8
 MANY_IDLE_LANES: Final = 20.0
 """Threads of an instruction below which divergence is what a busy GPU is limited by."""
 MOST_WAIT: Final = 0.75
@@ -57,10 +60,14 @@ FEW_CONFLICTS: Final = 0.2
 MANY_CONFLICTS: Final = 0.3
 """Share of the wavefronts of shared memory."""
 BUSY_L1: Final = 70.0
+SOME_L1: Final = 20.0
+MOST_WAVEFRONTS: Final = 2.0
+"""Of L1 for each instruction of accesses in order."""
 SCATTERED_L1: Final = 80.0
 QUIET_L1: Final = 60.0
 BUSY_L2: Final = 55.0
 """Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
+FULL_SHARED: Final = 0.7
 MOSTLY_SHARED: Final = 0.4
 LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
@@ -69,6 +76,7 @@ SOME_ISSUE: Final = 0.25
 WELL_FED_ISSUE: Final = 0.3
 SOME_TENSOR: Final = 0.28
 IDLE_TENSOR: Final = 0.1
+LITTLE_TENSOR: Final = 0.15
 PIPELINE_WAIT: Final = 0.4
 PIPELINE_ISSUE: Final = 0.2
 PIPELINE_OCCUPANCY: Final = 20.0
@@ -120,7 +128,7 @@ def _occupancy(values: LeadValues) -> FloatArray:
 
 
 def _fills_gpu(values: LeadValues) -> BoolArray:
-    return (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= 1.0)
+    return (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= IDLE)
 
 
 def _keeps_no_local_data(values: LeadValues) -> BoolArray:
@@ -138,10 +146,14 @@ def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     brief = (values["duration"] < SHORT_NS) & (waves < 1.0)
     # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
     own = _l1(values) / 100 - np.nan_to_num(_shared(values))
-    few = (waves < 0.5) & (own < 0.35)
+    quiet = own < 0.35
+    few = (waves < 0.5) & quiet
     on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
     idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
-    return (values.small | few | brief) & idle
+    # Two warps for each scheduler or fewer
+    alone = (waves < FEWEST_WAVES) & (_occupancy(values) < FEWEST_WARPS) & quiet
+    alone &= _is_idle(values, context, BUSY_ISSUE) & ~context.pipeline.by_design.maybe
+    return ((values.small | few | brief) & idle) | alone
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
@@ -179,12 +191,27 @@ def _has_conflicts(values: LeadValues, _: RuleContext) -> BoolArray:
 
 def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     busy = (_shared(values) > 0.5) & (_l1(values) >= 100 * FULL)
-    return busy & (_conflicts(values) < FEW_CONFLICTS) & (_low(context, "issue") < FULL)
+    busy |= (_shared(values) >= FULL_SHARED) & (_l1(values) >= BUSY_L1)
+    few = _conflicts(values) < FEW_CONFLICTS
+    # Libraries place operands of tensor cores without conflicts.
+    of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
+    feeds = of_library & (_low(context, "tensor_pipe") >= SOME_TENSOR)
+    few |= np.isnan(_conflicts(values)) & feeds
+    return busy & few & (_low(context, "issue") < FULL)
 
 
 def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
     own = (_l1(values) >= SCATTERED_L1) & (_shared(values) < LITTLE_SHARED)
     return own & (_low(context, "issue") < SOME_ISSUE) & ~values.small
+
+
+def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
+    # Four serve the widest access in order, and not all instructions are accesses.
+    cycles = values["sm_cycles_elapsed"] * values["sm_count"]
+    wavefronts = values["l1_wavefronts"] / 100 * cycles * (1.0 - np.nan_to_num(_shared(values)))
+    many = wavefronts >= MOST_WAVEFRONTS * values["instructions"]
+    own = (_l1(values) >= SOME_L1) & (np.nan_to_num(_shared(values)) < LITTLE_SHARED)
+    return many & own & ~values.small & _keeps_no_local_data(values)
 
 
 def _full_l1(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -235,8 +262,11 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     waits = _waits_for_operands(values)
     few = _occupancy(values) < PIPELINE_OCCUPANCY
     works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (values["l2_sectors"] < BUSY_L2)
+    works &= _low(context, "issue") < PIPELINE_ISSUE
+    # Warps that also compute, as those of attention do
+    mixed = (tensor >= LITTLE_TENSOR) & _is_idle(values, context) & ~values.small
     waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
-    return works & few & (waits >= PIPELINE_WAIT) & (_low(context, "issue") < PIPELINE_ISSUE)
+    return (works | mixed) & few & (waits >= PIPELINE_WAIT)
 
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -255,7 +285,7 @@ def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
 def _seems_to_wait_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     issue = _low(context, "issue")
     unknown = np.isnan(_share(values, "long_scoreboard")) & (issue < IDLE)
-    return unknown & (issue >= WELL_FED_ISSUE) & _has_idle_units(values, context)
+    return unknown & (issue >= SOME_ISSUE) & _has_idle_units(values, context)
 
 
 def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -317,6 +347,11 @@ SAMPLED_LEADS: Final = (
         "uncoalesced-global-access",
         _scatters,
         "L1 is saturated, but not by shared memory, and few instructions are issued",
+    ),
+    _lead(
+        "uncoalesced-global-access",
+        _takes_many_wavefronts,
+        "L1 takes more than two wavefronts for each instruction, but not for shared memory",
     ),
     _lead(
         "l1-throughput",

@@ -53,7 +53,7 @@ LEAST_AFTER: Final[Mapping[str, float]] = {
 Needless work is named sooner than waits and units that are full of work, which are what is left.
 """
 LEAST_HIDDEN: Final = 1.2
-"""The same for needless work that shows as another bottleneck."""
+"""The same for what is in ``HIDDEN``."""
 DEBUG: Final = "debug-build"
 NOTABLE_COST: Final = 1.05
 """Factor of run time from which a fix that takes L1 hits away is said to make a launch slower."""
@@ -61,12 +61,17 @@ FP64: Final = "fp64-throughput"
 MIXED: Final = 0.1
 """Least part of the floating-point operations of either precision in a kernel that mixes both."""
 DIVISION: Final = "integer-throughput"
+FUNCTIONS: Final = "sfu-throughput"
+FILLS: Final = frozenset(("small-grid", "workload-imbalance"))
+"""Two names for SMs without work: a finer division of the work is the fix of both."""
+HIDDEN: Final = frozenset((FP64, DIVISION, FUNCTIONS))
+"""Needless work that shows as another bottleneck."""
 UNEVEN: Final = frozenset(("small-grid", "workload-imbalance", "warp-divergence"))
 """Causes that leave every busy warp what it does: hidden work gains the same before their fixes."""
-SHOWS_AS: Final = frozenset(("dependency-latency", "instruction-issue", "sfu-throughput"))
-"""Where FP64 beside FP32, or integer division, is not what fills a unit: its latency, its steps and
-its conversions."""
-AVOIDABLE: Final = frozenset((FP64, "sfu-throughput"))
+SHOWS_AS: Final = frozenset(("dependency-latency", "instruction-issue", FUNCTIONS))
+"""Where FP64 beside FP32, integer division or special functions do not fill their own unit: their
+latency, their steps and their conversions."""
+AVOIDABLE: Final = frozenset((FP64, FUNCTIONS))
 """Units whose work is seldom needed where something else limits the kernel first."""
 REUSES: Final = frozenset(("l1-throughput", "l2-bandwidth"))
 WASTES: Final = frozenset(("uncoalesced-global-access", "local-memory-traffic"))
@@ -113,6 +118,7 @@ def list_causes(
     hidden = {
         FP64: _mixes_precisions(context.facts),
         DIVISION: context.units.divides_integers,
+        FUNCTIONS: context.units.mostly_computes_functions.sure & ~context.units.divides_integers,
     }
     result = [LaunchCauses([]) for _ in verdicts]
     current = list(verdicts)
@@ -148,7 +154,7 @@ def _cause(
     row: int,
 ) -> ProjectedCause:
     slug, after = verdict
-    only_uneven = {each.slug for each in before} <= UNEVEN and slug in (FP64, DIVISION)
+    only_uneven = {each.slug for each in before} <= UNEVEN and slug in HIDDEN
     if not before or only_uneven:
         return ProjectedCause(slug, after, after)
     if slug in REUSES and before[0].slug in WASTES:
@@ -169,6 +175,8 @@ def _next(
     ``hidden`` are needless kinds of work that show in units and waits of others.
     """
     done = {each.slug for each in launch.causes}
+    if done & FILLS:
+        done |= FILLS
     left = {slug: float(gain[row]) for slug, gain in gains.items() if slug not in done}
     slug = max(left, key=lambda each: left[each])
     gain = left[slug]

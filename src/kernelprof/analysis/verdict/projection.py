@@ -49,7 +49,7 @@ UNITS: Final[Mapping[str, tuple[str, ...]]] = {
 """Metrics of each unit's use, in parts of its peak or per cycle of the launch."""
 _BY_INSTRUCTION: Final = ("issue", *SM_PIPES, "tensor")
 _WHOLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "sm_throughput": ("l1", "issue", *SM_PIPES, "adu_pipe"),
+    "sm_throughput": ("l1", "issue", *SM_PIPES, "adu_pipe", "constant_cache"),
     "instruction_throughput": ("issue", *SM_PIPES, "adu_pipe"),
     "memory_throughput": ("l1", "l2", "dram"),
 }

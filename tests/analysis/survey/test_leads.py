@@ -1,0 +1,87 @@
+"""Verdicts on samples of programs, against those on what ``ncu`` measured of the same kernels."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelprof.analysis.metrics.catalogue import load_metrics
+from kernelprof.analysis.survey.leads import SAMPLED_LEADS
+from kernelprof.analysis.verdict.ranking import rank_bottlenecks
+from kernelprof.model.capture import Capture, Launch, Launches, MetricColumn, Origin
+from kernelprof.model.diagnosis import Status
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+KERNELS: list[dict[str, Any]] = json.loads(
+    gzip.decompress((CAPTURES / "h200_sampled" / "kernels.json.gz").read_bytes())
+)
+
+
+def sampled() -> Capture:
+    units = {name: each.unit for each in load_metrics().values() for name in each.all_ncu_names()}
+    columns = {}
+    for name in sorted({name for each in KERNELS for name in each["metrics"]}):
+        values = np.array([each["metrics"].get(name, np.nan) for each in KERNELS])
+        unit = units.get(name, "")
+        columns[name] = MetricColumn(name, values, unit, unit, Origin.MEASURED)
+    launches = [
+        Launch(
+            str(row),
+            each["name"],
+            tuple(each["grid"]),
+            tuple(each["block"]),
+            compute_capability=(9, 0),
+        )
+        for row, each in enumerate(KERNELS)
+    ]
+    return Capture(
+        Launches([each.id for each in launches], np.arange(len(launches)), launches), columns
+    )
+
+
+@pytest.fixture(scope="module")
+def named() -> list[str | None]:
+    judged = rank_bottlenecks(sampled(), SAMPLED_LEADS)
+    return [
+        None if judged.status(row) is Status.INCONCLUSIVE else judged.rule(row).slug
+        for row in range(len(KERNELS))
+    ]
+
+
+def test_most_name_what_was_measured(named: list[str | None]) -> None:
+    counted = Counter(
+        "open" if name is None else "same" if name == kernel["measured"] else "other"
+        for name, kernel in zip(named, KERNELS, strict=True)
+    )
+    assert counted == {"same": 29, "other": 7, "open": 7}
+
+
+def test_none_contradicts_a_measurement_of_high_confidence(named: list[str | None]) -> None:
+    high = [
+        (name, kernel["measured"])
+        for name, kernel in zip(named, KERNELS, strict=True)
+        if kernel["confidence"] == "high" and name is not None
+    ]
+    assert len(high) == 15
+    assert all(name == measured for name, measured in high)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bottleneck"),
+    [
+        ("softMax", "uncoalesced-global-access"),
+        ("floydWarshallPass", "memory-latency"),
+        ("fmha_cutlassB", "async-pipeline-stalls"),
+        ("cutlass__5x_cudnn", "shared-memory-throughput"),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128", "small-grid"),
+    ],
+)
+def test_a_lead_names_it(kernel: str, bottleneck: str, named: list[str | None]) -> None:
+    rows = [row for row, each in enumerate(KERNELS) if kernel in each["name"]]
+    assert [named[row] for row in rows] == [bottleneck]
