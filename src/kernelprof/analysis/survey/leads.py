@@ -44,6 +44,8 @@ BUSY_ISSUE: Final = 0.7
 SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
 """Share of the cycles of warps that wait for memory, or for instructions."""
+SOME_WAIT: Final = 0.4
+"""The same, where memory or issue slots are busy as well."""
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
 LOW_OCCUPANCY: Final = 30.0
@@ -261,12 +263,13 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     tensor = _low(context, "tensor_pipe")
     waits = _waits_for_operands(values)
     few = _occupancy(values) < PIPELINE_OCCUPANCY
-    works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (values["l2_sectors"] < BUSY_L2)
+    few &= values["l2_sectors"] < BUSY_L2
+    waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
+    works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (waits >= PIPELINE_WAIT)
     works &= _low(context, "issue") < PIPELINE_ISSUE
     # Warps that also compute, as those of attention do
     mixed = (tensor >= LITTLE_TENSOR) & _is_idle(values, context) & ~values.small
-    waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
-    return (works | mixed) & few & (waits >= PIPELINE_WAIT)
+    return few & (works | mixed)
 
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -277,7 +280,7 @@ def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     dram, issue = _low(context, "dram"), _low(context, "issue")
-    waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (dram < BUSY_DRAM)
+    waits = (_share(values, "long_scoreboard") > SOME_WAIT) & (dram < BUSY_DRAM)
     busy = (dram >= SOME_DRAM) & (_occupancy(values) > HIGH_OCCUPANCY)
     return waits & (busy | (_has_idle_units(values, context) & (issue >= SOME_ISSUE)))
 

@@ -538,8 +538,12 @@ static void sample(void) {
     if (first != 0)
         prepared = prepare((size_t)first);
     int works = prepared;
-    for (size_t at = 0; works && at < set_count && !is_ended(); at++)
+    for (size_t at = 0; works && at < set_count && !is_ended(); at++) {
         works = visit(&sets[at], FIRST_MS, 0);
+        /* A kernel can run for half a second and not again: the first set decides most. */
+        if (works && at > 0 && at + 1 < set_count && !is_ended())
+            works = visit(sets, FIRST_MS, 0);
+    }
     /* Kernels can follow one another for seconds. */
     if (works && !is_ended())
         works = visit(sets, LAST_MS, 1);
