@@ -67,6 +67,7 @@ MOST_WAVEFRONTS: Final = 2.0
 """Of L1 for each instruction of accesses in order."""
 SCATTERED_L1: Final = 80.0
 QUIET_L1: Final = 60.0
+QUIET_L2: Final = 40.0
 BUSY_L2: Final = 55.0
 """Percent of the peaks of L1 and of L2. L2 seldom exceeds 65 % in sectors."""
 FULL_SHARED: Final = 0.7
@@ -269,6 +270,7 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     works &= _low(context, "issue") < PIPELINE_ISSUE
     # Warps that also compute, as those of attention do
     mixed = (tensor >= LITTLE_TENSOR) & _is_idle(values, context) & ~values.small
+    mixed &= values["l2_sectors"] < QUIET_L2
     return few & (works | mixed)
 
 
