@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import nan, prod
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -79,6 +79,9 @@ class _Column:
 
 class Facts:
     """The metrics of all launches of one capture, by canonical name."""
+
+    is_projected: ClassVar[bool] = False
+    """Whether the values were worked out for launches after a fix."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture

@@ -14,6 +14,7 @@ from kernelprof.analysis.metrics.architectures import COMMON
 from kernelprof.analysis.metrics.facts import Quantities, quantity
 from kernelprof.analysis.metrics.groups import LOW_OCCUPANCY
 from kernelprof.analysis.metrics.interval import Interval, Truth
+from kernelprof.analysis.metrics.waste import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
@@ -134,16 +135,26 @@ class MemoryWaits(Quantities):
 
     @quantity
     def excess_part(self) -> Interval:
-        """Part of the waiting that needless sectors cause.
+        """Part of the waiting that needless sectors cause, at most.
 
-        While the memory system is idle, coalesced accesses would take as long as scattered ones:
-        only the waiting beyond the latency of a request is for needless sectors.
+        Coalesced accesses wait for their latency as well. Sectors hold each other up as far as they
+        keep L1, L2 or, if all came from there, device memory busy while warps wait, or where
+        requests take longer than any latency.
         """
-        units = self.units
-        l1 = units.saturations["l1"] / units.active_share.at_least(1e-3)
-        busiest = units.busiest(l1, units.saturations["l2"], units.saturations["dram"])
-        queued = (1.0 - self._plain_latency).where(busiest <= IDLE_MEMORY, 1.0)
-        return self.waste.excess_sectors * queued
+        facts, units = self.facts, self.units
+        while_waiting = (units.active_share * self.memory_share).at_least(1e-3)
+        moved = facts["dram_bytes_read"] + facts["dram_bytes_written"]
+        from_dram = facts["global_sectors"] * SECTOR_BYTES / moved.at_least(1.0)
+        busiest = units.busiest(
+            units.saturations["l1"],
+            units.saturations["l2"],
+            units.saturations["dram"] * from_dram.at_least(1.0),
+        )
+        busy = busiest / while_waiting
+        queued = busy.at_least(1.0 - self._plain_latency).at_most(1.0)
+        queued = queued.where(busy <= IDLE_MEMORY, 1.0)
+        # What is not known may be queueing.
+        return self.waste.excess_sectors * queued.high_only()
 
     @quantity
     def plain_part(self) -> Interval:

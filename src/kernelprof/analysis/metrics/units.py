@@ -508,8 +508,9 @@ class UnitUtilization(Quantities):
         queue = self.constant_queue > LONG_QUEUE
         cache = self.constant_cache
         full = queue & (cache >= BUSY_CONSTANTS) & (cache * UNEXPLAINED_RATIO > others)
-        surely = (cache >= NEAR_LIMIT).sure
-        full |= Truth(surely, surely)
+        if self.facts.is_projected:
+            # Waits of a fix that are left out can be those for constants.
+            full |= cache >= NEAR_LIMIT
         if self.shipped.has_rule_messages:
             full = Truth(full.sure, full.sure)
         return self.facts.exact(1.0).where(full, 0.0)

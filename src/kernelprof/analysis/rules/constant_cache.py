@@ -30,11 +30,13 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     others = units.busiest_except("constant_cache", "adu_pipe", "sm")
     gone = (waiting + units.warps.queue_share("short_scoreboard")).at_most(1.0)
     relief = context.gains.by_relief(others).at_most(1.0 / (1.0 - gone).at_least(1e-3))
+    adu = context.facts.fraction("adu_pipe").at_least(1e-3)
+    constants_of_adu = (units.constant_cache / adu).at_most(1.0)
     return rules.RuleFinding(
         gain=relief.at_least(1.0).where(units.constant_unit > 0.0, 1.0),
-        # The table moves to another memory, and all its requests passed the ADU pipe.
+        # The table moves to another memory; all its requests passed the ADU pipe.
         effect=lambda _: rules.Effect(
-            units=dict.fromkeys(("constant_cache", "adu_pipe"), 0.0),
+            units={"constant_cache": 0.0, "adu_pipe": (1.0 - constants_of_adu).middle},
             waits=("mio_throttle", "short_scoreboard"),
         ),
         gain_reason="the utilization of the busiest other unit, and the waits for constants",

@@ -2,9 +2,9 @@
 
 Samples have no sectors of global accesses, so the rules can rule out next to nothing. Some values
 point to one bottleneck all the same, as the leads of a set such as ``basic`` do. They were chosen
-on a random half of the captures with everything in this repository (by file) and tried on the
-other: ``python -m benchmarks.reduced`` counts, for the columns of ``samples``, how often they name
-what everything names. A verdict by one has low confidence.
+in view of the captures with everything in this repository and of programs that were sampled:
+``python -m benchmarks.reduced`` counts, for the columns of ``samples``, how often they name what
+everything names. A verdict by one has low confidence.
 
 Warps of programs of a second or two are not sampled: what they wait for is unknown then, and some
 leads go by what keeps a GPU busy alone.
@@ -45,12 +45,15 @@ SOME_DRAM: Final = 0.50
 LONG_WAIT: Final = 0.5
 """Share of the cycles of warps that wait for memory, or for instructions."""
 SOME_WAIT: Final = 0.4
-"""The same, where memory or issue slots are busy as well."""
+"""The same of warps that also issue, while no unit is busy."""
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
+MOST_OF_A_WAVE: Final = 0.6
 LOW_OCCUPANCY: Final = 30.0
 FEWEST_WARPS: Final = 12.5
 FEWEST_WAVES: Final = 0.8
+QUIET_OWN_L1: Final = 0.35
+"""Use of L1 for anything but shared memory."""
 MANY_IDLE_LANES: Final = 20.0
 """Threads of an instruction below which divergence is what a busy GPU is limited by."""
 MOST_WAIT: Final = 0.75
@@ -65,6 +68,8 @@ BUSY_L1: Final = 70.0
 SOME_L1: Final = 20.0
 MOST_WAVEFRONTS: Final = 2.0
 """Of L1 for each instruction of accesses in order."""
+SYSTEM_SHARED_BYTES: Final = 1024.0
+"""Of shared memory that each block has without its own (since Ampere)."""
 SCATTERED_L1: Final = 80.0
 QUIET_L1: Final = 60.0
 QUIET_L2: Final = 40.0
@@ -131,7 +136,7 @@ def _occupancy(values: LeadValues) -> FloatArray:
 
 
 def _fills_gpu(values: LeadValues) -> BoolArray:
-    return (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= IDLE)
+    return (_occupancy(values) > HIGH_OCCUPANCY) & (values["waves_per_sm"] >= MOST_OF_A_WAVE)
 
 
 def _keeps_no_local_data(values: LeadValues) -> BoolArray:
@@ -149,14 +154,18 @@ def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     brief = (values["duration"] < SHORT_NS) & (waves < 1.0)
     # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
     own = _l1(values) / 100 - np.nan_to_num(_shared(values))
-    quiet = own < 0.35
-    few = (waves < 0.5) & quiet
+    few = (waves < 0.5) & (own < QUIET_OWN_L1)
     on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
     idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
+    return (values.small | few | brief) & idle
+
+
+def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
     # Two warps for each scheduler or fewer
-    alone = (waves < FEWEST_WAVES) & (_occupancy(values) < FEWEST_WARPS) & quiet
-    alone &= _is_idle(values, context, BUSY_ISSUE) & ~context.pipeline.by_design.maybe
-    return ((values.small | few | brief) & idle) | alone
+    few = (values["waves_per_sm"] < FEWEST_WAVES) & (_occupancy(values) < FEWEST_WARPS)
+    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
+    room = _is_idle(values, context, BUSY_ISSUE) & (own < QUIET_OWN_L1)
+    return few & room & ~context.pipeline.by_design.maybe
 
 
 def _has_full_warps(values: LeadValues) -> BoolArray:
@@ -210,11 +219,13 @@ def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
     # Four serve the widest access in order, and not all instructions are accesses.
+    no_shared = values["shared_memory_per_block"] <= SYSTEM_SHARED_BYTES
+    shared = np.where(np.isnan(_shared(values)) & no_shared, 0.0, _shared(values))
     cycles = values["sm_cycles_elapsed"] * values["sm_count"]
-    wavefronts = values["l1_wavefronts"] / 100 * cycles * (1.0 - np.nan_to_num(_shared(values)))
-    many = wavefronts >= MOST_WAVEFRONTS * values["instructions"]
-    own = (_l1(values) >= SOME_L1) & (np.nan_to_num(_shared(values)) < LITTLE_SHARED)
-    return many & own & ~values.small & _keeps_no_local_data(values)
+    own = values["l1_wavefronts"] / 100 - shared
+    many = own * cycles >= MOST_WAVEFRONTS * values["instructions"]
+    busy = (_l1(values) >= SOME_L1) & (shared < LITTLE_SHARED)
+    return many & busy & ~values.small & _keeps_no_local_data(values)
 
 
 def _full_l1(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -267,11 +278,14 @@ def _waits_in_pipeline(values: LeadValues, context: RuleContext) -> BoolArray:
     few &= values["l2_sectors"] < BUSY_L2
     waits = np.where(np.isnan(waits), PIPELINE_WAIT, waits)
     works = (tensor >= SOME_TENSOR) & (tensor < FULL) & (waits >= PIPELINE_WAIT)
-    works &= _low(context, "issue") < PIPELINE_ISSUE
-    # Warps that also compute, as those of attention do
-    mixed = (tensor >= LITTLE_TENSOR) & _is_idle(values, context) & ~values.small
-    mixed &= values["l2_sectors"] < QUIET_L2
-    return few & (works | mixed)
+    return few & works & (_low(context, "issue") < PIPELINE_ISSUE)
+
+
+def _leaves_tensor_cores_idle(values: LeadValues, context: RuleContext) -> BoolArray:
+    # Few warps that also compute, as those of attention do
+    works = (_low(context, "tensor_pipe") >= LITTLE_TENSOR) & (values["l2_sectors"] < QUIET_L2)
+    few = (_occupancy(values) < PIPELINE_OCCUPANCY) & ~values.small
+    return works & few & _is_idle(values, context)
 
 
 def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -312,6 +326,7 @@ SAMPLED_LEADS: Final = (
         "at most 4 of 32 lanes of a warp are active",
     ),
     _lead("small-grid", _small, "the launch is small, and no unit is busy"),
+    _lead("small-grid", _has_few_blocks, "SMs have few warps and room for more blocks"),
     _lead(
         "dram-bandwidth",
         lambda _, context: _low(context, "dram") >= BUSY_DRAM,
@@ -399,6 +414,11 @@ SAMPLED_LEADS: Final = (
         _waits_in_pipeline,
         "few warps are resident, and the tensor pipe is partly idle: typical of waits for copies "
         "or at barriers",
+    ),
+    _lead(
+        "async-pipeline-stalls",
+        _leaves_tensor_cores_idle,
+        "few warps are resident, and neither the tensor pipe nor another unit is busy",
     ),
     _lead(
         "l2-bandwidth",

@@ -118,7 +118,8 @@ def list_causes(
     hidden = {
         FP64: _mixes_precisions(context.facts),
         DIVISION: context.units.divides_integers,
-        FUNCTIONS: context.units.mostly_computes_functions.sure & ~context.units.divides_integers,
+        FUNCTIONS: context.units.mostly_computes_functions.sure
+        & ~(context.units.dividing | context.units.converts_doubles).maybe,
     }
     result = [LaunchCauses([]) for _ in verdicts]
     current = list(verdicts)

@@ -63,6 +63,8 @@ _MOST_PERCENT: Final = 100.0
 class ProjectedFacts(Facts):
     """Facts that were worked out: what counters of one run have in common need not hold."""
 
+    is_projected = True
+
     def _clear_broken_relations(self) -> None:
         pass
 
