@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.pairs import Kind
+from benchmarks.corpus.score import NEAR
 from benchmarks.predict.beside import GOALS, HELD, MEDIAN_S, MOST_BYTES, MOST_S
 from benchmarks.predict.calibrate import held_elsewhere
 from benchmarks.predict.reasons import reason
@@ -255,6 +256,10 @@ def _verdicts(known: Judgements) -> Section | None:
         _goal_free(
             "planted bottleneck: inconclusive, and among the candidates",
             [_is_open(each) and each.anywhere for each in planted],
+        ),
+        _goal_free(
+            f"gain of its fix within {NEAR:g}x of the measured one",
+            [each.error <= NEAR for each in planted if each.error is not None],
         ),
         _goal_free("healthy kernel right", [bool(each.right) for each in known.of(Kind.HEALTHY)]),
         _goal_free("decoy not named", [bool(each.right) for each in known.of(Kind.DECOY)]),
