@@ -2,6 +2,7 @@
 
 The programs of ``cuda/factors`` plant causes whose fixes were timed alone and together. Constants
 of ``analysis/verdict/causes.py`` were chosen in view of one half of them, by a hash of the name.
+Those that are ``blind`` were written later by somebody who had not seen the rules.
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ class Program(NamedTuple):
     kind: str
     causes: Mapping[str, str]
     gains: Mapping[str, float]
+    is_blind: bool
 
     @property
-    def chosen_on(self) -> bool:
-        """Whether it was in view when constants were chosen."""
-        return int(hashlib.sha256(self.name.encode()).hexdigest(), 16) % 2 == 0
+    def group(self) -> str:
+        """What it was used for: ``in view`` when constants were chosen, or only to check them."""
+        if self.is_blind:
+            return "blind"
+        number = int(hashlib.sha256(self.name.encode()).hexdigest(), 16)
+        return "checked" if number % 2 else "in view"
 
     def in_order(self) -> list[tuple[str, float]]:
         """The bottlenecks that pay, each with its gain after those before it."""
@@ -70,7 +75,8 @@ def load_programs() -> list[Program]:
         header = read_header(SOURCES / f"{name}.cu")
         causes = {letter: each["bottleneck"] for letter, each in header.get("causes", {}).items()}
         gains = {v: by_variant["0"] / time for v, time in by_variant.items() if v != "0"}
-        programs.append(Program(name, header["kind"], causes, gains))
+        blind = header.get("blind", False)
+        programs.append(Program(name, header["kind"], causes, gains, blind))
     return programs
 
 
@@ -122,16 +128,17 @@ def judge(program: Program, verdict: Verdict) -> Iterator[tuple[str, bool]]:
 
 
 def main() -> None:
-    """Print the scores of both halves."""
-    programs = load_programs()
-    halves = [[p for p in programs if p.chosen_on is side] for side in (False, True)]
-    unseen, seen = map(score_programs, halves)
+    """Print the scores of each group."""
+    groups: dict[str, list[Program]] = defaultdict(list)
+    for program in load_programs():
+        groups[program.group].append(program)
+    scores = {group: score_programs(groups[group]) for group in ("blind", "checked", "in view")}
     lines = [
-        f"| question | {len(halves[0])} unseen programs | {len(halves[1])} in view |",
-        "| :-- | --: | --: |",
+        "| question | " + " | ".join(f"{len(groups[each])} {each}" for each in scores) + " |",
+        "| :-- |" + " --: |" * len(scores),
     ]
-    for question in sorted({*unseen, *seen}):
-        cells = (half.get(question, (0, 0)) for half in (unseen, seen))
+    for question in sorted({question for each in scores.values() for question in each}):
+        cells = (score.get(question, (0, 0)) for score in scores.values())
         counts = " | ".join(f"{right} of {every}" for right, every in cells)
         lines.append(f"| {question} | {counts} |")
     sys.stdout.write("\n".join([*lines, ""]))

@@ -9,7 +9,6 @@ from kernelprof.analysis.advice import Advice, Condition, unless, when
 from kernelprof.analysis.advice.lines import is_library_kernel
 from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.metrics.catalogue import has_tcgen05
-from kernelprof.analysis.metrics.interval import Truth
 from kernelprof.model.library_kernel import KernelRole
 
 if TYPE_CHECKING:
@@ -30,21 +29,15 @@ SHORT_LAUNCH = rules.Threshold(
     "tests/captures/validation/frameworks_more.raw.csv.gz",
 )
 
-UNEQUAL = 1.5
-"""Gain from balance from which SMs are idle for a third of the launch although each has a block.
-Seven launches of our corpus with half a wave or less have 1.9 or more, all planted so."""
-
 
 def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     fill = context.gains
     # One block on each SM is enough for who keeps copies under way.
     one_each = context.pipeline.is_fed_by_bulk_copies & (fill.sms_with_blocks >= 1.0)
-    # Slots that blocks of unequal work leave empty are a matter of balance.
-    unequal = (fill.by_balance >= UNEQUAL).sure
     return rules.RuleFinding(
         gain=context.units.busiest(
             fill.by_filling_sms,
-            fill.by_more_blocks.where(~(one_each | Truth(unequal, unequal)), 1.0),
+            fill.by_more_blocks.where(~one_each, 1.0),
             fill.by_full_waves,
             fill.by_longer_launch,
         ),
