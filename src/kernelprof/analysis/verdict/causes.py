@@ -115,12 +115,7 @@ def list_causes(
     context, findings = evaluated or _evaluate(capture)
     alone = _gains(context.facts, findings)
     original = context
-    hidden = {
-        FP64: _mixes_precisions(context.facts),
-        DIVISION: context.units.divides_integers,
-        FUNCTIONS: context.units.mostly_computes_functions.sure
-        & ~(context.units.dividing | context.units.converts_doubles).maybe,
-    }
+    hidden = _hidden_work(context)
     result = [LaunchCauses([]) for _ in verdicts]
     current = list(verdicts)
     for _ in range(MOST):
@@ -140,6 +135,8 @@ def list_causes(
         context, findings = _evaluate(after, projected=True)
         gains = _gains(context.facts, findings)
         limits = _limits(findings, len(result))
+        # Where another cause took most of the time, such work was a small part of it before.
+        hidden = {slug: rows | hidden[slug] for slug, rows in _hidden_work(context).items()}
         for row, launch in enumerate(result):
             if current[row] is not None:
                 launch.next_limit = limits[row]
@@ -186,6 +183,17 @@ def _next(
             return (kind, gain) if gain >= LEAST_HIDDEN else None
     full = slug == launch.next_limit and slug not in AVOIDABLE
     return None if full or gain < LEAST_AFTER.get(slug, np.inf) else (slug, gain)
+
+
+def _hidden_work(context: RuleContext) -> dict[str, BoolArray]:
+    """Launches with each kind of needless work that shows as another bottleneck."""
+    units = context.units
+    conversions = (units.dividing | units.converts_doubles).maybe
+    return {
+        FP64: _mixes_precisions(context.facts),
+        DIVISION: units.divides_integers,
+        FUNCTIONS: units.mostly_computes_functions.sure & ~conversions,
+    }
 
 
 def _evaluate(capture: Capture, *, projected: bool = False) -> tuple[RuleContext, Findings]:
