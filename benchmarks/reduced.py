@@ -47,10 +47,15 @@ Agreement = Counter[str]
 """Launches by ``same``, ``other`` and ``open``; each disagreement by ``whole -> reduced``."""
 
 
-def captures() -> Iterable[Capture]:
-    """Complete captures: exports of the tests, and those that were recorded."""
+def exports() -> Iterable[Capture]:
+    """Complete exports of the tests, with many launches each."""
     for name in EXPORTS:
         yield read_capture(CAPTURES / name)
+
+
+def captures() -> Iterable[Capture]:
+    """Complete captures: exports of the tests, and those that were recorded."""
+    yield from exports()
     for folder in FOLDERS:
         for manifest in sorted(folder.rglob("manifest.json")):
             yield read_capture(manifest.parent)

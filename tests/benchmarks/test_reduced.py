@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.reduced import CAPTURES, SETS, agreement, captures
-from tests.support.few import part_of
+from benchmarks.reduced import CAPTURES, SETS, agreement, captures, exports
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.sources import read_capture
 
+OF_EXPORTS = {
+    "basic": {"same": 78, "other": 6, "open": 123},
+    "report": {"same": 206, "other": 1},
+    "samples": {"same": 166, "other": 14, "open": 27},
+}
 MOST_OTHERS = {"basic": 14, "report": 2, "samples": 36}
 LEAST_SAME = {"basic": 155, "report": 450, "samples": 401}
 
 
-@pytest.mark.parametrize("name", part_of(3, SETS, why="judges 460 captures twice"))
+@pytest.mark.slow("judges 207 launches twice")
+@pytest.mark.parametrize("name", SETS)
+def test_a_small_set_of_an_export_names_as_recorded(name: str) -> None:
+    counted = agreement(exports(), name)
+    assert {kind: counted[kind] for kind in OF_EXPORTS[name]} == OF_EXPORTS[name]
+
+
+@pytest.mark.exhaustive("judges 460 captures twice")
+@pytest.mark.parametrize("name", SETS)
 def test_a_small_set_seldom_names_another_bottleneck(name: str) -> None:
     counted = agreement(captures(), name)
     assert counted["other"] <= MOST_OTHERS[name], counted

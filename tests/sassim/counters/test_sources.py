@@ -24,7 +24,7 @@ SOURCES = [*sorted(KERNELS.glob("ladder/**/*.cu")), *sorted(KERNELS.glob("pairs/
 
 @pytest.mark.parametrize(
     "source",
-    part_of(8, SOURCES, why="runs a kernel twice"),
+    part_of(9, SOURCES, why="runs a kernel twice"),
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_counts_are_those_of_all_that_is_carried_out(source: Path) -> None:
