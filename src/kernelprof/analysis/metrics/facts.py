@@ -34,6 +34,7 @@ from kernelprof.analysis.metrics.groups import FALLBACKS, STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.relations import BOUNDS, RELATIONS, RULED_OUT, SMALLEST, Doubt
 from kernelprof.model.capture import DEVICE_NAME, Capture, Launch, Launches, Origin
+from kernelprof.model.library_kernel import library_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -215,6 +216,11 @@ class Facts:
         """Evaluate a condition on the kernel, device and configuration of each launch."""
         values = np.array([holds(kind) for kind in self._launches.kinds], dtype=np.bool_)
         return values[self._launches.codes]
+
+    @cached_property
+    def of_library(self) -> BoolArray:
+        """Launches of kernels that a library brought."""
+        return self.by_launch(lambda launch: library_of(launch.kernel) is not None)
 
     def exact(self, value: float) -> Interval:
         """Return a constant for all launches."""

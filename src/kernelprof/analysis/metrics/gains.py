@@ -145,10 +145,10 @@ class MemoryWaits(Quantities):
         keep L1, L2 or, if all came from there, device memory busy while warps wait, or where
         requests take longer than any latency.
         """
-        facts, units = self.facts, self.units
+        units = self.units
         while_waiting = (units.active_share * self.memory_share).at_least(1e-3)
-        moved = facts["dram_bytes_read"] + facts["dram_bytes_written"]
-        from_dram = facts["global_sectors"] * SECTOR_BYTES / moved.at_least(1.0)
+        sectors = self.facts["global_sectors"] * SECTOR_BYTES
+        from_dram = sectors / self.waste.dram_bytes.at_least(1.0)
         busiest = units.busiest(
             units.saturations["l1"],
             units.saturations["l2"],

@@ -29,7 +29,7 @@ from kernelprof.analysis.metrics.groups import (
 from kernelprof.analysis.metrics.interval import Interval, Truth
 from kernelprof.analysis.metrics.relations import OPERANDS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
-from kernelprof.model.library_kernel import library_of, takes_tensor_maps
+from kernelprof.model.library_kernel import takes_tensor_maps
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
@@ -246,7 +246,7 @@ class TensorPipeline(Quantities):
     @quantity
     def not_full(self) -> Truth:
         """Whether it is such a pipeline, and the tensor cores have time left."""
-        of_library = self.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
+        of_library = self.facts.of_library
         full = Truth(of_library, of_library) & (self.units.pipe("tensor_pipe") >= OF_A_LIBRARY)
         by_threads = ~(self.facts["tma_load_sectors"] > 0.0)
         full = full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))

@@ -328,9 +328,14 @@ class UnitUtilization(Quantities):
         return few & (self._fp64_rate > 0.0) & (self.conversions_at_most >= 1.0)
 
     @quantity
+    def _xu_slots(self) -> Interval:
+        """Share of the issue slots that XU instructions take."""
+        return self.pipe("xu_pipe") * (COMMON.xu_lanes / THREADS_ISSUED)
+
+    @quantity
     def guards_functions(self) -> Truth:
         """Whether special functions are mostly behind branches, as precise division is."""
-        functions = self.pipe("xu_pipe") * (COMMON.xu_lanes / THREADS_ISSUED)
+        functions = self._xu_slots
         waits = self.facts["stall_branch_resolving"] * self.issue
         guarded = (functions > 0.0) & (self.issue >= functions * GUARDED_PER_XU)
         return guarded & (waits >= functions * GUARD_CYCLES_PER_XU)
@@ -338,7 +343,7 @@ class UnitUtilization(Quantities):
     @quantity
     def mostly_computes_functions(self) -> Truth:
         """Whether most instructions are steps of special functions."""
-        functions = self.pipe("xu_pipe") * (COMMON.xu_lanes / THREADS_ISSUED)
+        functions = self._xu_slots
         steps = self.facts.exact(STEPS_OF_FUNCTION).where(
             ~self.guards_functions, STEPS_OF_GUARDED_FUNCTION
         )

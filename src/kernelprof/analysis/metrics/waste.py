@@ -87,14 +87,17 @@ class Waste(Quantities):
         return np.where(no_atomics, np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0), 1.0)
 
     @quantity
+    def dram_bytes(self) -> Interval:
+        """Bytes that device memory read and wrote."""
+        return self.facts["dram_bytes_read"] + self.facts["dram_bytes_written"]
+
+    @quantity
     def global_part_of_dram(self) -> Interval:
         """Share of the device-memory traffic that the fewest global sectors have to be, at most 1.
 
         Bytes that these need are no bytes of local memory or of excess sectors.
         """
-        facts = self.facts
-        moved = facts["dram_bytes_read"] + facts["dram_bytes_written"]
-        moved = moved.or_else(self._bytes_by_bandwidth)
+        moved = self.dram_bytes.or_else(self._bytes_by_bandwidth)
         fewest = self._fewest_sectors * SECTOR_BYTES
         return (fewest / moved.at_least(1.0)).at_most(1.0)
 

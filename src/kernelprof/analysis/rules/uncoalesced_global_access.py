@@ -34,7 +34,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
         unit["dram"] * waste.useful_dram_share,
     )
     waiting = (
-        units.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
+        context.waits.memory_share
         * context.waits.excess_part
         * (1.0 - waste.local_part)
         * (1.0 - waste.atomic_part)

@@ -26,7 +26,6 @@ from kernelprof.analysis.verdict.ranking import (
     Lead,
     LeadValues,
 )
-from kernelprof.model.library_kernel import library_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,12 +148,17 @@ def _has_room(context: RuleContext) -> BoolArray:
     return (_low(context, "dram") < BUSY_DRAM) & (_low(context, "issue") < BUSY_ISSUE)
 
 
+def _has_quiet_l1(values: LeadValues) -> BoolArray:
+    # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
+    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
+    quiet: BoolArray = np.less(own, QUIET_OWN_L1)
+    return quiet
+
+
 def _small(values: LeadValues, context: RuleContext) -> BoolArray:
     waves = values["waves_per_sm"]
     brief = (values["duration"] < SHORT_NS) & (waves < 1.0)
-    # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
-    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
-    few = (waves < 0.5) & (own < QUIET_OWN_L1)
+    few = (waves < 0.5) & _has_quiet_l1(values)
     on_few_sms = values["grid_size"] / values["sm_count"] < IDLE
     idle = np.where(_has_units(values), _is_idle(values, context), on_few_sms)
     return (values.small | few | brief) & idle
@@ -163,8 +167,7 @@ def _small(values: LeadValues, context: RuleContext) -> BoolArray:
 def _has_few_blocks(values: LeadValues, context: RuleContext) -> BoolArray:
     # Two warps for each scheduler or fewer
     few = (values["waves_per_sm"] < FEWEST_WAVES) & (_occupancy(values) < FEWEST_WARPS)
-    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
-    room = _is_idle(values, context, BUSY_ISSUE) & (own < QUIET_OWN_L1)
+    room = _is_idle(values, context, BUSY_ISSUE) & _has_quiet_l1(values)
     return few & room & ~context.pipeline.by_design.maybe
 
 
@@ -206,8 +209,7 @@ def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     busy |= (_shared(values) >= FULL_SHARED) & (_l1(values) >= BUSY_L1)
     few = _conflicts(values) < FEW_CONFLICTS
     # Libraries place operands of tensor cores without conflicts.
-    of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
-    feeds = of_library & (_low(context, "tensor_pipe") >= SOME_TENSOR)
+    feeds = context.facts.of_library & (_low(context, "tensor_pipe") >= SOME_TENSOR)
     few |= np.isnan(_conflicts(values)) & feeds
     return busy & few & (_low(context, "issue") < FULL)
 

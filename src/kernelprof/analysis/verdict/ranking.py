@@ -33,7 +33,6 @@ from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.library_kernel import library_of
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
@@ -184,8 +183,7 @@ def _busy_dram(values: LeadValues, _: RuleContext) -> BoolArray:
 
 
 def _full_tensor_pipe(values: LeadValues, context: RuleContext) -> BoolArray:
-    of_library = context.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
-    bar = np.where(of_library, 100 * OF_A_LIBRARY, FULL_PIPE)
+    bar = np.where(context.facts.of_library, 100 * OF_A_LIBRARY, FULL_PIPE)
     # Kernels whose warps multiply have no pipeline that could leave the tensor cores waiting.
     by_warps = ~context.pipeline.by_design.maybe & (values["tensor_pipe"] >= 100 * BUSY_TENSOR)
     return _is_blackwell(context) & ~values.small & ((values.tensor >= bar) | by_warps)
