@@ -170,8 +170,14 @@ def test_an_architecture_without_a_known_gpu_gets_no_time() -> None:
 BF16 = Path(kernelprof.__file__).parent / "recorded" / "h200-bf16"
 
 
-@pytest.mark.slow("predicts rungs of the BF16 ladder, with copies by tensor maps and wgmma")
-@pytest.mark.parametrize("rung", ["04_wgmma", "05_larger_tile", "07_two_consumers"])
+@pytest.mark.parametrize(
+    "rung",
+    part_of(
+        3,
+        ["07_two_consumers", "04_wgmma", "05_larger_tile"],
+        why="predicts rungs of the BF16 ladder, with copies by tensor maps and wgmma",
+    ),
+)
 def test_rungs_on_hopper_take_the_measured_time(rung: str) -> None:
     """Within 15 %, as long as copies and products are under way side by side."""
     capture = kernelprof.predict(CUDA / "ladder" / "bf16" / f"{rung}.cu")
@@ -188,6 +194,18 @@ def test_rungs_on_hopper_take_the_measured_time(rung: str) -> None:
     assert value(capture, "instructions") == pytest.approx(
         value(measured, "instructions"), rel=0.05
     )
+    assert value(capture, L2_SECTORS) == pytest.approx(value(measured, L2_SECTORS), rel=0.15)
+
+
+L2_SECTORS = "l2_sectors_from_l1"
+
+
+@pytest.mark.exhaustive("half a minute of a rung")
+def test_what_is_multicast_comes_from_l2_once() -> None:
+    capture = kernelprof.predict(CUDA / "ladder" / "bf16" / "10_cluster_multicast.cu")
+    measured = kernelprof.read(BF16 / "10_cluster_multicast")
+    assert value(capture, "tma_load_sectors") > 1.4 * value(capture, L2_SECTORS)
+    assert value(capture, L2_SECTORS) == pytest.approx(value(measured, L2_SECTORS), rel=0.15)
 
 
 def test_every_gpu_is_of_an_architecture_that_can_be_predicted() -> None:

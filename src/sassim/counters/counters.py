@@ -21,7 +21,7 @@ from sassim.counters.transactions import (
     count_shared_wavefronts,
 )
 from sassim.interpreter.context import Observer
-from sassim.interpreter.lanes import LANES
+from sassim.interpreter.lanes import LANES, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ class BlockCounters(Observer):
         self.warps, self.warps_of_block = blocks.warps, blocks.warps_of_block
         count = len(blocks.numbers)
         most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, count))
-        chosen = np.unique(((np.arange(most) + 0.5) * count / most).astype(np.int64))
+        chosen = distinct(((np.arange(most) + 0.5) * count / most).astype(np.int64))
         rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
         self.recorded = chosen
         self.trace = ExecutionTrace(rows, self.warps_of_block)
@@ -215,6 +215,9 @@ class BlockCounters(Observer):
         first, last = copy.global_addresses, copy.global_addresses + copy.sizes - 1
         touched = np.where(copy.sizes > 0, last // SECTOR - first // SECTOR + 1, 0).sum(axis=1)
         times = 1 if copy.times is None else copy.times
+        if kind == "load":
+            # Once for all blocks that it is multicast to
+            self._count(counters, c, "requested", np.where(copy.warps, touched, 0))
         self._count(counters, c, "sectors", np.where(copy.warps, touched * times, 0))
         written = kind != "load"
         footprints = self.footprints if written else self.bulk_footprints

@@ -292,12 +292,13 @@ def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Arr
     for codes in values.outcomes.values():
         there = distinct(codes[sample.blocks])
         if len(there) <= SOME_FALSE | SOME_TRUE:
-            for code in np.setdiff1d(distinct(codes), there):
+            for code in np.setdiff1d(distinct(codes), there, assume_unique=True):
                 yield codes == code, np.arange(len(codes))
     for patterns in values.patterns.values():
         different = distinct(patterns)
         if len(different) <= _MOST_PATTERNS:
-            for each in np.setdiff1d(different, patterns[sample.blocks]):
+            there = distinct(patterns[sample.blocks])
+            for each in np.setdiff1d(different, there, assume_unique=True):
                 yield patterns == each, np.arange(len(patterns))
     for low, high in values.numbers.values():
         below, above = (end[sample.blocks] for end in (low, high))

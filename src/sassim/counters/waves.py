@@ -14,6 +14,7 @@ import numpy as np
 from sassim.counters.transactions import SECTOR
 from sassim.interpreter.context import Observer
 from sassim.interpreter.interpreter import Interpreter
+from sassim.interpreter.lanes import distinct
 
 if TYPE_CHECKING:
     from sassim.interpreter.context import BulkCopy
@@ -51,7 +52,7 @@ class Wave(Observer):
         if not self._starts:
             return 0.0
         every = np.concatenate(self._starts)
-        different = np.unique(every[:, 0] // SECTOR)
+        different = distinct(every[:, 0] // SECTOR)
         return len(every) / len(different)
 
 
