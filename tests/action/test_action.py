@@ -380,7 +380,7 @@ def test_the_lock_says_nothing_of_where_it_was_made(lock: Path) -> None:
     assert wanted == project["build-system"]["requires"]
 
 
-@pytest.mark.slow("several predictions")
+@pytest.mark.exhaustive("several predictions")
 def test_kernels_are_predicted_for_the_gate(gate_job: Job) -> None:
     shutil.copy(ROOT / "examples" / "matvec.cu", gate_job.workspace / "mat vec.cu")
     given = {"sources": "mat vec.cu\n", "arch": "sm_80,sm_90"}

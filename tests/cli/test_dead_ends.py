@@ -451,7 +451,7 @@ def test_a_report_has_a_default_file_and_can_be_opened(kernelprof, capture, monk
     )
 
 
-@pytest.mark.slow("several predictions")
+@pytest.mark.exhaustive("several predictions")
 def test_two_sources_are_compared_by_prediction(kernelprof, kernels) -> None:
     (kernels / "old.cu").write_text(COPY, encoding="utf-8")
     (kernels / "new.cu").write_text(STRIDED.replace("strided", "copy"), encoding="utf-8")

@@ -227,7 +227,10 @@ def test_changes_of_what_it_is_judged_by_are_refused(loop: Loop) -> None:
 
 @pytest.mark.parametrize(
     "left",
-    [(*LEFT[:8], LEFT[-1]), pytest.param(LEFT, marks=pytest.mark.slow("compiles and runs them"))],
+    [
+        (*LEFT[:8], LEFT[-1]),
+        pytest.param(LEFT, marks=pytest.mark.exhaustive("compiles and runs them")),
+    ],
     ids=["files", "all"],
 )
 def test_what_a_command_leaves_is_held_to_a_plain_source(

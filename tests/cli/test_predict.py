@@ -260,7 +260,7 @@ def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
     assert [each["arch"] for each in found["kernels"]] == ["sm_90"]
 
 
-@pytest.mark.slow("a dozen predictions")
+@pytest.mark.exhaustive("a dozen predictions")
 def test_a_baseline_of_predictions_is_updated_by_sources(kernelprof, work: Path) -> None:
     kernelprof("baseline save matvec.cu --predict -o b.json")
     worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))

@@ -148,7 +148,7 @@ def test_other_captures_end_as_the_full_one_does(name, start, runs, captures) ->
     assert len(found.rounds) == runs
 
 
-@pytest.mark.slow("judges 246 launches one by one")
+@pytest.mark.exhaustive("judges 246 launches one by one")
 def test_a_follow_up_is_rare_and_ends_as_everything_does(captures: Path) -> None:
     """Each recorded launch by itself, from the triage on; those that it decides need no loop."""
     launches, followed, wrong = 0, [], []

@@ -18,7 +18,7 @@ from kernelprof.sources import read_capture
     [
         pytest.param(
             "gemm_series.eight-metrics.raw.csv",
-            marks=pytest.mark.slow("runs 26 programs, each under the stand-in"),
+            marks=pytest.mark.exhaustive("runs 26 programs, each under the stand-in"),
         ),
         "degraded/degraded_stdoutmix_dramonly.csv",
     ],

@@ -73,6 +73,30 @@ def test_the_first_causes(program: str, named: list[str]) -> None:
     assert [each.bottleneck for each in causes[: len(named)]] == named
 
 
+def test_more_blocks_hide_waits_at_barriers_too() -> None:
+    first, second = verdict_of(FACTORS / "parcels-through-the-surest-hub.raw.csv.gz").causes
+    assert (first.bottleneck, second.bottleneck) == ("small-grid", "shared-memory-throughput")
+    # Measured: 7.2x and 1.83x.
+    assert first.gain == pytest.approx(6.16, abs=0.01)
+    assert second.gain_after_previous == pytest.approx(1.84, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("program", "other"),
+    [
+        ("scanner-counts-to-attenuation", "memory-latency"),
+        ("neurons-fed-by-tiles", "dependency-latency"),
+    ],
+)
+def test_independent_work_in_each_thread_is_an_alternative_to_more_blocks(
+    program: str, other: str
+) -> None:
+    first, second = verdict_of(FACTORS / f"{program}.raw.csv.gz").causes
+    assert (first.bottleneck, second.bottleneck) == ("small-grid", other)
+    assert second.alternative_to == "small-grid"
+    assert second.gain_after_previous == 1.0
+
+
 def test_idle_sms_have_one_name() -> None:
     causes = verdict_of(FACTORS / "document-scores-sorted-by-length.raw.csv.gz").causes
     named = [each.bottleneck for each in causes]

@@ -45,7 +45,7 @@ def cases(name: str) -> list[object]:
         40,
         [
             case
-            for name in ("hidden", "held_out", "held_out_2", "neighbours")
+            for name in ("held_out_2", "hidden", "held_out", "neighbours")
             for case in cases(f"{name}.toml")
         ],
         why="predicts two kernels for each",

@@ -292,7 +292,8 @@ class Gains(Quantities):
         Slots that blocks of unequal work leave empty are a matter of balance.
         """
         fill = self.waves.at_most(1.0).at_least(1e-3)
-        gain = self._bounded((1.0 / fill).at_most(1.0 / (1.0 - self.units.warps.latency_share)))
+        waits = self.units.warps.latency_share_of_blocks
+        gain = self._bounded((1.0 / fill).at_most(1.0 / (1.0 - waits)))
         unequal = (self.by_balance >= UNEQUAL).sure
         return gain.replaced(unequal, 1.0)
 

@@ -246,11 +246,16 @@ class TensorPipeline(Quantities):
     @quantity
     def not_full(self) -> Truth:
         """Whether it is such a pipeline, and the tensor cores have time left."""
+        return self.by_design & (self.room >= LEAST_ROOM) & ~self.is_as_full_as_others
+
+    @quantity
+    def is_as_full_as_others(self) -> Truth:
+        """Whether the tensor cores are as busy as in the best kernels of its kind."""
         of_library = self.facts.of_library
         full = Truth(of_library, of_library) & (self.units.pipe("tensor_pipe") >= OF_A_LIBRARY)
-        by_threads = ~(self.facts["tma_load_sectors"] > 0.0)
-        full = full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))
-        return self.by_design & (self.room >= LEAST_ROOM) & ~full
+        older = ~self.uses_tcgen05.maybe
+        by_threads = ~(self.facts["tma_load_sectors"] > 0.0) & Truth(older, older)
+        return full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))
 
     @quantity
     def others(self) -> Interval:

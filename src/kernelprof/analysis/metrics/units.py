@@ -31,7 +31,7 @@ from kernelprof.analysis.metrics.interval import Interval, Truth, largest
 from kernelprof.analysis.metrics.relations import CLOCK_HZ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
@@ -115,10 +115,11 @@ UNFOLLOWED_PIPE_MARGIN = 0.07
 """Most by which the busiest of all issue slots and pipes exceeds the busiest that rules follow: 6.9
 points in 599 launches of ours (``convolve_one`` of ``tests/captures/validation``)."""
 
-NOT_HIDDEN_BY_WARPS = (
+NOT_HIDDEN_BY_BLOCKS = (
     "selected", "not_selected", "lg_throttle", "mio_throttle", "tex_throttle",
-    "math_pipe_throttle", "dispatch_stall", "barrier",
+    "math_pipe_throttle", "dispatch_stall",
 )  # fmt: skip
+NOT_HIDDEN_BY_WARPS = (*NOT_HIDDEN_BY_BLOCKS, "barrier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +240,20 @@ class WarpStates(Quantities):
         Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
         or could issue does not wait.
         """
-        stalls = (self._stall(name) for name in NOT_HIDDEN_BY_WARPS)
+        return self._share_but(NOT_HIDDEN_BY_WARPS)
+
+    @quantity
+    def latency_share_of_blocks(self) -> Interval:
+        """The same that more blocks would hide, whose warps wait at other barriers."""
+        return self._share_but(NOT_HIDDEN_BY_BLOCKS)
+
+    def _share_but(self, names: Collection[str]) -> Interval:
+        stalls = (self._stall(name) for name in names)
         busy = sum(stalls, start=self.facts.exact(0.0))
         total = self.cycles_per_instruction.at_least(1e-6)
         share = (1.0 - busy / total).within(0.0, 1.0)
         if not share.is_exact.all():
-            waits = self._stalls_of(lambda name: name not in NOT_HIDDEN_BY_WARPS)
+            waits = self._stalls_of(lambda name: name not in names)
             seen = (waits / total).at_most(1.0)
             share = share.or_else(share.within_bounds(seen))
         return share * self.share_after_launch_overhead

@@ -47,6 +47,8 @@ SOME_WAIT: Final = 0.4
 """The same of warps that also issue, while no unit is busy."""
 BARRIER_WAIT: Final = 0.4
 HIGH_OCCUPANCY: Final = 50.0
+SOME_OCCUPANCY: Final = 40.0
+"""Where most of the time of warps is known to be waits for memory."""
 MOST_OF_A_WAVE: Final = 0.6
 LOW_OCCUPANCY: Final = 30.0
 FEWEST_WARPS: Final = 12.5
@@ -70,6 +72,8 @@ MOST_WAVEFRONTS: Final = 2.0
 SYSTEM_SHARED_BYTES: Final = 1024.0
 """Of shared memory that each block has without its own (since Ampere)."""
 SCATTERED_L1: Final = 80.0
+SCATTERED_L1_SHARE: Final = 0.6
+"""The same, as a share and without shared memory, of warps that wait for memory."""
 QUIET_L1: Final = 60.0
 QUIET_L2: Final = 40.0
 BUSY_L2: Final = 55.0
@@ -80,6 +84,8 @@ LITTLE_SHARED: Final = 0.1
 """Share of the cycles of an SM in which L1 serves shared memory."""
 SOME_ISSUE: Final = 0.25
 """Scattered accesses and atomics keep issue slots idler than that."""
+SOME_LONG_WAIT: Final = 0.25
+"""Share of the cycles of warps that wait for memory where few fit on an SM."""
 WELL_FED_ISSUE: Final = 0.3
 SOME_TENSOR: Final = 0.28
 IDLE_TENSOR: Final = 0.1
@@ -216,7 +222,10 @@ def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
     own = (_l1(values) >= SCATTERED_L1) & (_shared(values) < LITTLE_SHARED)
-    return own & (_low(context, "issue") < SOME_ISSUE) & ~values.small
+    own &= _low(context, "issue") < SOME_ISSUE
+    waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
+    waits &= _l1(values) / 100 - np.nan_to_num(_shared(values)) >= SCATTERED_L1_SHARE
+    return (own | (waits & (_low(context, "issue") < WELL_FED_ISSUE))) & ~values.small
 
 
 def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
@@ -298,9 +307,14 @@ def _has_idle_units(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _waits_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
     dram, issue = _low(context, "dram"), _low(context, "issue")
-    waits = (_share(values, "long_scoreboard") > SOME_WAIT) & (dram < BUSY_DRAM)
+    long = _share(values, "long_scoreboard")
+    waits = (long > SOME_WAIT) & (dram < BUSY_DRAM)
     busy = (dram >= SOME_DRAM) & (_occupancy(values) > HIGH_OCCUPANCY)
-    return waits & (busy | (_has_idle_units(values, context) & (issue >= SOME_ISSUE)))
+    mostly = (long > LONG_WAIT) & (_occupancy(values) > SOME_OCCUPANCY)
+    mostly &= (values["waves_per_sm"] >= FEWEST_WAVES) & _is_idle(values, context)
+    mostly &= _keeps_no_local_data(values)
+    idle = _has_idle_units(values, context) | mostly
+    return waits & (busy | (idle & (issue >= SOME_ISSUE)))
 
 
 def _seems_to_wait_for_memory(values: LeadValues, context: RuleContext) -> BoolArray:
@@ -315,6 +329,14 @@ def _has_few_warps(values: LeadValues, context: RuleContext) -> BoolArray:
         & _is_idle(values, context)
         & (_occupancy(values) <= LOW_OCCUPANCY)
     )
+
+
+def _has_few_places(values: LeadValues, context: RuleContext) -> BoolArray:
+    few = values["theoretical_occupancy"] <= HIGH_OCCUPANCY
+    few &= (values["waves_per_sm"] >= 1.0) & ~values.small
+    waits = _share(values, "long_scoreboard")
+    waiting = np.isnan(waits) | (waits >= SOME_LONG_WAIT)
+    return few & waiting & _is_idle(values, context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
 
 
 def _lead(bottleneck: str, holds: Condition, reason: str, *, at_limit: bool = False) -> Lead:
@@ -438,6 +460,12 @@ SAMPLED_LEADS: Final = (
         "low-occupancy",
         _has_few_warps,
         "the few resident warps wait for memory, and no unit is busy",
+    ),
+    _lead(
+        "low-occupancy",
+        _has_few_places,
+        "registers, shared memory or the block size leave half of the warps or fewer, and no unit "
+        "is busy",
     ),
 )
 """The first that holds is followed."""

@@ -18,7 +18,7 @@ from kernelprof.analysis.verdict.projection import ProjectedFacts, project
 from kernelprof.analysis.verdict.ranking import AT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kernelprof.analysis.metrics.interval import BoolArray, FloatArray
     from kernelprof.analysis.rules import RuleFinding
@@ -75,6 +75,15 @@ AVOIDABLE: Final = frozenset((FP64, FUNCTIONS))
 """Units whose work is seldom needed where something else limits the kernel first."""
 REUSES: Final = frozenset(("l1-throughput", "l2-bandwidth"))
 WASTES: Final = frozenset(("uncoalesced-global-access", "local-memory-traffic"))
+IN_EACH_THREAD: Final[Mapping[str, str]] = {
+    "long_scoreboard": "memory-latency", "wait": "dependency-latency",
+}  # fmt: skip
+"""What warps mostly wait for where blocks are few, and the rule whose fix has a thread do other
+work meanwhile: it hides the same waiting as more blocks."""
+MOSTLY: Final = 0.45
+"""Share of a warp's time from which it mostly waits so."""
+LEAST_ALTERNATIVE: Final = 1.5
+"""Gain from which such an alternative is named."""
 SAME_TIME: Final = 1.25
 """Gain that the second of two alternatives brings after the first, at most."""
 
@@ -141,7 +150,25 @@ def list_causes(
             if current[row] is not None:
                 launch.next_limit = limits[row]
                 current[row] = _next(launch, gains, row, [s for s in hidden if hidden[s][row]])
+    for row, launch in enumerate(result):
+        launch.causes.extend(_in_each_thread(original, launch.causes, row))
     return result
+
+
+def _in_each_thread(
+    context: RuleContext, causes: Sequence[ProjectedCause], row: int
+) -> Iterator[ProjectedCause]:
+    """The alternative to more blocks on SMs that have some: independent work in each thread."""
+    if not 0 < len(causes) < MOST or causes[0].slug != "small-grid":
+        return
+    gain = float(context.gains.by_more_blocks.low[row])
+    if gain < LEAST_ALTERNATIVE or context.gains.by_covering_sms.high[row] > 1.0:
+        return
+    named = {each.slug for each in causes}
+    for stall, slug in IN_EACH_THREAD.items():
+        if slug not in named and context.units.warps.stall_share(stall).low[row] >= MOSTLY:
+            alone = min(gain, causes[0].alone)
+            yield ProjectedCause(slug, alone, 1.0, alternative_to="small-grid")
 
 
 def _cause(

@@ -210,8 +210,12 @@ def _full_shared_memory(bottleneck: str, reason: str, *, by_conflicts: bool) -> 
 
 def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
     """Launches whose pipeline leaves the tensor cores idle part of the time."""
-    idle: BoolArray = np.less(values.tensor, FULL_PIPE)
-    return ~values.small & context.pipeline.by_design.sure & idle
+    # In percent of what products reach, while SMs have work
+    units, pipeline = context.units, context.pipeline
+    use = 100 * units.saturations["tensor_pipe"].low / units.active_share.high
+    idle: BoolArray = np.less(np.fmax(values.tensor, use), FULL_PIPE)
+    idle &= ~pipeline.is_as_full_as_others.maybe
+    return ~values.small & pipeline.by_design.sure & idle
 
 
 def _busy_copies(unit: str, bottleneck: str) -> Lead:
