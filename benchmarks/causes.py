@@ -2,7 +2,7 @@
 
 The programs of ``cuda/factors`` plant causes whose fixes were timed alone and together. Constants
 of ``analysis/verdict/causes.py`` were chosen in view of one half of them, by a hash of the name.
-Those that are ``blind`` were written later by somebody who had not seen the rules.
+Those that are ``blind`` were written later by people who had not seen the rules.
 """
 
 from __future__ import annotations

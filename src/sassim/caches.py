@@ -16,7 +16,7 @@ import numpy as np
 from sassim.cache_reuse import LINE_SECTORS, carry_first_use, find_first_uses, find_hits
 from sassim.counters.counters import BULK, READS
 from sassim.counters.transactions import SECTOR
-from sassim.counters.waves import count_wave
+from sassim.counters.waves import Wave, count_wave
 from sassim.interpreter.lanes import distinct
 from sassim.scattered import ScatteredCost, cost_of_access, find_scattered
 
@@ -183,15 +183,16 @@ def estimate_misses(
     read, written = _estimate_dram_sectors(
         counters, gpu, residency, in_order, stored, touched=touched, but=arrays
     )
-    reuse = _reuse_in_bulk(counters, gpu, residency) if in_bulk.value else 1.0
-    read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk, reuse)
+    on_gpu = gpu.sms * residency.blocks
+    wave = count_wave(counters.launch, counters.slice, on_gpu) if in_bulk.value else Wave()
+    read_in_bulk = _estimate_bulk_reads(counters, gpu, residency, in_bulk, wave)
     far = min(1.0, read.value / max(in_order.value, 1.0))
     stored_in_order = max(stored.value - scattered.stored, 1.0)
     written_far = _WRITE_COST * written.value / stored_in_order
     read += scattered.read
     written += scattered.written
-    # SMs beside each other are blocks of a cluster.
-    merged = (in_bulk.value - multicast) * _MERGED * (1.0 - 1.0 / reuse)
+    # Neighbouring SMs run blocks of one cluster, which multicast already serves together.
+    merged = (in_bulk.value - multicast) * _MERGED * (1.0 - 1.0 / wave.sharing)
     loaded += SectorEstimate(in_bulk.value - merged, in_bulk.low * _UNSURE, in_bulk.high)
     read += read_in_bulk
     hottest = _estimate_hottest_slice(counters)
@@ -388,18 +389,12 @@ def _estimate_dram_sectors(
     )
 
 
-def _reuse_in_bulk(counters: LaunchCounters, gpu: GpuModel, residency: GridResidency) -> float:
-    """How often the blocks that run at a time request the same sectors by bulk loads."""
-    wave = count_wave(counters.launch, counters.slice, gpu.sms * residency.blocks)
-    return max(wave.reuse, 1.0)
-
-
 def _estimate_bulk_reads(
     counters: LaunchCounters,
     gpu: GpuModel,
     residency: GridResidency,
     in_bulk: SectorEstimate,
-    reuse: float,
+    wave: Wave,
 ) -> SectorEstimate:
     """Sectors that device memory reads for bulk loads: each once for the blocks that run at a time.
 
@@ -410,7 +405,7 @@ def _estimate_bulk_reads(
     least = NOTHING
     for each in counters.block_counters.bulk_footprints.touched().values():
         least += extrapolate_sectors(counters, each.read, each.sectors)
-    by_waves = in_bulk.value / reuse
+    by_waves = in_bulk.value / max(wave.reuse, 1.0)
     waves = max(1.0, residency.grid / (gpu.sms * residency.blocks))
     # What the wave before read is there still where L2 holds what both do.
     if min(least.value, by_waves / waves) * SECTOR <= gpu.l2_bytes / 2:

@@ -24,8 +24,8 @@ BLIND = {
     "no second cause is named": (4, 4),
     "at its limit": (1, 1),
     "fix that alone costs time": (0, 4),
-    "gain alone within 1.5x": (22, 29),
-    "gain alone within its interval": (24, 29),
+    "gain alone within 1.5x": (21, 28),
+    "gain alone within its interval": (23, 28),
     "combined gain within 2x": (7, 7),
 }
 

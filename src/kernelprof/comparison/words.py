@@ -200,12 +200,15 @@ def verdict_text(before: Verdict, after: Verdict) -> str:
 
 def further_text(before: Verdict, after: Verdict) -> str:
     """Which causes behind the first came or went; empty where none did, or a side lists none."""
-    sides = [[each.bottleneck for each in verdict.causes] for verdict in (before, after)]
-    if not all(sides):
+    if not (before.causes and after.causes):
         return ""
-    old, new = sides
-    came = [each for each in new[1:] if each not in old]
-    went = [each for each in old[1:] if each not in new]
+    # Another way to save the same time limits nothing beside the first.
+    old, new = (
+        [each.bottleneck for each in verdict.causes if each.alternative_to is None]
+        for verdict in (before, after)
+    )
+    came = [each for each in new[1:] if all(each != other.bottleneck for other in before.causes)]
+    went = [each for each in old[1:] if all(each != other.bottleneck for other in after.causes)]
     texts = ((came, "now also limited by {}"), (went, "no longer limited by {}"))
     return "; ".join(text.format(join_words(names)) for names, text in texts if names)
 

@@ -15,6 +15,7 @@ from sassim.counters.transactions import SECTOR
 from sassim.interpreter.context import Observer
 from sassim.interpreter.interpreter import Interpreter
 from sassim.interpreter.lanes import distinct
+from sassim.interpreter.operations.address_spaces import block_rows
 
 if TYPE_CHECKING:
     from sassim.interpreter.context import BulkCopy
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _LOOKS: Final = 4
 """Times that some basic blocks are run: enough for some iterations of each loop."""
 _MOST_LANES: Final = 1 << 18
+_BLOCK_SHIFT: Final = 44
+"""Where the number of a block stands above that of a sector."""
 
 
 class _EnoughError(Exception):
@@ -37,6 +40,8 @@ class Wave(Observer):
     def __init__(self) -> None:
         super().__init__()
         self._starts: list[Array] = []
+        self._of_blocks: list[Array] = []
+        """Of loads to one block: the block, and the first sector."""
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Note the sectors of a load."""
@@ -45,6 +50,9 @@ class Wave(Observer):
             first = np.broadcast_to(copy.global_addresses, active.shape)
             pairs = np.stack([first, np.broadcast_to(copy.sizes, active.shape)], axis=-1)
             self._starts.append(pairs[active])
+            to_one = active if copy.times is None else active & (copy.times == 1).reshape(-1, 1)
+            blocks = np.broadcast_to(block_rows(copy.context).reshape(-1, 1), active.shape)
+            self._of_blocks.append(blocks[to_one] << _BLOCK_SHIFT | first[to_one] // SECTOR)
 
     @property
     def reuse(self) -> float:
@@ -54,6 +62,13 @@ class Wave(Observer):
         every = np.concatenate(self._starts)
         different = distinct(every[:, 0] // SECTOR)
         return len(every) / len(different)
+
+    @property
+    def sharing(self) -> float:
+        """How many blocks load a stretch of bytes, on average and without multicast; at least 1."""
+        of_blocks = distinct(np.concatenate(self._of_blocks or [np.zeros(0, np.int64)]))
+        once = distinct(of_blocks & ((1 << _BLOCK_SHIFT) - 1))
+        return len(of_blocks) / len(once) if len(once) else 1.0
 
 
 def count_wave(launch: KernelLaunch, program_slice: BackwardSlice, blocks: int) -> Wave:

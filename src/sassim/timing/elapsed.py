@@ -38,8 +38,8 @@ _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
 _BULK_SECTORS: Final = 188.0 / 96.0
-"""The same of bulk loads: 402.7 million in 2,141,809 cycles (``12_divided_tail``), the most of the
-rungs of the BF16 ladder."""
+"""The same of bulk loads, as SMs receive them: 402.7 million in 2,141,809 cycles
+(``12_divided_tail``), the most of the rungs of the BF16 ladder."""
 _STORED_SECTORS: Final = 74.7 / 96.0
 """Whole sectors that a slice of L2 takes from SMs per cycle of an SM: 4.2 million (128 MB, stored
 to 8 MB of addresses) in 56,000 cycles, 8 to 64 warps an SM (``xbar2lts_cycles_active`` 87 %)."""

@@ -196,9 +196,11 @@ class _InstructionTimer:
         """Of loads what one copies that does, of others what one execution does on average."""
         if each.kind == "load":
             sectors, far = _mean_per_request(each, "sectors"), self._misses.far_in_bulk
+            dram_cost = _mean_per_request(each, "requested") * far
         else:
             sectors, far = float(each.counts["sectors"].sum()) / max(times, 1.0), 0.0
-        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0, sectors, sectors * far)
+            dram_cost = 0.0
+        return MemoryTiming(each.kind, 1.0, sectors, 1.0, far, 0.0, sectors, dram_cost)
 
     def _time_far_access(
         self, i: Instruction, each: AccessCounters, nearby: AccessCounters | None

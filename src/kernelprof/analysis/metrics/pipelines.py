@@ -253,8 +253,7 @@ class TensorPipeline(Quantities):
         """Whether the tensor cores are as busy as in the best kernels of its kind."""
         of_library = self.facts.of_library
         full = Truth(of_library, of_library) & (self.units.pipe("tensor_pipe") >= OF_A_LIBRARY)
-        older = ~self.uses_tcgen05.maybe
-        by_threads = ~(self.facts["tma_load_sectors"] > 0.0) & Truth(older, older)
+        by_threads = ~(self.facts["tma_load_sectors"] > 0.0) & ~self.uses_tcgen05
         return full | (by_threads & (self.units.saturations["tensor_pipe"] >= FED_BY_THREADS))
 
     @quantity

@@ -244,7 +244,7 @@ class WarpStates(Quantities):
 
     @quantity
     def latency_share_of_blocks(self) -> Interval:
-        """The same that more blocks would hide, whose warps wait at other barriers."""
+        """Share that more blocks would hide: a barrier holds the warps of one block alone."""
         return self._share_but(NOT_HIDDEN_BY_BLOCKS)
 
     def _share_but(self, names: Collection[str]) -> Interval:

@@ -222,10 +222,14 @@ def _full_shared_memory(values: LeadValues, context: RuleContext) -> BoolArray:
 
 def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
     own = (_l1(values) >= SCATTERED_L1) & (_shared(values) < LITTLE_SHARED)
-    own &= _low(context, "issue") < SOME_ISSUE
+    return own & (_low(context, "issue") < SOME_ISSUE) & ~values.small
+
+
+def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray:
+    own = _l1(values) / 100 - np.nan_to_num(_shared(values)) >= SCATTERED_L1_SHARE
     waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
-    waits &= _l1(values) / 100 - np.nan_to_num(_shared(values)) >= SCATTERED_L1_SHARE
-    return (own | (waits & (_low(context, "issue") < WELL_FED_ISSUE))) & ~values.small
+    idle = _low(context, "issue") < WELL_FED_ISSUE
+    return own & waits & idle & ~values.small & _keeps_no_local_data(values)
 
 
 def _takes_many_wavefronts(values: LeadValues, _: RuleContext) -> BoolArray:
@@ -336,7 +340,8 @@ def _has_few_places(values: LeadValues, context: RuleContext) -> BoolArray:
     few &= (values["waves_per_sm"] >= 1.0) & ~values.small
     waits = _share(values, "long_scoreboard")
     waiting = np.isnan(waits) | (waits >= SOME_LONG_WAIT)
-    return few & waiting & _is_idle(values, context) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
+    few &= _keeps_no_local_data(values) & (_low(context, "tensor_pipe") < IDLE_TENSOR)
+    return few & waiting & _is_idle(values, context)
 
 
 def _lead(bottleneck: str, holds: Condition, reason: str, *, at_limit: bool = False) -> Lead:
@@ -391,6 +396,11 @@ SAMPLED_LEADS: Final = (
         "uncoalesced-global-access",
         _scatters,
         "L1 is saturated, but not by shared memory, and few instructions are issued",
+    ),
+    _lead(
+        "uncoalesced-global-access",
+        _waits_while_l1_works,
+        "L1 is busy, but not with shared memory, and warps wait for memory",
     ),
     _lead(
         "uncoalesced-global-access",

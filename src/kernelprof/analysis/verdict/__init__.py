@@ -205,7 +205,9 @@ def _add_causes(judged: Judgement, row: int, verdict: Verdict, launch: LaunchCau
             advice = advise(rule.fixes, rule.caller, judged.context.launch(row), at_limit=False)
         low, high = gain_interval(each.alone)
         # One step less sure for each fix that was only worked out.
-        grade = grades[min(grades.index(verdict.confidence) + at, len(grades) - 1)]
+        before = sum(other.alternative_to is None for other in launch.causes[:at])
+        worked_out = 1 if each.alternative_to is not None else before
+        grade = grades[min(grades.index(verdict.confidence) + worked_out, len(grades) - 1)]
         causes.append(
             Cause(
                 bottleneck=each.slug,

@@ -78,12 +78,8 @@ WASTES: Final = frozenset(("uncoalesced-global-access", "local-memory-traffic"))
 IN_EACH_THREAD: Final[Mapping[str, str]] = {
     "long_scoreboard": "memory-latency", "wait": "dependency-latency",
 }  # fmt: skip
-"""What warps mostly wait for where blocks are few, and the rule whose fix has a thread do other
-work meanwhile: it hides the same waiting as more blocks."""
-MOSTLY: Final = 0.45
-"""Share of a warp's time from which it mostly waits so."""
-LEAST_ALTERNATIVE: Final = 1.5
-"""Gain from which such an alternative is named."""
+"""What warps wait for where blocks are few, and the rule whose fix has a thread do other work
+meanwhile: it hides the same waiting as more blocks."""
 SAME_TIME: Final = 1.25
 """Gain that the second of two alternatives brings after the first, at most."""
 
@@ -158,17 +154,31 @@ def list_causes(
 def _in_each_thread(
     context: RuleContext, causes: Sequence[ProjectedCause], row: int
 ) -> Iterator[ProjectedCause]:
-    """The alternative to more blocks on SMs that have some: independent work in each thread."""
+    """The alternative to more blocks on SMs that have some: independent work in each thread.
+
+    It ends one kind of waiting. Callers of a library cannot give a thread more work.
+    """
+    fill, pipeline = context.gains, context.pipeline
     if not 0 < len(causes) < MOST or causes[0].slug != "small-grid":
         return
-    gain = float(context.gains.by_more_blocks.low[row])
-    if gain < LEAST_ALTERNATIVE or context.gains.by_covering_sms.high[row] > 1.0:
+    by_blocks = float(fill.by_more_blocks.low[row])
+    elsewhere = (fill.by_covering_sms > 1.0) | (fill.by_longer_launch >= by_blocks)
+    designed = pipeline.by_design | pipeline.is_fed_by_bulk_copies
+    if elsewhere.maybe[row] or designed.maybe[row] or context.facts.of_library[row]:
         return
+    of_warps = context.units.warps.stall_share
+    shares = {
+        # Atomics on one address wait for each other, whatever a thread does meanwhile.
+        "long_scoreboard": of_warps("long_scoreboard") * (1.0 - context.waits.atomic_part),
+        "wait": of_warps("wait"),
+    }
     named = {each.slug for each in causes}
     for stall, slug in IN_EACH_THREAD.items():
-        if slug not in named and context.units.warps.stall_share(stall).low[row] >= MOSTLY:
-            alone = min(gain, causes[0].alone)
+        most = 1.0 / max(1.0 - float(shares[stall].low[row]), 1e-3)
+        alone = min(by_blocks, causes[0].alone, most)
+        if slug not in named and alone >= causes[0].alone / SAME_TIME:
             yield ProjectedCause(slug, alone, 1.0, alternative_to="small-grid")
+            return
 
 
 def _cause(

@@ -214,7 +214,7 @@ def _pipeline_with_room(values: LeadValues, context: RuleContext) -> BoolArray:
     units, pipeline = context.units, context.pipeline
     use = 100 * units.saturations["tensor_pipe"].low / units.active_share.high
     idle: BoolArray = np.less(np.fmax(values.tensor, use), FULL_PIPE)
-    idle &= ~pipeline.is_as_full_as_others.maybe
+    idle &= ~pipeline.is_as_full_as_others.maybe | pipeline.uses_tcgen05.maybe
     return ~values.small & pipeline.by_design.sure & idle
 
 

@@ -31,6 +31,7 @@ from kernelprof.report.documents.diagnosis import (
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
+    describe_alternatives,
     describe_causes,
     describe_gain,
     distinct_evidence,
@@ -134,7 +135,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
         yield Fact("Line", (line,))
     at_limit = verdict.status is Status.AT_LIMIT
     if gain := less_work(verdict) if at_limit else describe_gain(verdict):
-        yield Fact("Less work" if at_limit else "Gain", (gain,))
+        instead = "" if at_limit else describe_alternatives(verdict)
+        yield Fact("Less work" if at_limit else "Gain", (f"{gain}{instead}",))
     if further := describe_causes(verdict, with_advice=True):
         yield Fact("Next", (_list(further),))
     if verdict.confidence is Confidence.LOW and verdict.notes:

@@ -346,8 +346,13 @@ def gain(verdict: Verdict) -> str:
         text = less_work(verdict)
         return f"{text}, computed from {reason}" if text and reason else text
     text = ", computed from ".join(filter(None, (describe_gain(verdict), reason)))
+    return text + describe_alternatives(verdict)
+
+
+def describe_alternatives(verdict: Verdict) -> str:
+    """What to fix instead of the bottleneck, to follow the gain; empty if nothing is known."""
     others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-    return text + "".join(f"; fixing {each} instead would save the same time" for each in others)
+    return "".join(f"; fixing {each} instead would save the same time" for each in others)
 
 
 def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]:
