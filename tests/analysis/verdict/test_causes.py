@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import Effect
 from kernelprof.analysis.verdict.causes import list_causes
 from kernelprof.analysis.verdict.projection import ProjectedFacts, project
+from kernelprof.comparison.words import further_text
 from kernelprof.model.diagnosis import Status
 
 if TYPE_CHECKING:
@@ -101,6 +103,16 @@ def test_independent_work_in_each_thread_is_an_alternative_to_more_blocks(
     for each in rest:
         assert each.alternative_to == "small-grid"
         assert each.gain_after_previous == 1.0
+
+
+def test_an_alternative_limits_nothing_beside_the_first() -> None:
+    verdict = verdict_of(FACTORS / "scanner-counts-to-attenuation.raw.csv.gz")
+    without = replace(verdict, causes=verdict.causes[:1])
+    assert further_text(without, verdict) == further_text(verdict, without) == ""
+    layout = verdict_of(GRID)
+    assert further_text(replace(layout, causes=layout.causes[:1]), layout) == (
+        "now also limited by uncoalesced-global-access"
+    )
 
 
 def test_an_alternative_is_named_in_every_text(kernelprof) -> None:
