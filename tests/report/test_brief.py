@@ -31,7 +31,7 @@ Evidence: 85 % of global-memory sectors are wasted (threshold 25 %); 16.5 sector
 request; L1 throughput 98 %
 What to do: Map threadIdx.x to the dimension that is contiguous in memory; Store records as a \
 structure of arrays, or load whole records as float4
-Gain: about 5.2x (3.1x to 8.8x)
+Gain: about 5.2x (3.1x to 8.8x); or fix l1-throughput instead
 """
 
 

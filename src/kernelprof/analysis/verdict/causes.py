@@ -172,11 +172,11 @@ def _in_each_thread(
         "long_scoreboard": of_warps("long_scoreboard") * (1.0 - context.waits.atomic_part),
         "wait": of_warps("wait"),
     }
-    named = {each.slug for each in causes}
+    slugs = {each.slug for each in causes}
     for stall, slug in IN_EACH_THREAD.items():
         most = 1.0 / max(1.0 - float(shares[stall].low[row]), 1e-3)
         alone = min(by_blocks, causes[0].alone, most)
-        if slug not in named and alone >= causes[0].alone / SAME_TIME:
+        if slug not in slugs and alone >= causes[0].alone / SAME_TIME:
             yield ProjectedCause(slug, alone, 1.0, alternative_to="small-grid")
             return
 

@@ -31,13 +31,12 @@ from kernelprof.report.documents.diagnosis import (
 from kernelprof.report.documents.prediction import NeedlessTraffic, costly_accesses
 from kernelprof.report.documents.verdict import (
     BRIEF_ROWS,
-    describe_alternatives,
     describe_causes,
-    describe_gain,
     distinct_evidence,
     fact_text,
     less_work,
     other_findings,
+    short_gain,
     verdict_headline,
 )
 
@@ -134,9 +133,8 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Fact]:
     if line := _line(kernel, diagnosis):
         yield Fact("Line", (line,))
     at_limit = verdict.status is Status.AT_LIMIT
-    if gain := less_work(verdict) if at_limit else describe_gain(verdict):
-        instead = "" if at_limit else describe_alternatives(verdict)
-        yield Fact("Less work" if at_limit else "Gain", (f"{gain}{instead}",))
+    if gain := less_work(verdict) if at_limit else short_gain(verdict):
+        yield Fact("Less work" if at_limit else "Gain", (gain,))
     if further := describe_causes(verdict, with_advice=True):
         yield Fact("Next", (_list(further),))
     if verdict.confidence is Confidence.LOW and verdict.notes:

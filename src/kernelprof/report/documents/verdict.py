@@ -346,13 +346,18 @@ def gain(verdict: Verdict) -> str:
         text = less_work(verdict)
         return f"{text}, computed from {reason}" if text and reason else text
     text = ", computed from ".join(filter(None, (describe_gain(verdict), reason)))
-    return text + describe_alternatives(verdict)
+    others = _alternatives(verdict)
+    return text + "".join(f"; fixing {each} instead would save the same time" for each in others)
 
 
-def describe_alternatives(verdict: Verdict) -> str:
-    """What to fix instead of the bottleneck, to follow the gain; empty if nothing is known."""
-    others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-    return "".join(f"; fixing {each} instead would save the same time" for each in others)
+def _alternatives(verdict: Verdict) -> list[str]:
+    return [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
+
+
+def short_gain(verdict: Verdict) -> str:
+    """The gain from removing the bottleneck, and what to fix instead; empty if unknown."""
+    text, others = describe_gain(verdict), _alternatives(verdict)
+    return f"{text}; or fix {join_words(others, 'or')} instead" if text and others else text
 
 
 def describe_causes(verdict: Verdict, *, with_advice: bool = False) -> list[str]:
@@ -457,10 +462,8 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
         yield Fact("Waste", tuple(describe_waste(verdict)))
         if text := less_work(verdict):
             yield Fact("Less work", (text,))
-    elif text := describe_gain(verdict):
-        others = [each.bottleneck for each in verdict.causes if each.alternative_to is not None]
-        instead = f"; or fix {join_words(others, 'or')} instead" if others else ""
-        yield Fact("Gain", (f"{text}{instead}",))
+    elif text := short_gain(verdict):
+        yield Fact("Gain", (text,))
     if lines := describe_causes(verdict):
         yield Fact("Next", tuple(lines))
     if verdict.confidence is Confidence.LOW and verdict.notes:
