@@ -39,7 +39,8 @@ class Wave(Observer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._starts: list[Array] = []
+        self._sectors: list[Array] = []
+        """The first sector of each load."""
         self._of_blocks: list[Array] = []
         """Of loads to one block: the block, and the first sector."""
 
@@ -47,21 +48,19 @@ class Wave(Observer):
         """Note the sectors of a load."""
         if copy.kind == "load":
             active = (copy.sizes > 0) & copy.warps.reshape(-1, 1)
-            first = np.broadcast_to(copy.global_addresses, active.shape)
-            pairs = np.stack([first, np.broadcast_to(copy.sizes, active.shape)], axis=-1)
-            self._starts.append(pairs[active])
+            first = np.broadcast_to(copy.global_addresses, active.shape) // SECTOR
+            self._sectors.append(first[active])
             to_one = active if copy.times is None else active & (copy.times == 1).reshape(-1, 1)
             blocks = np.broadcast_to(block_rows(copy.context).reshape(-1, 1), active.shape)
-            self._of_blocks.append(blocks[to_one] << _BLOCK_SHIFT | first[to_one] // SECTOR)
+            self._of_blocks.append(blocks[to_one] << _BLOCK_SHIFT | first[to_one])
 
     @property
     def reuse(self) -> float:
         """How often each stretch of bytes was copied; zero: nothing was."""
-        if not self._starts:
+        if not self._sectors:
             return 0.0
-        every = np.concatenate(self._starts)
-        different = distinct(every[:, 0] // SECTOR)
-        return len(every) / len(different)
+        every = np.concatenate(self._sectors)
+        return len(every) / len(distinct(every))
 
     @property
     def sharing(self) -> float:

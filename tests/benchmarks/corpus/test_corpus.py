@@ -79,7 +79,7 @@ def test_names_of_folders_are_words() -> None:
         assert set(each.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"), each.name
 
 
-@pytest.mark.exhaustive("scores the whole corpus ")
+@pytest.mark.exhaustive("scores the whole corpus")
 def test_the_other_analyzers_were_asked_about_every_pair(card: Scorecard) -> None:
     # Debug builds were added later: no analyzer has a name for them.
     names = {row.pair.name for row in card.rows if row.pair.bottleneck != "debug-build"}

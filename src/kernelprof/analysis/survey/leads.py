@@ -134,6 +134,12 @@ def _shared(values: LeadValues) -> FloatArray:
     return part
 
 
+def _own_l1(values: LeadValues) -> FloatArray:
+    # Without shared memory, 0 to 1
+    own: FloatArray = _l1(values) / 100 - np.nan_to_num(_shared(values))
+    return own
+
+
 def _occupancy(values: LeadValues) -> FloatArray:
     # The most that it can be, where it was not sampled
     achieved, most = values["achieved_occupancy"], values["theoretical_occupancy"]
@@ -156,8 +162,7 @@ def _has_room(context: RuleContext) -> BoolArray:
 
 def _has_quiet_l1(values: LeadValues) -> BoolArray:
     # Blocks on all SMs whose L1 works, and not for shared memory, may scatter their accesses.
-    own = _l1(values) / 100 - np.nan_to_num(_shared(values))
-    quiet: BoolArray = np.less(own, QUIET_OWN_L1)
+    quiet: BoolArray = np.less(_own_l1(values), QUIET_OWN_L1)
     return quiet
 
 
@@ -226,7 +231,7 @@ def _scatters(values: LeadValues, context: RuleContext) -> BoolArray:
 
 
 def _waits_while_l1_works(values: LeadValues, context: RuleContext) -> BoolArray:
-    own = _l1(values) / 100 - np.nan_to_num(_shared(values)) >= SCATTERED_L1_SHARE
+    own = _own_l1(values) >= SCATTERED_L1_SHARE
     waits = (_share(values, "long_scoreboard") > LONG_WAIT) & (_low(context, "dram") < SOME_DRAM)
     idle = _low(context, "issue") < WELL_FED_ISSUE
     return own & waits & idle & ~values.small & _keeps_no_local_data(values)
