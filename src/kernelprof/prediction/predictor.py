@@ -22,6 +22,7 @@ from sassim.counters.launch_counters import count_launch
 from sassim.errors import SassimError
 from sassim.interpreter.context import NotKnownError
 from sassim.loops.backward_slice import slice_program
+from sassim.loops.guards import plan_guards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 3
 """Arrays that a message names, the largest."""
 
-_SECONDS: Final = 1.2
+_SECONDS: Final = 0.8
 """For counting, as the interpreter works them out: of a processor some seven times as many (the
 median of 43 samples of the corpus that take over half a second)."""
 
@@ -69,6 +70,7 @@ def predict_kernel(compiled: CompiledSource, *, progress: Say) -> Prediction:
     arrays, and :class:`NotRunnableError` for what only a GPU can run.
     """
     progress(f"{compiled.source.name}: checking its result")
+    plan_guards(compiled.code)  # once, for what checks as well
     # NVRTC, which compiles another version, is in a fork what it was made for no more.
     here = is_version(compiled.spec.reference)
     with WorkerProcess(lambda: _check_result(compiled), here=here) as checking:

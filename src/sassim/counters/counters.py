@@ -13,10 +13,9 @@ from sassim.counters.trace import ExecutionTrace
 from sassim.counters.transactions import (
     SECTOR,
     count_atomic_wavefronts,
-    count_ideal_sectors,
+    count_global,
     count_lines,
     count_most_alike,
-    count_passes,
     count_sectors,
     count_shared_wavefronts,
 )
@@ -192,10 +191,11 @@ class BlockCounters(Observer):
         c, active, size = access.context, access.active, access.size
         # Most accesses are counted without being executed, which would check them.
         self._memory.check(addresses, active, size)
-        self._count(counters, c, "sectors", count_sectors(addresses, active))
-        self._count(counters, c, "ideal", count_ideal_sectors(addresses, active, size))
-        self._count(counters, c, "lines", count_lines(addresses, active))
-        self._count(counters, c, "passes", count_passes(addresses, active, size))
+        transactions = count_global(addresses, active, size)
+        self._count(counters, c, "sectors", transactions.sectors)
+        self._count(counters, c, "ideal", transactions.ideal)
+        self._count(counters, c, "lines", transactions.lines)
+        self._count(counters, c, "passes", transactions.passes)
         if not self.trying:
             self.stream.add(c, access.instruction, addresses, active)
             for written in accesses_write(access.kind):

@@ -33,6 +33,8 @@ _FIRST_BLOCKS: Final = 4
 _LANES: Final = 16_384
 """Threads that are run at least, about, unless already the first take :data:`_LONG_S`."""
 _LONG_S: Final = 1.5
+_LONG_ALIKE_S: Final = 0.1
+"""The same where the first blocks all do the same."""
 _BLOCKS: Final = 16
 _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
@@ -44,7 +46,8 @@ _MOST_PATTERNS: Final = 8
 """Different sets of threads, by block, for which a guard holds: with more none of them is rare."""
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
-_GROWS: Final = 4
+_GROWS: Final = 16
+"""How many times as many blocks are run at most: of few blocks the error is uncertain."""
 _MOST_TRIES: Final = 8
 
 
@@ -192,13 +195,17 @@ def count_launch(
         if counters.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return counters
         enough = max(_BLOCKS, _LANES // lanes_of_block)
+        error = _sampling_error(counters)
         if fits and took * every <= _AT_ONCE_S * run:
             most = every
-        elif (run * _MORE >= enough or took > _LONG_S) and _is_settled(counters):
+        elif error <= _EXACT_ENOUGH and (
+            run * _MORE >= enough or took > (_LONG_S if error else _LONG_ALIKE_S)
+        ):
             return counters
         else:
             left = int((seconds - spent) * run / took)
-            most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
+            wanted = int(run * min((error / _EXACT_ENOUGH) ** 2, _GROWS))
+            most = min(max(enough, wanted), left, _MOST_LANES // lanes_of_block)
             if most < _MORE * run:
                 return counters
 
@@ -306,14 +313,12 @@ def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Arr
         yield high > above.max(), high
 
 
-def _is_settled(counters: LaunchCounters) -> bool:
-    """Whether more blocks would hardly change what matters."""
-    return all(
-        total.high - total.value <= _EXACT_ENOUGH * total.value
-        for total in (
-            counters.total(counters.instructions()),
-            counters.total(counters.accesses("sectors")),
-            counters.total(counters.accesses("requests")),
-            counters.total(counters.accesses("wavefronts")),
-        )
+def _sampling_error(counters: LaunchCounters) -> float:
+    """Half of the widest interval around what matters, against its total."""
+    totals = (
+        counters.total(counters.instructions()),
+        counters.total(counters.accesses("sectors")),
+        counters.total(counters.accesses("requests")),
+        counters.total(counters.accesses("wavefronts")),
     )
+    return max((each.high - each.value) / each.value for each in totals if each.value)

@@ -8,6 +8,7 @@ Nsight Compute works out from addresses, too; each rule reproduces the counters 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -27,41 +28,52 @@ _ROW: Final = _BANKS * _BANK_BYTES
 """Bytes of shared memory that a wavefront reaches at most."""
 
 
+@dataclass(frozen=True, slots=True)
+class GlobalTransactions:
+    """What accesses of warps to global memory take, by warp."""
+
+    sectors: Array
+    """Distinct sectors of 32 bytes, which an aligned access never straddles."""
+    ideal: Array
+    """Sectors that as many distinct addresses take if they are neighbours."""
+    lines: Array
+    """Distinct cache lines of 128 bytes."""
+    passes: Array
+    """Wavefronts of L1: one for 128 bytes, and lines whose words lie in different banks go
+    together, as in shared memory: a row that begins within a line takes one
+    (``edge-filter-one-row-a-thread`` of ``cuda/pairs``), a column of a matrix one a thread."""
+
+
+def count_global(addresses: Array, active: Array | None, size: int) -> GlobalTransactions:
+    """Count what accesses of ``size`` bytes by each thread take."""
+    some = np.int64(1) if active is None else active.any(axis=1)
+    threads = np.int64(32) if active is None else active.sum(axis=1)
+    ordered = _in_order(addresses, active)
+    lines = _count_steps(ordered >> 7) * some
+    least = -(-threads * size // _ROW)
+    apart = lines > least
+    passes = np.broadcast_to(least, apart.shape).astype(np.int64)
+    if apart.any():
+        words = max(1, size // _BANK_BYTES)
+        addressed = _expand_words(ordered[apart], words)
+        banks = _count_in_bank(addressed if words == 1 else np.sort(addressed, axis=1))
+        passes[apart] = np.maximum(passes[apart], banks)
+    return GlobalTransactions(
+        _count_steps(ordered >> 5) * some,
+        -(-_count_steps(ordered) * some * size // SECTOR),
+        lines,
+        passes,
+    )
+
+
 def count_sectors(addresses: Array, active: Array | None) -> Array:
-    """Distinct sectors of each warp: of 32 bytes, which an aligned access never straddles."""
+    """Distinct sectors of each warp."""
     return _count_distinct(addresses >> 5, active)
 
 
-def count_ideal_sectors(addresses: Array, active: Array | None, size: int) -> Array:
-    """Sectors that as many distinct addresses take if they are neighbours."""
-    return -(-_count_distinct(addresses, active) * size // SECTOR)
-
-
 def count_lines(addresses: Array, active: Array | None) -> Array:
-    """Distinct cache lines of 128 bytes of each warp."""
+    """Distinct cache lines of each warp."""
     return _count_distinct(addresses >> 7, active)
-
-
-def count_passes(addresses: Array, active: Array | None, size: int) -> Array:
-    """Wavefronts of L1 of a global access of each warp.
-
-    One for 128 bytes, and lines whose words lie in different banks go together, as in shared
-    memory: a row that begins within a line takes one (``edge-filter-one-row-a-thread`` of
-    ``cuda/pairs``), a column of a matrix one for each thread.
-    """
-    threads = 32 if active is None else active.sum(axis=1)
-    least = -(-threads * size // _ROW)
-    apart = count_lines(addresses, active) > least
-    counts: Array = np.broadcast_to(least, apart.shape).astype(np.int64)
-    if not apart.any():
-        return counts
-    lanes = (len(addresses), 32)
-    some = np.broadcast_to(addresses, lanes)[apart]
-    mine = np.ones(some.shape, np.bool_) if active is None else active[apart]
-    words = max(1, size // _BANK_BYTES)
-    banks = _count_bank_conflicts(_expand_words(some, words), np.repeat(mine, words, axis=1))
-    counts[apart] = np.maximum(counts[apart], banks)
-    return counts
 
 
 def find_contention(addresses: Array, active: Array) -> tuple[Array, Array]:
@@ -98,25 +110,24 @@ def count_most_alike(values: Array, active: Array) -> Array:
 
 
 def _count_distinct(values: Array, active: Array | None) -> Array:
-    if values.shape[1] == 1:
-        ones = np.ones(values.shape[0], np.int64)
-        return ones if active is None else ones * active.any(axis=1)
+    counts = _count_steps(_in_order(values, active))
+    return counts if active is None else counts * active.any(axis=1)
+
+
+def _in_order(values: Array, active: Array | None) -> Array:
+    """The values of each warp in order, with one of them also in the lanes that take no part."""
     if active is not None:
-        values = _fill_inactive(values, active)
-    steps = np.diff(values, axis=1)
-    if not (steps >= 0).all():
-        steps = np.diff(np.sort(values, axis=1), axis=1)
-    count = 1 + np.count_nonzero(steps, axis=1)
-    counts: Array = count if active is None else count * active.any(axis=1)
+        largest = np.where(active, values, np.iinfo(np.int64).min).max(axis=1)
+        values = np.where(active, values, largest[:, None])
+    elif values.shape[1] == 1 or (values[:, 1:] >= values[:, :-1]).all():
+        return values
+    return np.sort(values, axis=1)
+
+
+def _count_steps(ordered: Array) -> Array:
+    """How many different values each row has."""
+    counts: Array = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
     return counts
-
-
-def _fill_inactive(values: Array, active: Array) -> Array:
-    """The same with the value of the nearest taking lane before it (else the first) elsewhere."""
-    positions = np.broadcast_to(values, active.shape)
-    last = np.maximum.accumulate(np.where(active, np.arange(active.shape[1]), -1), axis=1)
-    source = np.where(last < 0, active.argmax(axis=1)[:, None], last)
-    return np.take_along_axis(positions, source, axis=1)
 
 
 def count_shared_wavefronts(
@@ -236,12 +247,14 @@ def _neighbours_agree(addresses: Array, active: Array, by: int) -> Array:
 
 def _count_bank_conflicts(words: Array, active: Array) -> Array:
     """The most distinct words in one bank."""
-    some = active.any(axis=1)
-    dense = words if active.all() else _fill_inactive(words, active)
-    ordered = np.sort(dense, axis=1)
+    counts = _count_in_bank(_in_order(words, None if active.all() else active))
+    return counts * active.any(axis=1)
+
+
+def _count_in_bank(ordered: Array) -> Array:
     new = np.ones(ordered.shape, np.bool_)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     position = np.arange(len(ordered))[:, None] * _BANKS + ordered % _BANKS
     per_bank = np.bincount(position[new], minlength=len(ordered) * _BANKS)
-    counts: Array = per_bank.reshape(len(ordered), _BANKS).max(axis=1) * some
+    counts: Array = per_bank.reshape(len(ordered), _BANKS).max(axis=1)
     return counts

@@ -106,6 +106,10 @@ _PARTS: Final = frozenset(
 _KINDS: Final[dict[int, Any]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
+_NUMBER: Final = np.zeros((1, LANES), np.uint32)
+_FLAG: Final = np.ones((1, LANES), np.bool_)
+
+
 class _Recorder:
     """A context of one warp that records what is asked of it."""
 
@@ -116,11 +120,10 @@ class _Recorder:
         self.warps = 1
         self.read: set[str] = set()
         self.written: set[str] = set()
-        number, flag = np.zeros((1, LANES), np.uint32), np.ones((1, LANES), np.bool_)
-        self.r = _RegisterRecord("R", number, self.read, self.written)
-        self.p = _RegisterRecord("P", flag, self.read, self.written)
-        self.u = _RegisterRecord("UR", number[:, :1], self.read, self.written)
-        self.q = _RegisterRecord("UP", flag[:, :1], self.read, self.written)
+        self.r = _RegisterRecord("R", _NUMBER, self.read, self.written)
+        self.p = _RegisterRecord("P", _FLAG, self.read, self.written)
+        self.u = _RegisterRecord("UR", _NUMBER[:, :1], self.read, self.written)
+        self.q = _RegisterRecord("UP", _FLAG[:, :1], self.read, self.written)
 
     def active_mask(self, _: Array | None) -> None:
         """All threads take part, so that nothing is left out."""
@@ -179,21 +182,20 @@ def find_def_use(i: Instruction) -> DefUse:
             return DefUse(sums, sums | more, frozenset(guard), partial, False)
         with np.errstate(all="ignore"):
             # Under a guard a register is also read to keep what it holds for other threads.
-            step = make(replace(i, guard=None))
-            lazy, full = _Recorder(unused=True), _Recorder(unused=False)
-            step(lazy)  # type: ignore[arg-type]
+            step = make(i if i.guard is None else replace(i, guard=None))
+            full = _Recorder(unused=False)
             step(full)  # type: ignore[arg-type]
+            if i.opcode in MEMORY:
+                lazy = _Recorder(unused=True)
+                step(lazy)  # type: ignore[arg-type]
     except NotKnownError:
         operands = _operand_registers(i, _WIDEST)
         return DefUse(frozenset(), frozenset(), frozenset(operands | guard), True, True)
-    written = lazy.written | full.written
+    written, read = frozenset(full.written), frozenset(full.read)
     if i.opcode in MEMORY:
-        addressing = lazy.read | guard
-        return DefUse(
-            frozenset(written), frozenset(full.read), frozenset(addressing), partial, False
-        )
-    read = lazy.read | full.read
-    return DefUse(frozenset(written), frozenset(read), frozenset(guard), partial, False)
+        addressing = frozenset(lazy.read | guard)
+        return DefUse(written | lazy.written, read, addressing, partial, False)
+    return DefUse(written, read, frozenset(guard), partial, False)
 
 
 def _registers_read_by(read: Any) -> set[str]:

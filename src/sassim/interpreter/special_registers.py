@@ -56,6 +56,14 @@ def read_special_register(
     return _ALWAYS.get(kind)
 
 
+def axes_of_grid(name: str) -> frozenset[int]:
+    """Axes of the grid along which blocks differ in what a special register holds."""
+    kind, _, axis = name.removeprefix("SR_").partition(".")
+    if kind == "CTAID":
+        return frozenset(("XYZ".index(axis),))
+    return frozenset(range(3)) if kind == "CgaCtaId" else frozenset()
+
+
 def index_along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:
     """The place along an axis of what is numbered so, x fastest."""
     x, y, _ = size

@@ -145,12 +145,14 @@ class ResidentBlocks:
     def special_register(self, name: str) -> Array | None:
         """A special register of all warps; ``None`` where it is not known without a GPU."""
         if name not in self._special_registers:
-            values = read_special_register(
-                name, self.launch, self.thread_of_block, self.block_numbers
-            )
-            self._special_registers[name] = (
-                None if values is None else compact(values.astype(np.uint32))
-            )
+            inside = self.thread_of_block[: self.warps_of_block]
+            values = read_special_register(name, self.launch, inside, self.block_numbers)
+            if values is not None:
+                values = values.astype(np.uint32)
+                if name.startswith("SR_TID"):
+                    values = np.tile(values, (len(self.numbers), 1))
+                values = compact(values)
+            self._special_registers[name] = values
         return self._special_registers[name]
 
     @property

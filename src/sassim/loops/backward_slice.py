@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sassim.interpreter.def_use import DefUse, find_def_use
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from sassim.sass.program import BasicBlock, Program
 
 
+PROGRAMS: Final = 8
+"""Of which what was found is kept, the last ones."""
+
 Condition = tuple[str, bool]
 """A guard: the name of its predicate, and whether it is negated."""
 Live = dict[str, "Condition | None"]
 """Live registers, each for threads that meet a condition; ``None``: for all."""
 
 
+@lru_cache(maxsize=PROGRAMS)
 def slice_program(
     program: Program, *, cautious: bool = False, stores: frozenset[int] = frozenset()
 ) -> BackwardSlice:
@@ -46,7 +51,7 @@ def slice_program(
     outside of it: of outputs in global memory, of words in shared memory where only a byte is read.
     The interpreter checks that; ``stores`` are addresses of those in global memory that failed.
     """
-    effects = {address: find_def_use(i) for address, i in instructions_of(program)}
+    effects = effects_of(program)
     live, in_slice, spaces = _find_slice(program, effects, stores, cautious=cautious)
     skipped = {
         address: i
@@ -110,6 +115,12 @@ def _find_branch_atomics(
         for address, i in instructions_of(program)
         if address in in_slice and i.opcode in _GLOBAL_ATOMICS and not i.has("CAS")
     )
+
+
+@lru_cache(maxsize=PROGRAMS)
+def effects_of(program: Program) -> dict[int, DefUse]:
+    """What each instruction reads and writes, by its address."""
+    return {address: find_def_use(i) for address, i in instructions_of(program)}
 
 
 def instructions_of(program: Program) -> Iterable[tuple[int, Instruction]]:

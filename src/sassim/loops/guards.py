@@ -9,8 +9,9 @@ some of them are sampled.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,8 +22,9 @@ from sassim.interpreter.def_use import find_def_use
 from sassim.interpreter.lanes import LANES
 from sassim.interpreter.operand_access import read_u32
 from sassim.interpreter.operations import operations
+from sassim.interpreter.special_registers import axes_of_grid
 from sassim.interpreter.state import ResidentBlocks
-from sassim.loops.backward_slice import instructions_of, successors
+from sassim.loops.backward_slice import PROGRAMS, effects_of, successors
 from sassim.opcodes import (
     MEMORY,
     find_opcode,
@@ -30,7 +32,7 @@ from sassim.opcodes import (
     opcodes_of_category,
     opcodes_with_flow,
 )
-from sassim.sass.operands import TRUE, Predicate
+from sassim.sass.operands import TRUE, Predicate, Special
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -43,9 +45,12 @@ if TYPE_CHECKING:
     from sassim.sass.listing import Instruction
     from sassim.sass.program import Program
 
-_LANES_AT_ONCE: Final = 1 << 20
+_LANES_AT_ONCE: Final = 1 << 18
+"""Threads that are evaluated side by side: of more of them a register does not fit into caches."""
 _MOST_WORK: Final = 4_000_000_000
 """Instructions of threads that are evaluated: several seconds, where no operand is uniform."""
+_MOST_BLOCKS: Final = 1 << 22
+"""Of which what is evaluated is kept, some bytes for each block and guard."""
 _BY_THREAD: Final = opcodes_of_category(
     "integer", "fp32", "fp64", "fp16", "bits", "special", "conversion", "move", "constant"
 )
@@ -114,6 +119,7 @@ class GuardValues:
     """Whether they are of all blocks."""
 
 
+@lru_cache(maxsize=PROGRAMS)
 def plan_guards(program: Program) -> GuardPlan:
     """Find what can be evaluated of a program."""
     return _Planner(program).plan()
@@ -121,37 +127,69 @@ def plan_guards(program: Program) -> GuardPlan:
 
 def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
     """Evaluate the guards of a plan in all blocks, or as many as the work allows."""
-    every = math.prod(launch.grid)
+    parts = _divide_by_axes(plan)
     lanes = -(-math.prod(launch.block) // LANES) * LANES
-    values = GuardValues()
-    if not plan.predicates and not plan.numbers:
-        return values
-    most = _MOST_WORK // (lanes * max(len(plan.evaluations), 1))
-    if most < every:
+    executions = sum(
+        len(part.evaluations) * math.prod(launch.grid[axis] for axis in axes)
+        for axes, part in parts.items()
+    )
+    if lanes * executions > _MOST_WORK or math.prod(launch.grid) > _MOST_BLOCKS:
         return GuardValues(complete=False)
-    outcomes: dict[int, list[Array]] = defaultdict(list)
-    patterns: dict[int, list[Array]] = defaultdict(list)
-    numbers: dict[int, list[tuple[Array, Array]]] = defaultdict(list)
-    step = max(_LANES_AT_ONCE // lanes, 1)
-    for first in range(0, every, step):
-        evaluator = _Evaluator(launch, np.arange(first, min(first + step, every)))
-        with np.errstate(all="ignore"):
-            evaluator.run(plan)
-        for address, codes in evaluator.outcomes.items():
-            outcomes[address].append(codes)
-        for address, each in evaluator.patterns.items():
-            patterns[address].append(each)
-        for address, ends in evaluator.numbers.items():
-            numbers[address].append(ends)
-    parts = -(-every // step)
-    values.outcomes = {at: np.concatenate(e) for at, e in outcomes.items() if len(e) == parts}
-    values.patterns = {at: np.concatenate(e) for at, e in patterns.items() if len(e) == parts}
-    values.numbers = {
-        at: (np.concatenate([low for low, _ in e]), np.concatenate([high for _, high in e]))
-        for at, e in numbers.items()
-        if len(e) == parts
-    }
+    values = GuardValues()
+    for axes, part in parts.items():
+        _evaluate_along(axes, part, launch, values)
     return values
+
+
+def _divide_by_axes(plan: GuardPlan) -> dict[frozenset[int], GuardPlan]:
+    """Parts of a plan, by the axes of the grid along which guards differ."""
+    axes: dict[int, frozenset[int]] = {_UNINITIALIZED: frozenset()}
+
+    def axes_of(each: _Evaluation) -> frozenset[int]:
+        return frozenset[int]().union(*(axes[at] for at in each.reads.values()))
+
+    for each in plan.evaluations:
+        names = [own.name for own in each.instruction.operands if isinstance(own, Special)]
+        axes[each.address] = axes_of(each).union(*map(axes_of_grid, names))
+    by_guard = {at: axes[at] for at in plan.predicates}
+    by_guard |= {at: axes_of(side) for at, (side, _) in plan.numbers.items()}
+    by_address = {each.address: each for each in plan.evaluations}
+    parts = {}
+    for along in sorted(set(by_guard.values()), key=sorted):
+        predicates = frozenset(at for at in plan.predicates if by_guard[at] == along)
+        numbers = {at: each for at, each in plan.numbers.items() if by_guard[at] == along}
+        parts[along] = replace(
+            plan,
+            evaluations=_required(by_address, predicates, numbers),
+            predicates=predicates,
+            numbers=numbers,
+        )
+    return parts
+
+
+def _evaluate_along(
+    axes: frozenset[int], plan: GuardPlan, launch: KernelLaunch, values: GuardValues
+) -> None:
+    """Evaluate guards that are the same in blocks that differ only along other axes."""
+    x, y, z = (np.arange(n if axis in axes else 1) for axis, n in enumerate(launch.grid))
+    blocks = x + launch.grid[0] * (y[:, None] + launch.grid[1] * z[:, None, None])
+
+    def everywhere(parts: Iterable[Array]) -> Array:
+        whole = np.concatenate(list(parts)).reshape(blocks.shape)
+        return np.broadcast_to(whole, launch.grid[::-1]).reshape(-1)
+
+    lanes = -(-math.prod(launch.block) // LANES) * LANES
+    batches = np.array_split(blocks.reshape(-1), -(-blocks.size * lanes // _LANES_AT_ONCE))
+    with np.errstate(all="ignore"):
+        results = [_Evaluator(launch, numbers).run(plan) for numbers in batches]
+    # What fails may do so in a part of the blocks alone.
+    for at in frozenset.intersection(*(frozenset(each.outcomes) for each in results)):
+        values.outcomes[at] = everywhere(each.outcomes[at] for each in results)
+    for at in frozenset.intersection(*(frozenset(each.patterns) for each in results)):
+        values.patterns[at] = everywhere(each.patterns[at] for each in results)
+    for at in frozenset.intersection(*(frozenset(each.numbers) for each in results)):
+        low, high = zip(*(each.numbers[at] for each in results), strict=True)
+        values.numbers[at] = everywhere(low), everywhere(high)
 
 
 def reachable_blocks(
@@ -208,15 +246,21 @@ def _reaching_definitions(
 ) -> dict[int, Definitions]:
     """By basic block that can be reached: the definitions of each register at its beginning."""
     follow = successors(program)
+    written = {}
+    for start, block in program.blocks.items():
+        base = program.base(block.function)
+        last = written[start] = Definitions()
+        for i in block.instructions:
+            _transfer(i, base + i.address, effects[base + i.address], last)
     at_begin: dict[int, Definitions] = {0: {}}
+    # In the order of addresses, so that most blocks come after those that lead to them.
     waiting = [0]
     while waiting:
-        start = waiting.pop()
-        block = program.blocks[start]
-        base, now = program.base(block.function), dict(at_begin[start])
-        for i in block.instructions:
-            _transfer(i, base + i.address, effects[base + i.address], now)
-        waiting += [each for each in follow[start] if _merge(each, now, at_begin)]
+        start = heappop(waiting)
+        now = at_begin[start] | written[start]
+        for each in follow[start]:
+            if _merge(each, now, at_begin) and each not in waiting:
+                heappush(waiting, each)
     return at_begin
 
 
@@ -229,17 +273,19 @@ _ALL_REGISTERS: Final = frozenset(
 
 def _merge(block: int, now: Definitions, at_begin: dict[int, Definitions]) -> bool:
     """Whether a way into a basic block changes what is known at its beginning."""
-    if block not in at_begin:
+    there = at_begin.get(block)
+    if there is None:
         at_begin[block] = dict(now)
         return True
-    there, changed = at_begin[block], False
-    for name in there.keys() | now.keys():
-        before = there.get(name, _ENTRY)
-        after = before | now.get(name, _ENTRY)
-        if after != before:
-            there[name] = after
-            changed = True
-    return changed
+    more = {
+        name: before | after
+        for name, after in now.items()
+        if (before := there.get(name, _ENTRY)) is not after and not after <= before
+    }
+    uninitialized = (name for name in there.keys() - now.keys() if not there[name] >= _ENTRY)
+    more |= {name: there[name] | _ENTRY for name in uninitialized}
+    there.update(more)
+    return bool(more)
 
 
 def _transfer(i: Instruction, address: int, effects: DefUse, now: Definitions) -> None:
@@ -266,9 +312,11 @@ class _Planner:
         self._numbers: dict[int, tuple[_Evaluation, Read]] = {}
         self._branches: dict[int, tuple[int, bool]] = {}
         self._selections: set[int] = set()
+        self._used: set[int] = set()
+        """Definitions of predicates that are read, and not only as the carry of a sum."""
         self._reads: dict[int, tuple[Instruction, Definitions]] = {}
         """Of every instruction."""
-        self._effects = {at: find_def_use(i) for at, i in instructions_of(program)}
+        self._effects = effects_of(program)
 
     def plan(self) -> GuardPlan:
         """Return what can be evaluated."""
@@ -289,10 +337,10 @@ class _Planner:
         predicates = frozenset(
             address
             for address, each in self._evaluable.items()
-            if any("P" in name for name in each.written) or each.instruction.opcode in _CHOICES
+            if address in self._used or each.instruction.opcode in _CHOICES
         )
         return GuardPlan(
-            self._required(predicates),
+            _required(self._evaluable, predicates, self._numbers),
             predicates,
             self._numbers,
             self._branches,
@@ -302,14 +350,19 @@ class _Planner:
 
     def _note_uses(self, address: int, i: Instruction, reads: Definitions, *, ends: bool) -> None:
         """Take note of what a guard decides: where to go on, or which value is taken."""
+        guard = "" if i.guard is None else _name(i.guard)
+        carries = i.has("X")
+        predicates = [at for n, at in reads.items() if "P" in n and (n == guard or not carries)]
+        definitions = frozenset[int]().union(*predicates)
+        self._used |= definitions
         if ends and i.guard is not None:
-            definition = _only(reads.get(_name(i.guard), _ENTRY))
+            definition = _only(reads.get(guard, _ENTRY))
             if definition in self._evaluable:
                 self._branches[address] = definition, i.guard.negated
         elif i.opcode in _CHOICES:
             self._selections.add(address)
         elif not ends and i.opcode not in _COMBINES:
-            self._selections |= {at for name, each in reads.items() if "P" in name for at in each}
+            self._selections |= definitions
 
     def _alike(self) -> frozenset[int]:
         """Ends of basic blocks that decide alike in all threads of a launch.
@@ -367,18 +420,23 @@ class _Planner:
                 side = _Evaluation(address, i, {each: reads[each] for each in names}, frozenset())
                 self._numbers[address] = side, read_u32(i, operand)
 
-    def _required(self, predicates: Iterable[int]) -> tuple[_Evaluation, ...]:
-        """What guards depend on, in order."""
-        wanted: set[int] = set()
-        waiting = list(predicates)
-        waiting += [at for each, _ in self._numbers.values() for at in each.reads.values()]
-        while waiting:
-            address = waiting.pop()
-            if address in wanted or address == _UNINITIALIZED:
-                continue
-            wanted.add(address)
-            waiting += self._evaluable[address].reads.values()
-        return tuple(each for address, each in self._evaluable.items() if address in wanted)
+
+def _required(
+    evaluable: Mapping[int, _Evaluation],
+    predicates: Iterable[int],
+    numbers: Mapping[int, tuple[_Evaluation, Read]],
+) -> tuple[_Evaluation, ...]:
+    """What guards depend on, in order."""
+    wanted: set[int] = set()
+    waiting = list(predicates)
+    waiting += [at for each, _ in numbers.values() for at in each.reads.values()]
+    while waiting:
+        address = waiting.pop()
+        if address in wanted or address == _UNINITIALIZED:
+            continue
+        wanted.add(address)
+        waiting += evaluable[address].reads.values()
+    return tuple(each for address, each in evaluable.items() if address in wanted)
 
 
 def _differs_by_itself(i: Instruction) -> bool:
@@ -418,11 +476,9 @@ class _Evaluator:
         lanes = np.ones((self._blocks.warps, LANES), np.bool_)
         self._context = ExecutionContext(self._blocks, Observer(), lanes)
         self._values: dict[tuple[int, str], Array] = {}
-        self.outcomes: dict[int, Array] = {}
-        self.patterns: dict[int, Array] = {}
-        self.numbers: dict[int, tuple[Array, Array]] = {}
+        self._result = GuardValues()
 
-    def run(self, plan: GuardPlan) -> None:
+    def run(self, plan: GuardPlan) -> GuardValues:
         """Evaluate all that can be; what the interpreter does not know is left out."""
         failed: set[int] = set()
         table = operations()
@@ -447,7 +503,9 @@ class _Evaluator:
         for address, (side, read) in plan.numbers.items():
             if not failed.intersection(side.reads.values()):
                 self._load(side)
-                self.numbers[address] = self._ends(read(self._context), side.instruction)
+                ends = self._ends(read(self._context), side.instruction)
+                self._result.numbers[address] = ends
+        return self._result
 
     def _evaluate(self, each: _Evaluation, step: Step) -> None:
         self._load(each)
@@ -479,20 +537,24 @@ class _Evaluator:
 
     def _note_outcomes(self, address: int, values: Array) -> None:
         yes = self._of_blocks(values)
-        no = self._of_blocks(~values)
-        codes = SOME_TRUE * yes.any(axis=1) + SOME_FALSE * no.any(axis=1)
+        some, others = yes.any(axis=1), self._of_blocks(~values).any(axis=1)
         count = len(self._blocks.numbers)
-        self.outcomes[address] = np.broadcast_to(codes, count).astype(np.uint8)
+        codes = SOME_TRUE * some + SOME_FALSE * others
+        self._result.outcomes[address] = np.broadcast_to(codes, count).astype(np.uint8)
         if len(yes) == count:
             weights = np.random.default_rng(0).integers(1 << 40, size=yes.shape[1])
-            self.patterns[address] = yes @ weights.astype(np.float64)
+            patterns = np.where(some, -1.0, 0.0)
+            mixed = some & others
+            patterns[mixed] = yes[mixed] @ weights.astype(np.float64)
+            self._result.patterns[address] = patterns
 
     def _of_blocks(self, values: Array) -> Array:
         """One row a block, of its threads alone; one row in all where all are alike."""
         blocks = self._blocks
         if values.shape[1] == LANES:
-            shape = (blocks.warps, LANES)
-            values = np.broadcast_to(values, shape) & blocks.alive
+            values = np.broadcast_to(values, (blocks.warps, LANES))
+            if blocks.threads % LANES:
+                values = values & blocks.alive
         elif values.shape[0] == 1:
             return values
         return values.reshape(len(blocks.numbers), -1)

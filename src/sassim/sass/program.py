@@ -57,9 +57,9 @@ class BasicBlock:
         return self.body if self.end is None else (*self.body, self.end)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
-    """A kernel: its code, and what its cubin says beside."""
+    """A kernel: its code, and what its cubin says beside; what is found out of it is kept by it."""
 
     entry: str
     functions: tuple[SassFunction, ...]

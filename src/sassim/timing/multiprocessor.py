@@ -57,7 +57,7 @@ _BOX: Final = 200.0
 """Cycles that the first bytes of a copy by a tensor map take beside those of a load from L2."""
 _PRODUCT: Final = 30.0
 """Cycles from the last multiply-add of a warpgroup's product until its warps see it is done."""
-_OF_GROUPS: Final = (ASYNC_COPY, COMMIT_GROUP, COMMIT_STORES)
+_OF_GROUPS: Final = frozenset((ASYNC_COPY, COMMIT_GROUP, COMMIT_STORES))
 _MODULUS: Final = 1 << 31
 
 
@@ -139,7 +139,7 @@ class ResidentWarp:
         """Of the instruction among them."""
         self.board = [0.0] * SCOREBOARDS
         self.marked = now
-        """Since when time is not yet counted."""
+        """Since when its time is not counted: since its segment began."""
         self.last = ""
         """The instruction that raised a scoreboard last."""
         self.copied = now
@@ -233,6 +233,8 @@ class Multiprocessor:
         self._running: list[ResidentBlock] = []
         self._passed = self._meant = self._instructions = 0.0
         self._stalls: defaultdict[str, float] = defaultdict(float, not_selected=0.0)
+        self._waits: dict[int, tuple[int, int]] = {}
+        """Cycles that a warp waits after the instructions of a segment, and leaves to others."""
         self._run = SmTimes()
 
     def run(self, blocks: int, resident: int) -> SmTimes:
@@ -258,8 +260,29 @@ class Multiprocessor:
         run.instructions = self._instructions
         run.scale_to_full_run = self._meant / self._passed if self._passed else 1.0
         run.warp_cycles = self._meant
-        run.stalls = dict(self._stalls)
+        run.stalls = self._stalls | {"selected": self._instructions}
         return run
+
+    def _begin_segment(self, warp: ResidentWarp) -> None:
+        """Count what is certain of the instructions of a warp's segment."""
+        key, weight = id(warp.ops), warp.weight
+        waits = self._waits.get(key)
+        if waits is None:
+            stalls = [op.stall for op in warp.ops]
+            # The cycle that a warp leaves to others (cuda/ladder/13_double_buffered: 0.89 of 2.37
+            # cycles with two warps a scheduler).
+            left = sum(max(_MIN_ISSUE_INTERVAL - each, 0) for each in stalls)
+            waits = self._waits[key] = sum(stalls) - len(stalls), left
+        self._instructions += len(warp.ops) * weight
+        self._stalls["wait"] += waits[0] * weight
+        self._stalls["not_selected"] += waits[1] * weight
+
+    def _end_segment(self, warp: ResidentWarp, now: float) -> None:
+        """Count the time that a segment took, weighted by what it represents."""
+        passed = now - warp.marked
+        self._passed += passed
+        self._meant += passed * warp.weight
+        warp.marked = now
 
     def _push(self, warp: ResidentWarp, at: float) -> None:
         self._order += 1
@@ -292,6 +315,7 @@ class Multiprocessor:
                 arrivals=phases.arrivals[at],
                 waits=phases.waits[at],
             )
+            self._begin_segment(warp)
             self._push(warp, begin)
 
     def _issue(self, warp: ResidentWarp, now: float) -> float | None:
@@ -300,11 +324,11 @@ class Multiprocessor:
         It runs 100,000 times for a kernel: so it unpacks what it reads.
         """
         op, weight = warp.ops[warp.at], warp.weight
-        stall, _, result, operands, pipe, _, adu, latency, memory, name, pending, role, *_ = op
-        stalls, scheduler = self._stalls, warp.scheduler
+        stall, _, result, operands, pipe, _, adu, latency, memory, name, pending, role, _, _ = op
+        scheduler = warp.scheduler
         issue = self._schedulers[scheduler]
         if issue > now:
-            stalls["not_selected"] += (issue - now) * weight
+            self._stalls["not_selected"] += (issue - now) * weight
         else:
             issue = now
         self._schedulers[scheduler] = issue + 1.0
@@ -323,24 +347,24 @@ class Multiprocessor:
         if name in _OF_GROUPS:
             done = warp.note_copies(name, done)
         if result is not None:
-            warp.raise_board(result, done or issue + latency)
+            board = warp.board
+            board[result] = max(board[result], done or issue + latency)
             warp.last = name
-        stalls["selected"] += weight
-        stalls["wait"] += (stall - 1.0) * weight
-        if stall < _MIN_ISSUE_INTERVAL:
-            # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
-            # 0.89 of 2.37 cycles with two warps a scheduler).
-            stalls["not_selected"] += (_MIN_ISSUE_INTERVAL - stall) * weight
-            stall = _MIN_ISSUE_INTERVAL
-        after = issue + stall
-        self._count_time(warp, after, weight)
-        self._instructions += weight
-        if pending >= 0:
-            after = self._await_groups(warp, name, pending, after, weight)
-        if name == "BAR":
+        after = issue + max(stall, _MIN_ISSUE_INTERVAL)
+        if pending >= 0 or role == "wait" or name == "BAR":
+            return self._await_others(warp, op, after)
+        return self._schedule(warp, after)
+
+    def _await_others(self, warp: ResidentWarp, op: TimedInstruction, after: float) -> float | None:
+        """When copies, products, a phase or the other warps of a barrier are there."""
+        if op.pending >= 0:
+            after = self._await_groups(warp, op.name, op.pending, after, warp.weight)
+        if op.name == "BAR":
             self._arrive(warp, after, op.together)
             return None
-        return (self._await_phase if role == "wait" else self._schedule)(warp, after)
+        if op.role == "wait":
+            return self._await_phase(warp, after)
+        return self._schedule(warp, after)
 
     def _await_groups(
         self, warp: ResidentWarp, name: str, pending: int, now: float, weight: float
@@ -356,28 +380,22 @@ class Multiprocessor:
             return now
         # A wait for products counts as one at a barrier (pipelines.py).
         self._stalls["barrier" if of_products else "long_scoreboard"] += (there - now) * weight
-        self._count_time(warp, there, weight)
         return there
-
-    def _count_time(self, warp: ResidentWarp, until: float, weight: float) -> None:
-        """Count the time of a warp, weighted by what its segment represents."""
-        passed = until - warp.marked
-        self._passed += passed
-        self._meant += passed * weight
-        warp.marked = until
 
     def _schedule(self, warp: ResidentWarp, now: float) -> float | None:
         """When the scoreboards are clear that a warp's next instruction waits for; ``None``: none.
 
         It is that instruction that is issued next.
         """
-        warp.at += 1
-        if warp.at >= len(warp.ops):
+        at = warp.at = warp.at + 1
+        if at >= len(warp.ops):
+            self._end_segment(warp, now)
             if not warp.take_next_step():
                 self._end_warp(warp, now)
                 return None
-            now = self._fetch(warp, warp.ops, now, warp.weight)
-        waits = warp.ops[warp.at].waits
+            self._begin_segment(warp)
+            now, at = self._fetch(warp.ops, now, warp.weight), 0
+        waits = warp.ops[at].waits
         if not waits:
             return now
         ready, board = now, warp.board
@@ -386,12 +404,9 @@ class Multiprocessor:
         if ready > now:
             far, weight = warp.last in _FAR_LOADS, warp.weight
             self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
-            self._count_time(warp, ready, weight)
         return ready
 
-    def _fetch(
-        self, warp: ResidentWarp, ops: tuple[TimedInstruction, ...], now: float, weight: float
-    ) -> float:
+    def _fetch(self, ops: tuple[TimedInstruction, ...], now: float, weight: float) -> float:
         """When code is there; what is not in the instruction cache comes from L2."""
         rates = self._rates
         if not rates.code_sectors:
@@ -407,7 +422,6 @@ class Multiprocessor:
             del self._code[next(iter(self._code))]
         if there > now:
             self._stalls["no_instruction"] += (there - now) * weight
-            self._count_time(warp, there, weight)
             return there
         return now
 
@@ -421,10 +435,12 @@ class Multiprocessor:
             # Either half takes it in twice the cycles of both.
             pipe = FMA if pipes[FMA] <= pipes[HEAVY] else HEAVY
             cycles *= 2.0 * _FULL_FMA
-        free = pipes[pipe]
-        queue = _PIPE_QUEUE if pipe == XU else 0.0
-        start = max(free, issue)
+        start = pipes[pipe]
+        if start <= issue:
+            pipes[pipe] = issue + cycles
+            return issue
         pipes[pipe] = start + cycles
+        queue = _PIPE_QUEUE if pipe == XU else 0.0
         if start - queue > issue:
             self._stalls["math_pipe_throttle"] += (start - queue - issue) * weight
             return start - queue
@@ -516,7 +532,6 @@ class Multiprocessor:
     def _resume_from(self, warp: ResidentWarp, since: float, at: float, why: str) -> float | None:
         """When a warp is ready that has waited until then."""
         self._stalls[why] += (at - since) * warp.weight
-        self._count_time(warp, at, warp.weight)
         return self._schedule(warp, at)
 
     def _release_stuck(self) -> bool:

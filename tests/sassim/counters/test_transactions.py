@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,10 +12,8 @@ from hypothesis import strategies as st
 from sassim.counters.counters import count_local
 from sassim.counters.transactions import (
     count_atomic_wavefronts,
-    count_ideal_sectors,
-    count_lines,
+    count_global,
     count_most_alike,
-    count_sectors,
     count_shared_wavefronts,
 )
 
@@ -40,22 +40,25 @@ def _wavefronts(addresses: np.ndarray, size: int, taking: np.ndarray | None = No
 )
 def test_sectors_of_a_stride(stride: int, size: int, wanted: int, ideal: int) -> None:
     addresses = BASE + LANE * stride
-    assert count_sectors(addresses, None).tolist() == [wanted]
-    assert count_ideal_sectors(addresses, None, size).tolist() == [ideal]
+    taken = count_global(addresses, None, size)
+    assert (taken.sectors.tolist(), taken.ideal.tolist()) == ([wanted], [ideal])
 
 
 def test_an_access_that_does_not_begin_at_a_sector_takes_one_more() -> None:
-    assert count_sectors(BASE + 4 + LANE * 4, None).tolist() == [5]
-    assert count_lines(BASE + 4 + LANE * 4, None).tolist() == [2]
+    taken = count_global(BASE + 4 + LANE * 4, None, 4)
+    assert (taken.sectors.tolist(), taken.lines.tolist()) == ([5], [2])
+    # Words of two lines that lie in different banks go together.
+    assert taken.passes.tolist() == [1]
 
 
 def test_lanes_that_take_no_part_count_nothing() -> None:
     addresses = BASE + LANE * 32
     taking = np.zeros((1, 32), np.bool_)
-    assert count_sectors(addresses, taking).tolist() == [0]
+    taken = count_global(addresses, taking, 4)
+    assert [taken.sectors, taken.ideal, taken.lines, taken.passes] == [[0]] * 4
     taking[0, [3, 17, 30]] = True
-    assert count_sectors(addresses, taking).tolist() == [3]
-    assert count_ideal_sectors(addresses, taking, 4).tolist() == [1]
+    taken = count_global(addresses, taking, 4)
+    assert (taken.sectors.tolist(), taken.ideal.tolist()) == ([3], [1])
 
 
 @given(
@@ -66,9 +69,13 @@ def test_sectors_are_the_distinct_ones_of_the_lanes_that_take_part(offsets, some
     addresses = BASE + np.array([offsets], np.int64) * 4
     taking = np.array([some])
     chosen = {a >> 5 for a, t in zip(addresses[0].tolist(), some, strict=True) if t}
-    assert count_sectors(addresses, taking).tolist() == [len(chosen)]
-    lines = {a >> 2 for a in chosen}
-    assert count_lines(addresses, taking).tolist() == [len(lines)]
+    taken = count_global(addresses, taking, 4)
+    assert taken.sectors.tolist() == [len(chosen)]
+    assert taken.lines.tolist() == [len({a >> 2 for a in chosen})]
+    words = {a for a, t in zip(offsets, some, strict=True) if t}
+    assert taken.ideal.tolist() == [-(-len(words) * 4 // 32)]
+    in_bank = Counter(word % 32 for word in words)
+    assert taken.passes.tolist() == [max(in_bank.values(), default=0)]
 
 
 @pytest.mark.parametrize(
