@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import MATRIX_TILES
 from kernelprof.analysis.metrics import groups
 
@@ -66,6 +66,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
 
 
+_SCARCE = Condition(
+    "shared memory limits how many blocks an SM holds",
+    lambda launch: launch.limited_by("shared_mem"),
+)
+
 RULE = rules.Rule(
     slug="shared-bank-conflicts",
     title="Shared-memory bank conflicts",
@@ -88,8 +93,17 @@ RULE = rules.Rule(
             "reads 16 aligned bytes from each of eight rows at a time.",
             when=MATRIX_TILES,
         ),
-        Advice("Pad rows by one element: __shared__ float tile[32][33].", unless=MATRIX_TILES),
+        Advice(
+            "Pad rows by one element: __shared__ float tile[32][33].",
+            unless=MATRIX_TILES | _SCARCE,
+        ),
         Advice("Swizzle the column index with the row index: tile[y][x ^ y].", unless=MATRIX_TILES),
+        Advice(
+            "Padding may leave an SM room for fewer blocks.",
+            when=_SCARCE,
+            number=lambda launch: launch["block_limit_shared_mem"],
+            measured="Shared memory now has room for {x} per SM.",
+        ),
         Advice("Read along the dimension that is contiguous in shared memory."),
     ),
     wrong_when="Even without conflicts, an 8-byte access takes 2 wavefronts and a 16-byte access "

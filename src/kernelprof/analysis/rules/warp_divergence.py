@@ -72,7 +72,10 @@ RULE = rules.Rule(
     "8) executes only one case.",
     fixes=(
         INTEGER_DIVISION,
-        Advice("Sort or bin the work so that the threads of a warp take the same path."),
+        Advice(
+            "Sort or bin the work, and its data with it, so that the threads of a warp take the "
+            "same path: sorted indices alone scatter the accesses."
+        ),
         Advice("Branch on the warp or block index, not on the lane."),
         when(
             "at least 12 of 32 threads are active (typical of short two-way branches)",
