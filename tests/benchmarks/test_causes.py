@@ -14,8 +14,8 @@ CHECKED = {
     "gain alone within its interval": (27, 40),
     "combined gain within 2x": (8, 11),
 }
-# The first answers: first cause 14 of 23, second 7 of 16, order 3 of 5, costs time 0 of 4, gain alone
-# 19 of 25, in its interval 20, combined gain 5 of 5.
+# The first answers: first cause 14 of 23, second 7 of 16, order 3 of 5, costs time 0 of 4, gain
+# alone 19 of 25, in its interval 20, combined gain 5 of 5.
 BLIND = {
     "first cause": (14, 23),
     "second cause": (9, 16),

@@ -33,8 +33,6 @@ _FIRST_BLOCKS: Final = 4
 _LANES: Final = 16_384
 """Threads that are run at least, about, unless already the first take :data:`_LONG_S`."""
 _LONG_S: Final = 1.5
-_LONG_ALIKE_S: Final = 0.1
-"""The same where the first blocks all do the same."""
 _BLOCKS: Final = 16
 _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
@@ -198,9 +196,7 @@ def count_launch(
         error = _sampling_error(counters)
         if fits and took * every <= _AT_ONCE_S * run:
             most = every
-        elif error <= _EXACT_ENOUGH and (
-            run * _MORE >= enough or took > (_LONG_S if error else _LONG_ALIKE_S)
-        ):
+        elif error <= _EXACT_ENOUGH and (run * _MORE >= enough or took > _LONG_S):
             return counters
         else:
             left = int((seconds - spent) * run / took)
