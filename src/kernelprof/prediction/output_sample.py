@@ -254,9 +254,11 @@ def _take_written(bound: BoundLaunch, name: str) -> Array:
     assert written is not None  # it is tracked
     count = math.prod(bound.resolved.arrays[name].shape)
     size = bound.buffers[name].size // count
-    places = np.flatnonzero(written[: count * size].reshape(count, size).any(axis=1))
+    # As numbers of a word: of each element's bytes numpy looks at one after the other.
+    word = math.gcd(size, 8)
+    words = np.flatnonzero(written[: count * size].view(f"u{word}"))
     written[:] = 0
-    return places
+    return distinct(words * word // size)
 
 
 def _pick_places(parts: Sequence[Array], most: int) -> Array:

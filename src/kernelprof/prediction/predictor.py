@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 3
 """Arrays that a message names, the largest."""
 
-_SECONDS: Final = 0.8
+_SECONDS: Final = 1.2
 """For counting, as the interpreter works them out: of a processor some seven times as many (the
 median of 43 samples of the corpus that take over half a second)."""
 

@@ -272,13 +272,12 @@ class ExecutionContext:
         """The lanes that carry out an instruction, as warps by 32; ``None``: all."""
         if guard is None:
             return self.mask
-        if self.mask is None:
-            return np.broadcast_to(guard, (self.warps, LANES))
-        return self.mask & guard
+        return self.broadcast(guard) if self.mask is None else self.mask & guard
 
     def broadcast(self, values: Array) -> Array:
-        """Values for every lane, as warps by 32."""
-        return np.broadcast_to(values, (self.warps, LANES))
+        """Values for every lane, as warps by 32; not to be written."""
+        shape = self.warps, LANES
+        return values if values.shape == shape else np.broadcast_to(values, shape)
 
     def select_warps(self, values: Array) -> Array:
         """The rows of these warps, out of an array of all warps or of one row for all."""
