@@ -42,7 +42,7 @@ def cases(name: str) -> list[object]:
 @pytest.mark.parametrize(
     ("file", "kind", "case"),
     part_of(
-        40,
+        56,
         [
             case
             for name in ("held_out_2", "hidden", "held_out", "neighbours")
