@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -70,7 +70,8 @@ def predict_kernel(compiled: CompiledSource, *, progress: Say) -> Prediction:
     arrays, and :class:`NotRunnableError` for what only a GPU can run.
     """
     progress(f"{compiled.source.name}: checking its result")
-    plan_guards(compiled.code)  # once, for what checks as well
+    with suppress(SassimError, NotKnownError):  # which are raised again where they are explained
+        plan_guards(compiled.code)  # once, for what checks as well
     # NVRTC, which compiles another version, is in a fork what it was made for no more.
     here = is_version(compiled.spec.reference)
     with WorkerProcess(lambda: _check_result(compiled), here=here) as checking:

@@ -45,7 +45,8 @@ _MOST_PATTERNS: Final = 8
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 16
-"""How many times as many blocks are run at most: of few blocks the error is uncertain."""
+_GROWS_AT_FIRST: Final = 4
+"""How many times as many blocks are run at most; of the first few the error is uncertain."""
 _MOST_TRIES: Final = 8
 
 
@@ -200,7 +201,8 @@ def count_launch(
             return counters
         else:
             left = int((seconds - spent) * run / took)
-            wanted = int(run * min((error / _EXACT_ENOUGH) ** 2, _GROWS))
+            grows = _GROWS if run * _MORE >= enough else _GROWS_AT_FIRST
+            wanted = int(run * max(min((error / _EXACT_ENOUGH) ** 2, grows), 2 * _MORE))
             most = min(max(enough, wanted), left, _MOST_LANES // lanes_of_block)
             if most < _MORE * run:
                 return counters

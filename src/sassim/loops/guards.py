@@ -49,8 +49,8 @@ _LANES_AT_ONCE: Final = 1 << 18
 """Threads that are evaluated side by side: of more of them a register does not fit into caches."""
 _MOST_WORK: Final = 4_000_000_000
 """Instructions of threads that are evaluated: several seconds, where no operand is uniform."""
-_MOST_BLOCKS: Final = 1 << 22
-"""Of which what is evaluated is kept, some bytes for each block and guard."""
+_MOST_RESULTS: Final = 1 << 24
+"""Outcomes of guards in blocks, each of which takes 9 bytes, or 16."""
 _BY_THREAD: Final = opcodes_of_category(
     "integer", "fp32", "fp64", "fp16", "bits", "special", "conversion", "move", "constant"
 )
@@ -103,6 +103,8 @@ class GuardPlan:
     """Guards that select values, and not only where to go on."""
     alike: frozenset[int]
     """Addresses of ends of basic blocks that decide alike in all threads of a launch."""
+    carries: frozenset[int]
+    """Addresses of what writes a predicate that is only the carry of a sum."""
 
 
 @dataclass
@@ -128,12 +130,15 @@ def plan_guards(program: Program) -> GuardPlan:
 def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
     """Evaluate the guards of a plan in all blocks, or as many as the work allows."""
     parts = _divide_by_axes(plan)
+    if not parts:
+        return GuardValues()
     lanes = -(-math.prod(launch.block) // LANES) * LANES
     executions = sum(
         len(part.evaluations) * math.prod(launch.grid[axis] for axis in axes)
         for axes, part in parts.items()
     )
-    if lanes * executions > _MOST_WORK or math.prod(launch.grid) > _MOST_BLOCKS:
+    results = math.prod(launch.grid) * (len(plan.predicates) + len(plan.numbers))
+    if lanes * executions > _MOST_WORK or results > _MOST_RESULTS:
         return GuardValues(complete=False)
     values = GuardValues()
     for axes, part in parts.items():
@@ -334,10 +339,18 @@ class _Planner:
                         address, i, effects, {name: _only(at) for name, at in reads.items()}
                     )
                 _transfer(i, address, effects, now)
+        writers = {
+            at for at, each in self._evaluable.items() if any("P" in n for n in each.written)
+        }
+        carries = frozenset(
+            at
+            for at in writers - self._used
+            if self._evaluable[at].instruction.opcode not in _COMPARISONS
+        )
         predicates = frozenset(
             address
             for address, each in self._evaluable.items()
-            if address in self._used or each.instruction.opcode in _CHOICES
+            if each.instruction.opcode in _CHOICES or address in writers - carries
         )
         return GuardPlan(
             _required(self._evaluable, predicates, self._numbers),
@@ -346,15 +359,16 @@ class _Planner:
             self._branches,
             frozenset(self._selections & predicates),
             self._alike(),
+            carries,
         )
 
     def _note_uses(self, address: int, i: Instruction, reads: Definitions, *, ends: bool) -> None:
         """Take note of what a guard decides: where to go on, or which value is taken."""
         guard = "" if i.guard is None else _name(i.guard)
-        carries = i.has("X")
-        predicates = [at for n, at in reads.items() if "P" in n and (n == guard or not carries)]
-        definitions = frozenset[int]().union(*predicates)
-        self._used |= definitions
+        predicates = {name: at for name, at in reads.items() if "P" in name}
+        self._used |= frozenset[int]().union(
+            *(at for name, at in predicates.items() if name == guard or not i.has("X"))
+        )
         if ends and i.guard is not None:
             definition = _only(reads.get(guard, _ENTRY))
             if definition in self._evaluable:
@@ -362,7 +376,7 @@ class _Planner:
         elif i.opcode in _CHOICES:
             self._selections.add(address)
         elif not ends and i.opcode not in _COMBINES:
-            self._selections |= definitions
+            self._selections |= frozenset[int]().union(*predicates.values())
 
     def _alike(self) -> frozenset[int]:
         """Ends of basic blocks that decide alike in all threads of a launch.

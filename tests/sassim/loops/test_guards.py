@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.sassim.listings import program
@@ -60,7 +62,26 @@ def test_outcomes_are_those_of_each_block(grid: tuple[int, int, int]) -> None:
 
 
 def test_a_carry_is_no_guard() -> None:
-    assert plan_guards(launch((1, 1, 1)).program).predicates == {0x40, 0x60, 0x90}
+    plan = plan_guards(launch((1, 1, 1)).program)
+    assert plan.predicates == {0x40, 0x60, 0x90}
+    assert plan.carries == {0xC0}
+
+
+def test_a_comparison_that_is_added_is_no_carry() -> None:
+    counted = (
+        "S2R R0, SR_TID.X",
+        "ISETP.GE.AND P0, PT, R0, 0x9, PT",
+        "IADD3.X R1, RZ, R0, RZ, P0, !PT",
+        "EXIT",
+    )
+    plan = plan_guards(program(*counted))
+    assert plan.predicates == plan.selections == {0x10}
+    assert not plan.carries
+
+
+def test_without_guards_nothing_is_missing() -> None:
+    of_grid = replace(launch((1 << 23, 1, 1)), program=program("EXIT"))
+    assert evaluate_guards(of_grid, plan_guards(of_grid.program)).complete
 
 
 def test_of_too_many_blocks_nothing_is_known() -> None:

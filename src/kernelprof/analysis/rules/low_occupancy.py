@@ -101,13 +101,6 @@ RULE = rules.Rule(
     example="If blocks of 128 threads use 200 KiB of shared memory each, an SM holds only one "
     "block: 4 of 64 warps. With 32 KiB, six blocks fit.",
     fixes=(
-        when(
-            "the grid has no more blocks than fit",
-            lambda launch: launch["waves_per_sm"] <= 1.0 and launch["theoretical_occupancy"] < FULL,
-            "Launch more or larger blocks as well: room alone brings no more warps.",
-            number=lambda launch: launch["waves_per_sm"],
-            measured="The number of waves is {x}.",
-        ),
         Advice(
             "Use fewer registers: set __launch_bounds__ (check for spills), or use smaller tiles "
             "per thread.",
@@ -118,6 +111,11 @@ RULE = rules.Rule(
             when=_limited_by("shared_mem", "shared memory limits occupancy"),
         ),
         LARGER_BLOCKS,
+        when(
+            "the grid has exactly the blocks that fit",
+            lambda launch: launch["waves_per_sm"] == 1.0 and launch["theoretical_occupancy"] < FULL,
+            "Launch more or larger blocks as well: room alone brings no more warps.",
+        ),
         when(
             "blocks have 512 threads or more and an SM holds only one or two of them",
             lambda launch: (
