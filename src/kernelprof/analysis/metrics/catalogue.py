@@ -82,6 +82,8 @@ COUNTERS: Final = {
 points to."""
 OWN_SHARED: Final = ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic")
 """Shared memory of a block without what the driver takes."""
+SHARED_ROOM: Final = ("launch__shared_mem_per_block_allocated", "launch__shared_mem_config_size")
+"""Shared memory of a block with what the driver takes, and what an SM has for all of them."""
 TCGEN05: Final = ("sm__inst_executed_pipe_tc.sum", "sm__pipe_tc_cycles_active.avg")
 """More than 0 where a kernel executes tcgen05 instructions."""
 
@@ -228,7 +230,7 @@ def names_read() -> frozenset[str]:
     others = {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME, WARPS_OF_SM, SCHEDULER_CYCLES}
     for kind in ("ld", "st"):
         others |= {CONFLICTS_OF.format(kind), LOCAL_BYTES_OF.format(kind)}
-    others |= {*OWN_SHARED, *TCGEN05}
+    others |= {*OWN_SHARED, *SHARED_ROOM, *TCGEN05}
     for cycles in ("elapsed", "active"):
         others |= {SHARED_PIPE.format(cycles), TENSOR_MEMORY.format(cycles)}
         others |= {PEAK_SHARE.format(each, cycles) for each in (*COUNTERS, "sm__throughput")}

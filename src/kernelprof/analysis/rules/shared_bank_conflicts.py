@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kernelprof.analysis import rules
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice import Advice, Condition, LaunchValues
 from kernelprof.analysis.advice.lines import MATRIX_TILES
 from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.metrics.catalogue import SHARED_ROOM
 
 NOTABLE_CONFLICTS = rules.Threshold(
     "notable conflicts",
@@ -66,10 +67,13 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     )
 
 
-_SCARCE = Condition(
-    "shared memory limits how many blocks an SM holds",
-    lambda launch: launch.limited_by("shared_mem"),
-)
+def _padding_costs_a_block(launch: LaunchValues) -> bool:
+    block, room = (launch.raw(name) for name in SHARED_ROOM)
+    padded = launch["block_limit_shared_mem"] * block * 33 / 32
+    return launch.limited_by("shared_mem") and padded > room
+
+
+_SCARCE = Condition("padded rows leave an SM room for fewer blocks", _padding_costs_a_block)
 
 RULE = rules.Rule(
     slug="shared-bank-conflicts",
@@ -99,7 +103,7 @@ RULE = rules.Rule(
         ),
         Advice("Swizzle the column index with the row index: tile[y][x ^ y].", unless=MATRIX_TILES),
         Advice(
-            "Padding may leave an SM room for fewer blocks.",
+            "Padding by one word in 32 leaves an SM room for fewer blocks.",
             when=_SCARCE,
             number=lambda launch: launch["block_limit_shared_mem"],
             measured="Shared memory now has room for {x} per SM.",
