@@ -347,11 +347,10 @@ class _Planner:
             for at in writers - self._used
             if self._evaluable[at].instruction.opcode not in _COMPARISONS
         )
-        predicates = frozenset(
-            address
-            for address, each in self._evaluable.items()
-            if each.instruction.opcode in _CHOICES or address in writers - carries
-        )
+        choices = {
+            at for at, each in self._evaluable.items() if each.instruction.opcode in _CHOICES
+        }
+        predicates = frozenset(choices | (writers - carries))
         return GuardPlan(
             _required(self._evaluable, predicates, self._numbers),
             predicates,

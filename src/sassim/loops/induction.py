@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sassim.interpreter.def_use import changes_phases, find_def_use
+from sassim.interpreter.def_use import changes_phases
+from sassim.loops.backward_slice import effects_of
 from sassim.opcodes import MEMORY, flagged_opcodes
 from sassim.sass.operands import (
     TRUE,
@@ -57,7 +58,7 @@ class InductionAnalysis:
     def __init__(self, program: Program, program_slice: BackwardSlice) -> None:
         self._program = program
         self._slice = program_slice
-        self._effects: dict[int, DefUse] = {}
+        self._effects = effects_of(program)
 
     def is_affine(self, blocks: Iterable[int], induction_steps: Mapping[str, int]) -> bool:
         """Whether iterations over these basic blocks keep all steps constant.
@@ -78,13 +79,13 @@ class InductionAnalysis:
                 if not self._advance(steps_now, i, address):
                     return False
             end = block.end
-            if end is not None and steps_now.keys() & _inputs(self._effects_of(end, base)):
+            if end is not None and steps_now.keys() & _inputs(self._effects[base + end.address]):
                 return False
         return True
 
     def _advance(self, steps_now: dict[str, int], i: Instruction, address: int) -> bool:
         """Update steps behind an instruction; whether they stay constant."""
-        effects = self._effects_of(i, address - i.address)
+        effects = self._effects[address]
         if i.opcode == "LDC":
             _mark_invariant(steps_now, effects)
             return not _inputs(effects) & steps_now.keys()
@@ -111,12 +112,6 @@ class InductionAnalysis:
                     # The high half may have any step.
                     steps_now[name] = step if name == first else 1
         return not steps or step >= 0
-
-    def _effects_of(self, i: Instruction, base: int) -> DefUse:
-        effects = self._effects.get(base + i.address)
-        if effects is None:
-            effects = self._effects[base + i.address] = find_def_use(i)
-        return effects
 
 
 def _inputs(effects: DefUse) -> frozenset[str]:

@@ -107,6 +107,9 @@ NO_CLUSTERS: Final = Condition(
     "the launch has no clusters", lambda launch: launch["cluster_size"] <= 1
 )
 WARP_GROUPS: Final = Condition("the kernel uses wgmma", lambda launch: launch["wgmma_pipe"] > 0)
+TILED_ARITHMETIC: Final = 0.05
+"""Least part of the instructions that is floating-point arithmetic from which register tiles are
+advised where shared memory is the limit."""
 MATRIX_TILES: Final = Condition(
     "the kernel uses tensor cores",
     lambda launch: launch.exact(launch.pipeline.tensor) >= SOME_TENSOR_WORK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.advice import Advice, when
-from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY, SHARED_MEMORY
+from kernelprof.analysis.advice.lines import NO_SHARED_MEMORY, SHARED_MEMORY, TILED_ARITHMETIC
 from kernelprof.analysis.metrics import groups
 
 NEAR_LIMIT = rules.near_limit(
@@ -80,7 +80,7 @@ RULE = rules.Rule(
     fixes=(
         when(
             "at least 5 % of the instructions are floating-point arithmetic",
-            lambda launch: launch.arithmetic[0] >= 0.05,
+            lambda launch: launch.arithmetic[0] >= TILED_ARITHMETIC,
             "Use register tiles: compute 4x4 or 8x8 outputs per thread.",
         ),
         Advice(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.analysis.advice.lines import TILED_ARITHMETIC
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import RuleContext, load_rules
 from kernelprof.analysis.verdict.estimates import expected_gain
@@ -81,8 +82,6 @@ IN_EACH_THREAD: Final[Mapping[str, str]] = {
 """What warps wait for where blocks are few, and the rule whose fix has a thread do other work
 meanwhile: it hides the same waiting as more blocks."""
 TILED: Final = "shared-memory-throughput"
-ARITHMETIC: Final = 0.05
-"""Least part of the instructions from which that rule advises register tiles."""
 TILE: Final = 4
 """Results that the smallest register tile gives a thread: a quarter of the threads is left."""
 SAME_TIME: Final = 1.25
@@ -201,7 +200,7 @@ def _cause(
         # Data that is kept on the chip moves neither well nor badly.
         first = before[0]
         return ProjectedCause(slug, first.alone, min(after, SAME_TIME), alternative_to=first.slug)
-    tiled = slug == TILED and context.units.arithmetic_share.low[row] >= ARITHMETIC
+    tiled = slug == TILED and context.units.arithmetic_share.low[row] >= TILED_ARITHMETIC
     if tiled and before[0].slug == "small-grid" and TILE / after >= NOTABLE_COST:
         # Fewer threads, of which there are too few, do the work of all (parcels-through-the-surest-
         # hub of cuda/factors: 0.39 of the speed alone, 1.8x after more blocks).
