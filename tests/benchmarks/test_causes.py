@@ -7,12 +7,12 @@ CHECKED = {
     "first cause": (21, 28),
     "second cause": (9, 14),
     "second cause that gains 1.3x or more": (9, 13),
-    "order": (6, 9),
+    "order": (6, 8),
     "no second cause is named": (2, 3),
     "fix that alone costs time": (0, 2),
-    "gain alone within 1.5x": (26, 40),
-    "gain alone within its interval": (27, 40),
-    "combined gain within 2x": (8, 11),
+    "gain alone within 1.5x": (26, 39),
+    "gain alone within its interval": (26, 39),
+    "combined gain within 2x": (8, 10),
 }
 # The first answers: first cause 14 of 23, second 7 of 16, order 3 of 5, costs time 0 of 4, gain
 # alone 19 of 25, in its interval 20, combined gain 5 of 5.

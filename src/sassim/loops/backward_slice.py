@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from sassim.interpreter.def_use import DefUse, find_def_use
@@ -23,7 +24,8 @@ from sassim.opcodes import (
     opcodes_with_flow,
     select_opcodes,
 )
-from sassim.sass.operands import TRUE, Constant, Label, Register
+from sassim.sass.operands import TRUE, Label
+from sassim.sass.program import calls_by_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -192,16 +194,16 @@ def _solve_liveness(
         for each in follow:
             before[each].append(start)
     live: dict[int, Live] = {start: {} for start in blocks}
+    behind: dict[int, Live] = {start: {} for start in blocks}
     in_slice: set[int] = set()
-    worklist = list(blocks)
+    # From the last address, so that most blocks come after those that they lead to.
+    worklist, listed = sorted(-start for start in blocks), set(blocks)
     while worklist:
-        start = worklist.pop()
+        start = -heappop(worklist)
+        listed.discard(start)
         block = blocks[start]
         base = program.base(block.function)
-        now: Live = {}
-        for each in after[start]:
-            for name, condition in live[each].items():
-                _mark_live(now, name, condition)
+        now = dict(behind[start])
         for i in reversed(block.instructions):
             address = base + i.address
             effect = effects[address]
@@ -210,9 +212,14 @@ def _solve_liveness(
             writes = address in stores or _may_be_read_back(i, spaces)
             if _transfer(now, i, effect, stores=writes):
                 in_slice.add(address)
-        if now != live[start]:
-            live[start] = now
-            worklist += [each for each in before[start] if each not in worklist]
+        changed = now.items() - live[start].items()
+        live[start] = now
+        for each in before[start] if changed else ():
+            for name, condition in changed:
+                _mark_live(behind[each], name, condition)
+            if each not in listed:
+                listed.add(each)
+                heappush(worklist, -each)
     return live, in_slice
 
 
@@ -307,10 +314,7 @@ def _branch_target(program: Program, block: BasicBlock) -> int | None:
 
 
 def _is_indirect_call(end: Instruction) -> bool:
-    """Whether it calls an address in a register; a label beside that is the base."""
-    return end.opcode in _CALLS and any(
-        isinstance(each, Register | Constant) for each in end.operands
-    )
+    return end.opcode in _CALLS and calls_by_address(end)
 
 
 def _function_starts(program: Program) -> list[int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from sassim.interpreter.operations import operations
 from sassim.interpreter.special_registers import axes_of_grid
 from sassim.interpreter.state import ResidentBlocks
 from sassim.loops.backward_slice import PROGRAMS, effects_of, successors
+from sassim.loops.reaching_definitions import UNINITIALIZED, ReachingDefinitions, written_by
 from sassim.opcodes import (
     MEMORY,
     find_opcode,
@@ -56,7 +56,6 @@ _BY_THREAD: Final = opcodes_of_category(
 )
 _UNIFORM: Final = opcodes_of_category("uniform")
 _BY_WARP: Final = flagged_opcodes("by-warp")
-_CALLS: Final = opcodes_with_flow("call", "return", "indirect", "indirect-uniform")
 _COMPARISONS: Final = flagged_opcodes("compares")
 _CHOICES: Final = flagged_opcodes("chooses")
 """What takes one of two numbers, without a predicate."""
@@ -65,9 +64,7 @@ _PLACES: Final = flagged_opcodes("places")
 _FORKS: Final = opcodes_with_flow("jump", "indirect", "indirect-uniform", "return")
 _COMBINES: Final = flagged_opcodes("combines")
 """What makes one predicate of others."""
-_UNINITIALIZED, _NONE = -1, -2
-_ENTRY: Final = frozenset((_UNINITIALIZED,))
-"""The definition of what was not written yet."""
+_NONE: Final = -2
 
 SOME_FALSE: Final = 1
 SOME_TRUE: Final = 2
@@ -148,7 +145,7 @@ def evaluate_guards(launch: KernelLaunch, plan: GuardPlan) -> GuardValues:
 
 def _divide_by_axes(plan: GuardPlan) -> dict[frozenset[int], GuardPlan]:
     """Parts of a plan, by the axes of the grid along which guards differ."""
-    axes: dict[int, frozenset[int]] = {_UNINITIALIZED: frozenset()}
+    axes: dict[int, frozenset[int]] = {UNINITIALIZED: frozenset()}
 
     def axes_of(each: _Evaluation) -> frozenset[int]:
         return frozenset[int]().union(*(axes[at] for at in each.reads.values()))
@@ -246,63 +243,6 @@ def _possible(
     return left if seen & no else [each for each in left if each != block.follows]
 
 
-def _reaching_definitions(
-    program: Program, effects: Mapping[int, DefUse]
-) -> dict[int, Definitions]:
-    """By basic block that can be reached: the definitions of each register at its beginning."""
-    follow = successors(program)
-    written = {}
-    for start, block in program.blocks.items():
-        base = program.base(block.function)
-        last = written[start] = Definitions()
-        for i in block.instructions:
-            _transfer(i, base + i.address, effects[base + i.address], last)
-    at_begin: dict[int, Definitions] = {0: {}}
-    # In the order of addresses, so that most blocks come after those that lead to them.
-    waiting = [0]
-    while waiting:
-        start = heappop(waiting)
-        now = at_begin[start] | written[start]
-        for each in follow[start]:
-            if _merge(each, now, at_begin) and each not in waiting:
-                heappush(waiting, each)
-    return at_begin
-
-
-_ALL_REGISTERS: Final = frozenset(
-    f"{prefix}{n}"
-    for prefix, most in (("R", 256), ("UR", 256), ("P", 8), ("UP", 8))
-    for n in range(most)
-)
-
-
-def _merge(block: int, now: Definitions, at_begin: dict[int, Definitions]) -> bool:
-    """Whether a way into a basic block changes what is known at its beginning."""
-    there = at_begin.get(block)
-    if there is None:
-        at_begin[block] = dict(now)
-        return True
-    more = {
-        name: before | after
-        for name, after in now.items()
-        if (before := there.get(name, _ENTRY)) is not after and not after <= before
-    }
-    uninitialized = (name for name in there.keys() - now.keys() if not there[name] >= _ENTRY)
-    more |= {name: there[name] | _ENTRY for name in uninitialized}
-    there.update(more)
-    return bool(more)
-
-
-def _transfer(i: Instruction, address: int, effects: DefUse, now: Definitions) -> None:
-    here = frozenset((address,))
-    now.update(dict.fromkeys(_ALL_REGISTERS if i.opcode in _CALLS else effects.written, here))
-
-
-def _definitions(effects: DefUse, now: Definitions) -> Definitions:
-    names = effects.read | effects.addressing | (effects.written if effects.partial else set())
-    return {name: now.get(name, _ENTRY) for name in names}
-
-
 def _only(definitions: frozenset[int]) -> int:
     """The one definition, :data:`_NONE` where there are several."""
     return next(iter(definitions)) if len(definitions) == 1 else _NONE
@@ -325,20 +265,23 @@ class _Planner:
 
     def plan(self) -> GuardPlan:
         """Return what can be evaluated."""
-        for start, reaching in sorted(_reaching_definitions(self._program, self._effects).items()):
+        reaching = ReachingDefinitions(self._program, self._effects)
+        for start in reaching.blocks:
             block = self._program.blocks[start]
-            base, now = self._program.base(block.function), dict(reaching)
+            base, here = self._program.base(block.function), dict[str, frozenset[int]]()
             for i in block.instructions:
                 address = base + i.address
                 effects = self._effects[address]
-                reads = _definitions(effects, now)
+                names = effects.read | effects.addressing
+                names |= effects.written if effects.partial else set()
+                reads = {name: here.get(name) or reaching.at(start, name) for name in names}
                 self._reads[address] = i, reads
                 self._note_uses(address, i, reads, ends=i is block.end)
                 if _is_by_thread(i):
                     self._evaluate(
                         address, i, effects, {name: _only(at) for name, at in reads.items()}
                     )
-                _transfer(i, address, effects, now)
+                here |= dict.fromkeys(written_by(i, effects), frozenset((address,)))
         writers = {
             at for at, each in self._evaluable.items() if any("P" in n for n in each.written)
         }
@@ -369,7 +312,7 @@ class _Planner:
             *(at for name, at in predicates.items() if name == guard or not i.has("X"))
         )
         if ends and i.guard is not None:
-            definition = _only(reads.get(guard, _ENTRY))
+            definition = _only(reads.get(guard, frozenset()))
             if definition in self._evaluable:
                 self._branches[address] = definition, i.guard.negated
         elif i.opcode in _CHOICES:
@@ -408,7 +351,7 @@ class _Planner:
     ) -> None:
         unknown = {name for name, at in reads.items() if at not in self._evaluable}
         if effects.partial:
-            unknown -= {name for name in effects.written if reads[name] == _UNINITIALIZED}
+            unknown -= {name for name in effects.written if reads[name] == UNINITIALIZED}
         if unknown and i.opcode in _COMPARISONS and i.guard is None and not i.has("EX"):
             # It is combined with another condition: by itself it is a guard as well.
             alone = _without_combination(i)
@@ -445,7 +388,7 @@ def _required(
     waiting += [at for each, _ in numbers.values() for at in each.reads.values()]
     while waiting:
         address = waiting.pop()
-        if address in wanted or address == _UNINITIALIZED:
+        if address in wanted or address == UNINITIALIZED:
             continue
         wanted.add(address)
         waiting += evaluable[address].reads.values()
@@ -538,7 +481,7 @@ class _Evaluator:
     def _load(self, each: _Evaluation) -> None:
         for name, at in each.reads.items():
             file, index = self._file(name)
-            if at == _UNINITIALIZED:
+            if at == UNINITIALIZED:
                 file.pop(index, None)
             else:
                 file[index] = self._values[at, name]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from sassim.opcodes import opcodes_with_flow, select_opcodes
 from sassim.sass.cubin import read_image, read_machine_code
 from sassim.sass.listing import INSTRUCTION_BYTES, parse_functions
-from sassim.sass.operands import ZERO, Constant, Immediate, Label, Register
+from sassim.sass.operands import ZERO, Constant, Immediate, Label, Other, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sassim.sass.cubin import CubinImage
     from sassim.sass.listing import Instruction, SassFunction
@@ -101,9 +101,13 @@ class Program:
             for i in function.instructions
         }
 
+    @cached_property
+    def _bases(self) -> Mapping[int, int]:
+        return {id(function): n * FUNCTION_BYTES for n, function in enumerate(self.functions)}
+
     def base(self, function: SassFunction) -> int:
         """Where a function begins."""
-        return self.functions.index(function) * FUNCTION_BYTES
+        return self._bases[id(function)]
 
     def target(self, function: SassFunction, label: Label) -> int | None:
         """The address of a label: in its function, or of another one; ``None``: it is not here."""
@@ -136,8 +140,39 @@ class Program:
 def load_program(cubin: bytes, listing: str, entry: str) -> Program:
     """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
     listed = _read_functions(cubin, listing)
-    others = tuple(each for name, each in listed.items() if name != entry)
+    called = find_called(listed, entry)
+    others = tuple(each for name, each in listed.items() if name in called and name != entry)
     return Program(entry, (listed[entry], *others), read_image(cubin, entry))
+
+
+def find_called(listed: Mapping[str, SassFunction], entry: str) -> set[str]:
+    """Names of the functions that a kernel may run: all of them where it calls by address."""
+    homes = {label: name for name, each in listed.items() for label in (*each.labels, name)}
+    called, waiting = set[str](), [entry]
+    while waiting:
+        name = waiting.pop()
+        if name in called:
+            continue
+        called.add(name)
+        for i in listed[name].instructions:
+            if i.opcode in _CALLS and calls_by_address(i):
+                return set(listed)
+            waiting += (homes[each] for each in _mentioned(i) if each in homes)
+    return called
+
+
+def _mentioned(i: Instruction) -> Iterator[str]:
+    """Names of places in the code in the operands of an instruction."""
+    for each in i.operands:
+        if isinstance(each, Label):
+            yield each.name
+        elif isinstance(each, Other) and (match := _PART.fullmatch(each.text)):
+            yield match[2]
+
+
+def calls_by_address(call: Instruction) -> bool:
+    """Whether a call goes to an address in a register; a label beside that is the base."""
+    return any(isinstance(each, Register | Constant) for each in call.operands)
 
 
 @lru_cache(maxsize=2)
@@ -181,7 +216,7 @@ def _grows_stack(functions: Iterable[SassFunction]) -> bool:
         for i in function.instructions:
             inside = starts.get(i.address, inside)
             if i.opcode in _CALLS:
-                if any(isinstance(each, Register | Constant) for each in i.operands):
+                if calls_by_address(i):
                     return True
                 calls.setdefault(inside, set()).update(
                     each.name for each in i.operands if isinstance(each, Label)

@@ -11,7 +11,7 @@ import pytest
 
 import kernelprof
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.rules import Effect
+from kernelprof.analysis.rules import Effect, RuleContext, load_rules
 from kernelprof.analysis.verdict.causes import list_causes
 from kernelprof.analysis.verdict.projection import ProjectedFacts, project
 from kernelprof.comparison.words import further_text
@@ -163,6 +163,19 @@ def test_half_the_time_doubles_what_is_left() -> None:
     cycles = half.values("warp_cycles_per_instruction")
     assert cycles == pytest.approx(facts.values("warp_cycles_per_instruction") / 2)
     assert half.values("stall_wait") == pytest.approx(facts.values("stall_wait"))
+
+
+def test_without_its_divisions_a_kernel_does_the_same_arithmetic_with_fewer_instructions() -> None:
+    # log-lines-parity-branches-remainder: 3.9 times as fast without divergence and remainders.
+    capture = kernelprof.read(FACTORS / "log-lines-parity-branches-remainder.raw.csv.gz").rows([0])
+    context = RuleContext(Facts(capture))
+    effect = load_rules()["integer-throughput"].evaluate(context).effect(np.array([3.0]))
+    assert effect.units["xu_pipe"] == 0.0
+    assert effect.units["fp64_pipe"] == 1.0
+    # 14.2 % of XU are the steps of 64-bit divisions: 3.5 times as much of the issue slots (74.6 %).
+    assert effect.instructions == pytest.approx(1.0 - 3.5 * 14.2 / 74.57, rel=1e-3)
+    (answer,) = list_causes(capture, [("integer-throughput", 3.0)])
+    assert "instruction-issue" not in [each.slug for each in answer.causes]
 
 
 def test_a_launch_without_a_verdict_has_no_causes() -> None:

@@ -372,14 +372,15 @@ class UnitUtilization(Quantities):
     @quantity
     def busiest_without_division(self) -> Interval:
         """The saturation of the busiest unit if the code divided no integers, 0 to 1."""
+        left = (self.saturations[name] - self.by_division(name) for name in DIVISION_PER_XU)
+        return largest(self.busiest_except("sm", "xu_pipe", "fma_pipe", *DIVISION_PER_XU), *left)
+
+    def by_division(self, name: str) -> Interval:
+        """Return how busy divisions keep one of ``DIVISION_PER_XU``, if XU does nothing else."""
         xu = self.pipe("xu_pipe")
         wide = self.pipe("fma_heavy_pipe") > xu * LONG_DIVISION_RATIO
-        saturations = self.saturations
-        left = (
-            saturations[name] - (xu * long).where(wide, xu * short)
-            for name, (short, long) in DIVISION_PER_XU.items()
-        )
-        return largest(self.busiest_except("sm", "xu_pipe", "fma_pipe", *DIVISION_PER_XU), *left)
+        short, long = DIVISION_PER_XU[name]
+        return (xu * long).where(wide, xu * short)
 
     def _compute_pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)

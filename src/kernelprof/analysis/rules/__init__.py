@@ -24,9 +24,11 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from kernelprof.analysis.advice import LaunchValues
 from kernelprof.analysis.metrics.catalogue import load_metrics, preset
-from kernelprof.analysis.metrics.groups import NEAR_LIMIT
+from kernelprof.analysis.metrics.groups import NEAR_LIMIT, SM_PIPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -409,9 +411,35 @@ def less_work(*waits: str, unit: str) -> Callable[[FloatArray], Effect]:
     return lambda gain: Effect(units={unit: 1.0 / gain}, waits=waits)
 
 
-def fewer_instructions(*waits: str) -> Callable[[FloatArray], Effect]:
-    """Return the effect of so many fewer instructions that the launch gets faster by its gain."""
-    return lambda gain: Effect(instructions=1.0 / gain, waits=waits)
+LEAST_LEFT: Final = 0.01
+"""Part of the instructions that remains, at least, without divisions: their loads and stores."""
+
+
+def fewer_integer_instructions(context: RuleContext, *waits: str) -> Callable[[FloatArray], Effect]:
+    """Return the effect of fewer integer instructions, so many that launches gain as much.
+
+    Divisions go where a launch divides integers. Other pipes keep their work.
+    """
+    units, divides = context.units, context.units.divides_integers
+
+    def left(name: str, otherwise: FloatArray) -> FloatArray:
+        before = (units.issue if name == "issue" else units.pipe(name)).middle
+        share = 1.0 - units.by_division(name).middle / np.maximum(before, 1e-9)
+        return np.where(divides, np.clip(share, LEAST_LEFT, 1.0), otherwise)
+
+    def effect(gain: FloatArray) -> Effect:
+        heavy = left("fma_heavy_pipe", 1.0 / gain)
+        half, both = units.pipe("fma_heavy_pipe").middle / 2.0, units.pipe("fma_pipe").middle
+        work: dict[str, Factor] = {
+            **dict.fromkeys((*SM_PIPES, "tensor"), 1.0),
+            "alu_pipe": left("alu_pipe", 1.0 / gain),
+            "fma_heavy_pipe": heavy,
+            "fma_pipe": np.clip(1.0 - (1.0 - heavy) * half / np.maximum(both, 1e-9), 0.0, 1.0),
+            "xu_pipe": np.where(divides, 0.0, 1.0),
+        }
+        return Effect(work, {}, waits, left("issue", 1.0 / gain))
+
+    return effect
 
 
 def pipe_evaluation(

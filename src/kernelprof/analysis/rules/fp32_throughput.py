@@ -39,7 +39,11 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
                 phrase="{x} of instructions are floating-point arithmetic",
             ),
         ),
-        effect=rules.fewer_instructions("math_pipe_throttle", "not_selected"),
+        effect=lambda gain: rules.Effect(
+            units={"arithmetic": 1.0 / gain},
+            instructions=1.0 / gain,
+            waits=("math_pipe_throttle", "not_selected"),
+        ),
         pipe="the FP32 pipe",
     )
 

@@ -22,7 +22,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
     return rules.RuleFinding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
         gain_reason="the utilization of the busiest unit once overhead instructions are removed",
-        effect=rules.fewer_instructions("not_selected"),
+        effect=rules.fewer_integer_instructions(context, "not_selected"),
         evidence=lambda: (
             rules.issue_slots(context, ">", NEAR_LIMIT),
             rules.percent(

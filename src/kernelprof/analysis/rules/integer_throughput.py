@@ -29,7 +29,7 @@ def evaluate(context: rules.RuleContext) -> rules.RuleFinding:
             rules.percent("fma_heavy_pipe", "integer multiply pipe utilization", multiply),
             rules.issue_slots(context),
         ),
-        effect=rules.fewer_instructions("math_pipe_throttle", "not_selected"),
+        effect=rules.fewer_integer_instructions(context, "math_pipe_throttle", "not_selected"),
         pipe="the integer pipes",
     )
 

@@ -39,7 +39,8 @@ UNITS: Final[Mapping[str, tuple[str, ...]]] = {
     "shared": ("shared_wavefronts_share", "shared_atomic_wavefronts_share"),
     "l2": (*L2_STAGES, "l2_throughput"),
     "dram": ("dram_throughput", "dram_bandwidth"),
-    "issue": ("issue_slots", "issue_slots_active", *FLOATING_POINT_RATES),
+    "issue": ("issue_slots", "issue_slots_active"),
+    "arithmetic": FLOATING_POINT_RATES,
     **{pipe: (pipe,) for pipe in SM_PIPES},
     "adu_pipe": ("adu_pipe",),
     "constant_cache": ("constant_cache",),
@@ -48,6 +49,7 @@ UNITS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Metrics of each unit's use, in parts of its peak or per cycle of the launch."""
 _BY_INSTRUCTION: Final = ("issue", *SM_PIPES, "tensor")
+"""Units whose work goes with the instructions, where an effect does not say what is left of it."""
 _WHOLES: Final[Mapping[str, tuple[str, ...]]] = {
     "sm_throughput": ("l1", "issue", *SM_PIPES, "adu_pipe", "constant_cache"),
     "instruction_throughput": ("issue", *SM_PIPES, "adu_pipe"),
@@ -86,16 +88,18 @@ def project(
         warps = np.where(rows, effect.warps, warps)
         active = np.where(rows, effect.active, active)
         # Where L1 has less to do, shared memory is the part of it that has.
-        units = {"shared": effect.units.get("l1", 1.0), **effect.units}
+        units = {
+            "shared": effect.units.get("l1", 1.0),
+            **dict.fromkeys(_BY_INSTRUCTION, effect.instructions),
+            **effect.units,
+        }
         of_units = {name: f for unit, f in units.items() for name in UNITS[unit]}
         for name, factor in {**of_units, **effect.counters}.items():
             factors[name] = np.where(rows, factor, factors[name])
         for row in np.flatnonzero(rows):
             waits[row] = effect.waits
-    for unit, names in UNITS.items():
-        for name in names:
-            own = instructions if unit in _BY_INSTRUCTION else 1.0
-            factors[name] *= own * (gain / active if name in _WHILE_ACTIVE else gain)
+    for name in (name for names in UNITS.values() for name in names):
+        factors[name] *= gain / active if name in _WHILE_ACTIVE else gain
     for name in ("duration", "sm_cycles_elapsed"):
         factors[name] /= gain
     for name in ("sm_cycles_active", "sm_cycles_active_max"):
