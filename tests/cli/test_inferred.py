@@ -237,6 +237,7 @@ def test_what_cannot_be_inferred_is_named(kernelprof, kernel_cu, text, says, mon
 
 
 GUARDED = f"__global__ void k(float* x, int n) {{ {LINE} if (i < n) x[i] = 2.0f; }}\n"
+TALKS = 'assert(i >= 0); if (i < 3) printf("%d of %d\\n", i, n); x[i]'
 
 
 @pytest.mark.parametrize(
@@ -244,9 +245,15 @@ GUARDED = f"__global__ void k(float* x, int n) {{ {LINE} if (i < n) x[i] = 2.0f;
     [
         (GUARDED.replace("int n", "int in").replace("< n", "< in"), "", "ceil_div(in, 256)"),
         ('#include "own.h"\n', GUARDED, "ceil_div(n, 256)"),
+        (
+            "#include <cassert>\n#include <cstdio>\n"
+            + GUARDED.replace("x[i] = 2.0f;", f"{{ {TALKS} = 2.0f; }}"),
+            "",
+            "ceil_div(n, 256)",
+        ),
         ('#include "own.h"\n', '#include "inner.h"\n', "ceil_div(n, 256)"),
     ],
-    ids=["a-word-of-python", "kernel-in-a-header", "kernel-in-its-header"],
+    ids=["a-word-of-python", "kernel-in-a-header", "prints-and-asserts", "kernel-in-its-header"],
 )
 def test_sources_as_people_write_them_are_predicted(
     kernelprof, kernel_cu, text, header, grid

@@ -12,6 +12,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
+from sassim.interpreter.control_flow.system_calls import READ_BY_SYSTEM_CALLS
 from sassim.interpreter.def_use import DefUse, find_def_use
 from sassim.interpreter.slices import BackwardSlice
 from sassim.opcodes import (
@@ -122,7 +123,14 @@ def _find_branch_atomics(
 @lru_cache(maxsize=PROGRAMS)
 def effects_of(program: Program) -> dict[int, DefUse]:
     """What each instruction reads and writes, by its address."""
-    return {address: find_def_use(i) for address, i in instructions_of(program)}
+    effects = {address: find_def_use(i) for address, i in instructions_of(program)}
+    # No code here shows what functions of the system read.
+    for address, i in instructions_of(program) if program.image.outside else ():
+        if _is_indirect_call(i):
+            effects[address] = replace(
+                effects[address], read=effects[address].read | READ_BY_SYSTEM_CALLS
+            )
+    return effects
 
 
 def instructions_of(program: Program) -> Iterable[tuple[int, Instruction]]:
