@@ -92,18 +92,6 @@ class Commands(TyperGroup):
         finally:
             self._listing = False
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command; what is wrong with a value is said without the validator's own words."""
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix(_VALIDATOR)
-            raise
-
-
-_VALIDATOR: Final = "Value error, "
-"""What pydantic, which typer asks, puts before the sentence."""
-
 
 def _flowing(text: str | None) -> str | None:
     """A help text without the line breaks of its source: typer keeps those of paragraphs."""
