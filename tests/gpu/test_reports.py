@@ -38,5 +38,6 @@ def test_a_report_says_what_its_exports_say(
 
 def _without_command(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry without what an export lacks: its command's file, and a report's source page."""
-    verdict = {**entry["verdict"], "command": None}
+    causes = [{**each, "place": None} for each in entry["verdict"]["causes"]]
+    verdict = {**entry["verdict"], "command": None, "causes": causes}
     return {**entry, "verdict": verdict, "place": None, "waiting": None}
