@@ -53,19 +53,24 @@ def _parts() -> list[Any]:
     long += [name for at, name in enumerate(alike) if at % 4]
     short = [name for name in TODAY if name not in {*gates, *long, *reports}]
     slow = pytest.mark.slow("hundreds of launches to search for, hundreds of captures alike")
+    exhaustive = pytest.mark.exhaustive("more of the same; recording runs all")
     return [
         pytest.param(some, id="gates"),
         pytest.param(others, id="other-gates", marks=slow),
         pytest.param(reports, id="reports", marks=_NEEDS_READER),
         *(
-            pytest.param(short[at::PARTS], id=f"{at}", marks=() if at == 1 else slow)
+            pytest.param(
+                short[at::PARTS],
+                id=f"{at}",
+                marks=() if at == 1 else slow if at % 2 else exhaustive,
+            )
             for at in range(PARTS)
         ),
         *(
             pytest.param(
                 long[at::6],
                 id=f"long-{at}",
-                marks=pytest.mark.exhaustive("dozens of launches to search for") if at else slow,
+                marks=exhaustive if at else slow,
             )
             for at in range(6)
         ),

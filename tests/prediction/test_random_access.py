@@ -60,7 +60,7 @@ TRAFFIC = [
 """Kind, MiB of the table, and millions of sectors that device memory read and wrote."""
 
 
-@pytest.mark.parametrize(("kernel", "size", "time"), part_of(3, MEASURED, why="five seconds each"))
+@pytest.mark.parametrize(("kernel", "size", "time"), part_of(6, MEASURED, why="five seconds each"))
 def test_the_time_is_near_the_measured_one(
     tmp_path: Path, kernel: str, size: int, time: float
 ) -> None:

@@ -102,7 +102,7 @@ def test_what_nvcc_places_otherwise_compiles_as_well(toolchain, name) -> None:
     assert registers(built, said) > 16
 
 
-@pytest.mark.parametrize("part", part_of(4, range(PARTS), why="compiles every kernel"))
+@pytest.mark.parametrize("part", part_of(8, range(PARTS), why="compiles every kernel"))
 def test_every_kernel_compiles_and_nearly_all_take_what_was_measured(toolchain, part) -> None:
     beside = []
     for source in FILES[part::PARTS]:

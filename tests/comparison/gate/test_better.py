@@ -62,7 +62,7 @@ def test_a_faster_version_passes_and_its_reversal_fails_with_the_line(
     assert "".join(place.split()) in "".join(run.out.split())
 
 
-@pytest.mark.parametrize("name", part_of(20, PASS, why="predicts four kernels for each"))
+@pytest.mark.parametrize("name", part_of(40, PASS, why="predicts four kernels for each"))
 def test_a_measured_gain_passes_and_its_reversal_fails(kernelprof: Command, name: str) -> None:
     old, new = (PAIRS / name / f"{side}.cu" for side in ("before", "after"))
     kernelprof(f"gate {old} {new} --predict", code={0})

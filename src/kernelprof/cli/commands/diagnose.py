@@ -215,7 +215,7 @@ def _warn_about_unused(ctx: typer.Context) -> None:
         each.opts[0]
         for each in ctx.command.params
         if each.name in vars(options.MeasurementFlags)
-        and ctx.params[each.name] not in (each.default, [], ())
+        and ctx.params[str(each.name)] not in (each.default, [], ())
     ]
     if given:
         has = "has" if len(given) == 1 else "have"
