@@ -228,8 +228,12 @@ def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(
             f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}",
             "the missing declaration may be in a header left out (<other.h>)",
         ),
+        (
+            f"#include <curand_none.h>\n{PLAIN.replace('1.0f', 'one')}",
+            "next: install the headers of cuRAND: python -m pip install nvidia-curand",
+        ),
     ],
-    ids=["blanks", "wrong", "negative", "macro", "header"],
+    ids=["blanks", "wrong", "negative", "macro", "header", "header-in-a-wheel"],
 )
 def test_what_cannot_be_inferred_is_named(kernelprof, kernel_cu, text, says, monkeypatch) -> None:
     monkeypatch.chdir(kernel_cu(text).parent)

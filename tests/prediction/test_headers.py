@@ -47,6 +47,7 @@ INCLUDED = {
     "cuda_fp16.h": "__device__ half f(half a) { return __hmul(a, a) + __float2half(1.0f); }",
     "cuda_bf16.h": "__device__ nv_bfloat16 f(nv_bfloat16 a) { return a * a; }",
     "cublas_v2.h": "__device__ nv_bfloat16 a; __device__ half b; __device__ cuComplex c;",
+    "cufft.h": "__device__ cufftReal f(cufftComplex a, cufftDoubleComplex b) { return a.x + b.y; }",
     "cuda_fp8.h": "__device__ float f(__nv_fp8_e4m3 a) { return float(a); }",
     "cuda_runtime.h": "cudaStream_t a; float4 b;",
     "cuda.h": "__global__ void k(const __grid_constant__ CUtensorMap map) {}",

@@ -62,6 +62,13 @@ __global__ void move(Particle* p, float dt, int count) {{
     if (i < count) p[i].position.x += dt * p[i].velocity.x;
 }}
 """
+GENERATORS = f"""
+#include <curand_kernel.h>
+__global__ void draw(curandState* states, float* out, int n) {{
+    {INDEX}
+    if (i < n) out[i] = curand_normal(&states[i]);
+}}
+"""
 HOST = """
 #include <cstdlib>
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
@@ -192,6 +199,8 @@ KERNELS = [
     (PARTICLES, "count=5", "p=5x7 p.type=float32 dt.value=1.0"),
     # Six floats, an int, padding, a double.
     (SEVERAL_TYPES, "count=5", "p=5x40 p.type=uint8 p.fill=zeros"),
+    (GENERATORS, "n=6", "states=6x12 states.type=uint32 states.fill=zeros out=6"),
+    (GENERATORS.replace("State*", "StatePhilox4_32_10_t*"), "n=6", "states=6x16"),
     (BOUNDED, "m=200 k=3", "grid=2x1x1 block=192x1x1 a=600 out=200"),
     (MATMUL, "M=16 N=32 K=48", "reference=gemm_nt A=16x48 B=32x48 C=16x32"),
     (MATMUL.replace("float*", "float2*"), "", "reference=none"),

@@ -372,10 +372,12 @@ class Reach:
             return self._inline_call(self._functions[name], given)
         for each in given:
             pointer = self._pointer(each)
-            if pointer is not None:  # whatever that does with it
-                self.arrays[pointer.array].unknown = True
-            else:
+            if pointer is None:
                 self.value(each)
+            elif name.startswith("curand"):  # the state of one generator
+                self._reach(pointer, exactly(ZERO), read=True, written=True)
+            else:  # whatever that does with it
+                self.arrays[pointer.array].unknown = True
         return UNKNOWN
 
     def _inline_call(self, function: FunctionSymbol, given: list[Node]) -> Range:

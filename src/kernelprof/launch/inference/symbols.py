@@ -28,11 +28,18 @@ _QUALIFIERS: Final = re.compile(
     r"\b(const|volatile|static|struct|typename|__restrict__|__restrict|restrict|__grid_constant__)\b"
 )
 _VECTOR: Final = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
-_PAIRS: Final = {
-    "half2": "float16", "__half2": "float16", "nv_bfloat162": "bfloat16",
-    "__nv_bfloat162": "bfloat16", "cuFloatComplex": "float32", "cuComplex": "float32",
-    "cufftComplex": "float32", "cuDoubleComplex": "float64",
+_OF_LIBRARIES: Final = {
+    "half2": ("float16", 2), "__half2": ("float16", 2),
+    "nv_bfloat162": ("bfloat16", 2), "__nv_bfloat162": ("bfloat16", 2),
+    "cuFloatComplex": ("float32", 2), "cuComplex": ("float32", 2), "cufftComplex": ("float32", 2),
+    "cuDoubleComplex": ("float64", 2), "cufftDoubleComplex": ("float64", 2),
+    "cufftReal": ("float32", 1), "cufftDoubleReal": ("float64", 1),
+    "curandState": ("uint32", 12), "curandState_t": ("uint32", 12),
+    "curandStateXORWOW_t": ("uint32", 12), "curandStateMRG32k3a_t": ("uint32", 12),
+    "curandStatePhilox4_32_10_t": ("uint32", 16),
 }  # fmt: skip
+"""Types of NVIDIA's headers: numbers of one type, and how many. States of generators, whose
+members differ, are words."""
 _VECTORS: Final = {"longlong": "int64", "ulonglong": "uint64", "long": "int64", "ulong": "uint64"}
 _BYTES: Final = "uint8"
 _MOST_NAMES: Final = 16
@@ -117,8 +124,8 @@ class Types:
         return name
 
     def _vector(self, name: str) -> Element | None:
-        if name in _PAIRS:
-            return Element(_PAIRS[name], 2)
+        if name in _OF_LIBRARIES:
+            return Element(*_OF_LIBRARIES[name])
         vector = _VECTOR.fullmatch(name)
         if vector is None:
             return None
