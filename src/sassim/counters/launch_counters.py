@@ -38,7 +38,9 @@ _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
 _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
-"""Seconds within which all blocks of a grid are run rather than a sample."""
+_AT_ONCE_ALIKE_S: Final = 0.06
+"""Seconds within which all blocks of a grid are run rather than a sample: much fewer where the
+sample is near enough already."""
 _MOST_FOR_STRATA_S: Final = 4.0
 _MOST_PATTERNS: Final = 8
 """Different sets of threads, by block, for which a guard holds: with more none of them is rare."""
@@ -195,7 +197,8 @@ def count_launch(
             return counters
         enough = max(_BLOCKS, _LANES // lanes_of_block)
         error = _sampling_error(counters)
-        if fits and took * every <= _AT_ONCE_S * run:
+        at_once = _AT_ONCE_ALIKE_S if error <= _EXACT_ENOUGH else _AT_ONCE_S
+        if fits and took * every <= at_once * run:
             most = every
         elif error <= _EXACT_ENOUGH and (run * _MORE >= enough or took > _LONG_S):
             return counters

@@ -196,6 +196,13 @@ KERNELS = [
     (SOFTMAX, "rows=7 cols=1000", "grid=7x1x1 block=128x1x1 x=7x1000 y=7x1000 reference=softmax"),
     (SCATTER, "n=40", "in=40 to=40 out=40 to.fill=permutation to.output=False"),
     (AXPY, "n=8", "y=8x2 x=8x2 y.type=float16 x.type=float16 n.type=int32 y.fill=random"),
+    (
+        AXPY.replace(
+            " = blockIdx.x * blockDim.x + threadIdx.x;", " {blockIdx.x * blockDim.x + threadIdx.x};"
+        ),
+        "n=8",
+        "grid=1x1x1 y=8x2",
+    ),
     (PARTICLES, "count=5", "p=5x7 p.type=float32 dt.value=1.0"),
     # Six floats, an int, padding, a double.
     (SEVERAL_TYPES, "count=5", "p=5x40 p.type=uint8 p.fill=zeros"),

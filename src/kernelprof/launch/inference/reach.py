@@ -271,7 +271,7 @@ class Reach:
                 value = self.value(syntax.child(node, "argument"))
                 is_minus = syntax.child_text(node, "operator") == "-"
                 return apply_to_ranges("-", exactly(ZERO), value) if is_minus else UNKNOWN
-            case "parenthesized_expression" | "condition_clause":
+            case "parenthesized_expression" | "condition_clause" | "initializer_list":
                 inner = syntax.parts(node)
                 return self.value(inner[0]) if len(inner) == 1 else UNKNOWN
             case "sizeof_expression":
