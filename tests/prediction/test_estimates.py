@@ -259,3 +259,42 @@ def test_all_that_models_say_has_one() -> None:
 
 def test_what_is_known_exactly_is_left_so() -> None:
     assert model_errors()["sm_count"].around(132.0) == pytest.approx((132.0, 132.0))
+
+
+FEW_BLOCKS = """\
+// /// kernelprof
+// kernel = "few"
+// block = [64]
+// grid = ["blocks"]
+// reference = "none"
+//
+// [sizes]
+// blocks = 4096
+//
+// [check]
+// sizes = { blocks = 8 }
+//
+// [[arguments]]
+// name = "x"
+// type = "float32"
+// shape = [384]
+// fill = "random"
+// output = true
+// ///
+__global__ void few(float* x) {
+    if (blockIdx.x >= 6) return;
+    float sum = x[blockIdx.x * 64 + threadIdx.x];
+    for (int k = 0; k < 20000; ++k) sum = sum * 0.5f + 1.0f;
+    x[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.mark.slow("two predictions")
+def test_a_launch_takes_as_long_as_its_longest_block(tmp_path: Path) -> None:
+    times = []
+    for blocks in (6, 4096):
+        source = tmp_path / f"few_{blocks}.cu"
+        source.write_text(FEW_BLOCKS.replace("blocks = 4096", f"blocks = {blocks}"), "utf-8")
+        times.append(value(kernelprof.predict(source), "duration"))
+    assert times[1] == pytest.approx(times[0], rel=0.25)

@@ -69,8 +69,10 @@ class AccessCounters:
 class BlockCounters(Observer):
     """Counts by instruction and warp of all blocks of one machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, recorded: int | None = None) -> None:
         super().__init__()
+        self._recorded = recorded
+        """Place of a block to record beside others that are chosen evenly."""
         self.runs: dict[int, BasicBlockCount] = {}
         self.accesses: dict[tuple[int, str], AccessCounters] = {}
         self.guarded: dict[int, Array] = {}
@@ -94,6 +96,8 @@ class BlockCounters(Observer):
         count = len(blocks.numbers)
         most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, count))
         chosen = distinct(((np.arange(most) + 0.5) * count / most).astype(np.int64))
+        if self._recorded is not None:
+            chosen = np.sort(np.append(chosen[:-1], self._recorded))
         rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
         self.recorded = chosen
         self.trace = ExecutionTrace(rows, self.warps_of_block)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sassim.counters.counters import BlockCounters
-from sassim.counters.sampling import Sample, add_strata, sample_blocks
+from sassim.counters.sampling import Sample, add_strata, regions_of, sample_blocks
 from sassim.faults import UninitializedReadError
 from sassim.interpreter.lanes import LANES, distinct
 from sassim.interpreter.slices import SliceError
 from sassim.loops.backward_slice import slice_program
-from sassim.loops.guards import SOME_FALSE, SOME_TRUE, evaluate_guards, plan_guards
+from sassim.loops.guards import evaluate_guards, plan_guards
 from sassim.loops.skipping import LoopInterpreter
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ _AT_ONCE_ALIKE_S: Final = 0.06
 """Seconds within which all blocks of a grid are run rather than a sample: much fewer where the
 sample is near enough already."""
 _MOST_FOR_STRATA_S: Final = 4.0
+_MUCH_LONGER: Final = 8.0
+"""Work of a block, against the mean, from which its steps are recorded as well."""
 _MOST_PATTERNS: Final = 8
 """Different sets of threads, by block, for which a guard holds: with more none of them is rare."""
 _MORE: Final = 1.5
@@ -180,10 +182,23 @@ def count_launch(
     All are run where that is a matter of a moment, or where they depend on each other. How long
     blocks take is worked out and not measured: the same blocks are run on every machine.
     """
+    runner = _Runner(launch, program_slice, meanwhile)
+    counters = _run_samples(runner, launch, program_slice, seconds)
+    work = counters.block_counters.of_blocks(counters.instructions())
+    longest = int(work.argmax())
+    mean = counters.sample.total(work)[0] / math.prod(launch.grid)
+    if work[longest] < _MUCH_LONGER * mean or longest in counters.block_counters.recorded:
+        return counters
+    # Its steps are looked at where they decide how long the launch takes.
+    return runner.run(len(counters.sample.blocks), recorded=longest)[0]
+
+
+def _run_samples(
+    runner: _Runner, launch: KernelLaunch, program_slice: BackwardSlice, seconds: float
+) -> LaunchCounters:
     warps = -(-math.prod(launch.block) // LANES)
     lanes_of_block = warps * LANES
     every = math.prod(launch.grid)
-    runner = _Runner(launch, program_slice, meanwhile)
     fits = every * lanes_of_block <= _MOST_LANES
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if program_slice.decides and fits:
@@ -230,16 +245,21 @@ class _Runner:
         self._with_strata = True
         self._guards = LaunchGuards(plan, evaluate_guards(launch, plan))
 
-    def run(self, most: int) -> tuple[LaunchCounters, float]:
+    def run(self, most: int, recorded: int | None = None) -> tuple[LaunchCounters, float]:
         """Run so many blocks at most; and about how long that took.
+
+        With ``recorded`` the same blocks run again, and the steps of the one at that place among
+        them are recorded as well.
 
         Where the slice lacks a store whose value is read, they are run again with it. Blocks with
         rare outcomes that take too long are left out.
         """
-        chosen, guards = self._choose_blocks(most)
+        if recorded is None:
+            self._chosen = self._choose_blocks(most)
+        chosen, guards = self._chosen
         took = 0.0
         while True:
-            block_counters = BlockCounters()
+            block_counters = BlockCounters(recorded)
             self._launch.memory.begin_anew()
             interpreter = LoopInterpreter(self._launch, chosen.blocks, block_counters, self._slice)
             try:
@@ -248,7 +268,7 @@ class _Runner:
                 return counters, took + interpreter.seconds
             except _TooLongError:
                 self._with_strata = False
-                chosen, guards = self._choose_blocks(most)
+                chosen, guards = self._chosen = self._choose_blocks(most)
             except SliceError as error:
                 self._extend_slice(error.stores)
             except UninitializedReadError as error:
@@ -296,18 +316,16 @@ class _Runner:
 
 
 def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Array, Array]]:
-    """Groups of blocks with an outcome that no block of the sample has."""
-    for codes in values.outcomes.values():
-        there = distinct(codes[sample.blocks])
-        if len(there) <= SOME_FALSE | SOME_TRUE:
-            for code in np.setdiff1d(distinct(codes), there, assume_unique=True):
-                yield codes == code, np.arange(len(codes))
-    for patterns in values.patterns.values():
-        different = distinct(patterns)
-        if len(different) <= _MOST_PATTERNS:
-            there = distinct(patterns[sample.blocks])
-            for each in np.setdiff1d(different, there, assume_unique=True):
-                yield patterns == each, np.arange(len(patterns))
+    """Groups of blocks with an outcome that no sampled block of their region has."""
+    regions = regions_of(np.arange(math.prod(sample.grid)), sample.grid)
+    for of_blocks in (*values.outcomes.values(), *values.patterns.values()):
+        different = distinct(of_blocks)
+        if len(different) > _MOST_PATTERNS:
+            continue
+        in_region = np.searchsorted(different, of_blocks) * (int(regions.max()) + 1) + regions
+        there = distinct(in_region[sample.blocks])
+        for kind in np.setdiff1d(distinct(in_region), there, assume_unique=True):
+            yield in_region == kind, np.arange(len(in_region))
     for low, high in values.numbers.values():
         below, above = (end[sample.blocks] for end in (low, high))
         yield low < below.min(), low

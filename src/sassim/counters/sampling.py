@@ -157,7 +157,7 @@ def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[S
     free = np.ones(len(numbers), np.bool_)
     blocks = [sample.blocks]
     counts: list[tuple[int, int]] = []
-    regions = _regions_of(numbers, sample.grid)
+    regions = regions_of(numbers, sample.grid)
     # The smallest first: an outcome of two conditions lies inside of those of each.
     for group, order in sorted(groups, key=lambda each: int(each[0].sum())):
         members = np.flatnonzero(group & free)
@@ -177,8 +177,8 @@ def add_strata(sample: Sample, groups: Iterable[tuple[Array, Array]]) -> tuple[S
     return chosen, whole
 
 
-def _regions_of(numbers: Array, grid: Dim3) -> Array:
-    """The region of each block, by its number among :func:`grid_regions`."""
+def regions_of(numbers: Array, grid: Dim3) -> Array:
+    """Return the region of each block, by its number among :func:`grid_regions`."""
     region: Array = np.zeros(len(numbers), np.int64)
     for place, extent in zip(_coordinates_of_blocks(numbers, grid), grid, strict=True):
         axis = np.where(place == 0, 0, np.where(place < extent - 1, 1, min(extent, 3) - 1))

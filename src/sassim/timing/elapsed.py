@@ -49,6 +49,8 @@ ATOMIC_CYCLES: Final = 1.49
 _CODE_SECTORS: Final = 0.08
 """Sectors of code that an SM gets from L2 per cycle (``experts-compiled-in``: 2.5 bytes)."""
 _MOST_SLOTS: Final = 1 << 16
+_UNEVEN: Final = 2.0
+"""How much longer the last SM takes than the average one, from which the longest block is run."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,20 @@ def estimate_elapsed(
         counters, residency, instructions, order[np.arange(blocks) % recorded]
     )
     launch = _LAUNCH_NS * gpu.clock_hz * 1e-9
-    cycles = steady_cycles * share * imbalance + launch
-    return ElapsedCycles(
-        cycles=cycles,
-        active=steady_cycles * share * residency.grid / (of_sm * gpu.sms),
-        run=run,
-    )
+    cycles = steady_cycles * share * imbalance
+    active = steady_cycles * share * residency.grid / (of_sm * gpu.sms)
+    of_recorded = instructions[counters.block_counters.recorded]
+    shortest, longest = float(instructions.min()), float(of_recorded.max())
+    extra = counters.sample.total(instructions)[0] - shortest * residency.grid
+    long = max(1.0, extra / max(longest - shortest, 1.0))
+    has_longest = longest >= 0.9 * float(instructions.max())
+    if imbalance >= _UNEVEN and long <= gpu.sms and has_longest:
+        # The longest blocks end after all others, each on an SM of its own.
+        one = whole.ordered(np.array([of_recorded.argmax()]))
+        alone = Multiprocessor(one, given).run(1, 1).full_cycles
+        cycles = max(steady_cycles * share, alone)
+        active = max(active, alone * long / gpu.sms)
+    return ElapsedCycles(cycles=cycles + launch, active=active, run=run)
 
 
 def _extrapolate_cycles(run: SmTimes, resident: int, of_sm: int) -> float:

@@ -101,3 +101,19 @@ def test_a_byte_of_a_word_in_shared_memory_is_stored_after_all() -> None:
     found = launch(*FLAG_OF_WORDS, blocks=20, values=np.zeros(64, np.uint32))
     assert 0x20 in slice_program(found.program).unused
     assert stores(found) == 20 * THREADS // 32
+
+
+FIRST_BLOCKS = (
+    "S2R R0, SR_CTAID.X",
+    "ISETP.GE.AND P0, PT, R0, 0x6, PT",
+    "@P0 EXIT",
+    "LDC.64 R2, c[0x0][0x210]",
+    "STG.E desc[UR4][R2.64], R0",
+    "EXIT",
+)
+
+
+def test_an_outcome_at_the_edge_of_a_grid_is_looked_for_inside_as_well() -> None:
+    """The first block is run for itself, and stands for none of the five after it."""
+    found = launch(*FIRST_BLOCKS, blocks=100_000, values=np.zeros(4096, np.uint32))
+    assert stores(found) == 6 * THREADS // 32
