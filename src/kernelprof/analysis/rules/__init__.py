@@ -24,8 +24,6 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from kernelprof.analysis.advice import LaunchValues
 from kernelprof.analysis.metrics.catalogue import load_metrics, preset
 from kernelprof.analysis.metrics.groups import NEAR_LIMIT, SM_PIPES
@@ -420,6 +418,8 @@ def fewer_integer_instructions(context: RuleContext, *waits: str) -> Callable[[F
 
     Divisions go where a launch divides integers. Other pipes keep their work.
     """
+    import numpy as np
+
     units, divides = context.units, context.units.divides_integers
 
     def left(name: str, otherwise: FloatArray) -> FloatArray:
