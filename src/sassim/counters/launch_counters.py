@@ -184,10 +184,10 @@ def count_launch(
     """
     runner = _Runner(launch, program_slice, meanwhile)
     counters = _run_samples(runner, launch, program_slice, seconds)
-    work = counters.block_counters.of_blocks(counters.instructions())
-    longest = int(work.argmax())
-    mean = counters.sample.total(work)[0] / math.prod(launch.grid)
-    if work[longest] < _MUCH_LONGER * mean or longest in counters.block_counters.recorded:
+    executed = counters.block_counters.of_blocks(counters.instructions())
+    longest = int(executed.argmax())
+    mean = counters.sample.total(executed)[0] / math.prod(launch.grid)
+    if executed[longest] < _MUCH_LONGER * mean or longest in counters.block_counters.recorded:
         return counters
     # Its steps are looked at where they decide how long the launch takes.
     return runner.run(len(counters.sample.blocks), recorded=longest)[0]

@@ -41,10 +41,10 @@ class ReachingDefinitions:
         blocks = program.blocks.items()
         written = {start: _last_writes(block, effects, program) for start, block in blocks}
         generated = {start: self._define(last) for start, last in written.items()}
-        kept = {
+        retained = {
             start: ~sum(self._of_register[name] for name in last) for start, last in written.items()
         }
-        self._at_begin = _solve(successors(program), generated, kept, entry)
+        self._at_begin = _solve(successors(program), generated, retained, entry)
 
     @property
     def blocks(self) -> list[int]:
@@ -91,7 +91,7 @@ def _last_writes(
 def _solve(
     follow: Mapping[int, Sequence[int]],
     generated: Mapping[int, int],
-    kept: Mapping[int, int],
+    retained: Mapping[int, int],
     entry: int,
 ) -> dict[int, int]:
     """Return the definitions at the beginning of each basic block that the first one leads to."""
@@ -101,7 +101,7 @@ def _solve(
     while worklist:
         start = heappop(worklist)
         listed.discard(start)
-        behind = at_begin[start] & kept[start] | generated[start]
+        behind = at_begin[start] & retained[start] | generated[start]
         for each in follow[start]:
             before = at_begin.get(each)
             now = behind if before is None else before | behind

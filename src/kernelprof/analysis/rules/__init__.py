@@ -430,14 +430,14 @@ def fewer_integer_instructions(context: RuleContext, *waits: str) -> Callable[[F
     def effect(gain: FloatArray) -> Effect:
         heavy = left("fma_heavy_pipe", 1.0 / gain)
         half, both = units.pipe("fma_heavy_pipe").middle / 2.0, units.pipe("fma_pipe").middle
-        work: dict[str, Factor] = {
+        remaining: dict[str, Factor] = {
             **dict.fromkeys((*SM_PIPES, "tensor"), 1.0),
             "alu_pipe": left("alu_pipe", 1.0 / gain),
             "fma_heavy_pipe": heavy,
             "fma_pipe": np.clip(1.0 - (1.0 - heavy) * half / np.maximum(both, 1e-9), 0.0, 1.0),
             "xu_pipe": np.where(divides, 0.0, 1.0),
         }
-        return Effect(work, {}, waits, left("issue", 1.0 / gain))
+        return Effect(remaining, {}, waits, left("issue", 1.0 / gain))
 
     return effect
 

@@ -221,6 +221,8 @@ def _next(
     done = {each.slug for each in launch.causes}
     if done & FILLS:
         done |= FILLS
+    if "instruction-issue" in done:  # its fix is that of the division, if there is one
+        done.add(DIVISION)
     left = {slug: float(gain[row]) for slug, gain in gains.items() if slug not in done}
     slug = max(left, key=lambda each: left[each])
     gain = left[slug]
