@@ -317,12 +317,16 @@ class _Runner:
 
 def _missing_outcomes(sample: Sample, values: GuardValues) -> Iterator[tuple[Array, Array]]:
     """Groups of blocks with an outcome that no sampled block of their region has."""
-    regions = regions_of(np.arange(math.prod(sample.grid)), sample.grid)
-    for of_blocks in (*values.outcomes.values(), *values.patterns.values()):
+    kinds = (*values.outcomes.values(), *values.patterns.values())
+    # A grid of billions of blocks has no values of each.
+    every = math.prod(sample.grid) if kinds else 0
+    regions = regions_of(np.arange(every), sample.grid)
+    count = int(regions.max(initial=0)) + 1
+    for of_blocks in kinds:
         different = distinct(of_blocks)
         if len(different) > _MOST_PATTERNS:
             continue
-        in_region = np.searchsorted(different, of_blocks) * (int(regions.max()) + 1) + regions
+        in_region = np.searchsorted(different, of_blocks) * count + regions
         there = distinct(in_region[sample.blocks])
         for kind in np.setdiff1d(distinct(in_region), there, assume_unique=True):
             yield in_region == kind, np.arange(len(in_region))

@@ -126,7 +126,7 @@ def effects_of(program: Program) -> dict[int, DefUse]:
     effects = {address: find_def_use(i) for address, i in instructions_of(program)}
     # No code here shows what functions of the system read.
     for address, i in instructions_of(program) if program.image.outside else ():
-        if _is_indirect_call(i):
+        if calls_by_address(i):
             effects[address] = replace(
                 effects[address], read=effects[address].read | READ_BY_SYSTEM_CALLS
             )
@@ -287,7 +287,7 @@ def successors(program: Program) -> dict[int, list[int]]:
                 goals += behind_calls
             elif end.opcode == "ENDCOLLECTIVE":
                 goals += [together[start]] if start in together else together.values()
-            elif _is_indirect_call(end):
+            elif calls_by_address(end):
                 goals += anywhere
             elif end.opcode in _INDIRECT:
                 base = program.base(block.function)
@@ -313,16 +313,12 @@ def _has_condition(end: Instruction) -> bool:
 def _branch_target(program: Program, block: BasicBlock) -> int | None:
     """Return the address of the label that ends a basic block, if it has one."""
     end = block.end
-    if end is None or _is_indirect_call(end):
+    if end is None or calls_by_address(end):
         return None
     for each in end.operands:
         if isinstance(each, Label):
             return program.target(block.function, each)
     return None
-
-
-def _is_indirect_call(end: Instruction) -> bool:
-    return end.opcode in _CALLS and calls_by_address(end)
 
 
 def _function_starts(program: Program) -> list[int]:

@@ -268,7 +268,7 @@ class _Planner:
         reaching = ReachingDefinitions(self._program, self._effects)
         for start in reaching.blocks:
             block = self._program.blocks[start]
-            base, here = self._program.base(block.function), dict[str, frozenset[int]]()
+            base, here = self._program.base(block.function), Definitions()
             for i in block.instructions:
                 address = base + i.address
                 effects = self._effects[address]

@@ -155,7 +155,7 @@ def find_called(listed: Mapping[str, SassFunction], entry: str) -> set[str]:
             continue
         called.add(name)
         for i in listed[name].instructions:
-            if i.opcode in _CALLS and calls_by_address(i):
+            if calls_by_address(i):
                 return set(listed)
             waiting += (homes[each] for each in _mentioned(i) if each in homes)
     return called
@@ -170,9 +170,9 @@ def _mentioned(i: Instruction) -> Iterator[str]:
             yield match[2]
 
 
-def calls_by_address(call: Instruction) -> bool:
-    """Whether a call goes to an address in a register; a label beside that is the base."""
-    return any(isinstance(each, Register | Constant) for each in call.operands)
+def calls_by_address(i: Instruction) -> bool:
+    """Whether it calls an address in a register; a label beside that is the base."""
+    return i.opcode in _CALLS and any(isinstance(each, Register | Constant) for each in i.operands)
 
 
 @lru_cache(maxsize=2)

@@ -403,10 +403,11 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         if f".target '{needs.rstrip('a')}'" in output and needs.endswith("a"):
             hint = f"the kernel needs {needs}: delete architecture_specific = false under [compile]"
     elif missing := re.search(rf"^{re.escape(LEFT_OUT)}(.+)$", output, re.MULTILINE):
-        hint = f"the missing declaration may be in a header left out ({missing[1]}): give the "
-        hint += 'header folder with flags = ["-IFOLDER"] under [compile]'
         if "<curand" in missing[1]:
             hint = "install the headers of cuRAND: python -m pip install nvidia-curand"
+        else:
+            hint = f"the missing declaration may be in a header left out ({missing[1]}): give the "
+            hint += 'header folder with flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:

@@ -23,8 +23,10 @@ _FIRST_ARGUMENT: Final = 4
 """A call's arguments lie in registers from here on, those of 64 bits in two; so does its result."""
 _RETURN: Final = 20
 """The registers that hold the address to return to."""
-READ_BY_SYSTEM_CALLS: Final = frozenset(f"R{n}" for n in (*range(4, 10), 20, 21))
-"""Registers that the functions here read."""
+READ_BY_SYSTEM_CALLS: Final = frozenset(
+    f"R{n}" for n in (*range(_FIRST_ARGUMENT, _FIRST_ARGUMENT + 6), _RETURN, _RETURN + 1)
+)
+"""Registers that the functions here read: three arguments at most, and where to return."""
 _CONVERSION: Final = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlLjzt]*([a-zA-Z]))")
 
 
