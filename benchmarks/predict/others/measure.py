@@ -75,8 +75,11 @@ def summary(capture: Path) -> dict[str, Any]:
     return {"values": values, "verdict": {name: told[name] for name in _OF_VERDICT}}
 
 
-def named_causes(values: Mapping[str, float]) -> frozenset[str]:
-    """All bottlenecks that a diagnosis of such values names: causes that pay, and what is close."""
+def named_causes(values: Mapping[str, float]) -> dict[str, float | None]:
+    """All bottlenecks that a diagnosis of such values names: causes that pay, and what is close.
+
+    Each with what its fix alone gains, in times, or ``None`` where that is not known.
+    """
     columns = {}
     for name, value in values.items():
         ncu = load_metrics()[name].ncu[0]
@@ -85,8 +88,8 @@ def named_causes(values: Mapping[str, float]) -> frozenset[str]:
     launch = Launch("0", "kernel", grid, block, device="NVIDIA H200", compute_capability=(9, 0))
     (kernel,) = diagnose(Capture(Launches.from_sequence([launch]), columns)).kernels
     verdict = kernel.verdict
-    further = (each.bottleneck for each in verdict.causes)
-    return frozenset((*further, *(each.bottleneck for each in verdict.also)))
+    close: dict[str, float | None] = {each.bottleneck: None for each in verdict.also}
+    return close | {each.bottleneck: each.gain for each in verdict.causes}
 
 
 def _captured(source: Path, capture: Path, seconds: int) -> str:

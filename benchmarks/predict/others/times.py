@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,7 @@ from benchmarks.predict.others.measure import named_causes
 from benchmarks import command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.predict.others.kernels import Kernel, Repository
 
@@ -41,8 +41,8 @@ _HEAD: Final = (
 )
 _SUMMARY: Final = (
     "| half | kernels | predicted | within 1.25x | within 1.5x | mean error | same cause | "
-    "same or tenable | wrong at high confidence |\n"
-    "| --- | --: | --: | --: | --: | --: | --: | --: | --: |"
+    "same or tenable | wrong at high confidence | gain within 1.5x |\n"
+    "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
 )
 
 
@@ -56,8 +56,8 @@ class Row:
     predicted: float | None = None
     prediction: dict[str, Any] | None = None
     error: str = ""
-    named: frozenset[str] = frozenset()
-    """All bottlenecks that the diagnosis of the measured values names."""
+    named: Mapping[str, float | None] = field(default_factory=dict)
+    """The bottlenecks that the diagnosis of the measured values names, and their gains."""
 
     @property
     def factor(self) -> float | None:
@@ -78,6 +78,14 @@ class Row:
         return self.is_same or (
             self.prediction is not None and self.prediction["bottleneck"] in self.named
         )
+
+    @property
+    def gains(self) -> tuple[float, float] | None:
+        """What fixing the predicted cause gains, predicted and by the measured values."""
+        causes = self.prediction["causes"] if self.prediction is not None else ()
+        predicted = causes[0]["gain"] if causes else None
+        measured = self.named.get(causes[0]["bottleneck"]) if causes else None
+        return None if predicted is None or measured is None else (predicted, measured)
 
 
 def is_in_view(repository: Repository) -> bool:
@@ -121,6 +129,7 @@ def document(rows: Sequence[Row]) -> str:
             "`make predict-times CHECKOUTS=DIR`.",
             "A predicted cause is tenable if the diagnosis of the measured values names it: as a "
             "further cause, or as one whose gain is about the same.",
+            "Gains are compared where both diagnoses give one for the predicted cause.",
             "",
             _SUMMARY,
             *halves,
@@ -159,7 +168,19 @@ def _summary(half: bool, rows: Sequence[Row]) -> str:
         for row in rows
     )
     same, tenable = (sum(row.is_same for row in rows), sum(row.is_tenable for row in rows))
-    cells = (HALVES[half], len(rows), len(factors), *near, f"{error:.0f} %", same, tenable, wrong)
+    gains = [row.gains for row in rows if row.gains is not None]
+    close = sum(1 / _NEAR[-1] <= predicted / gain <= _NEAR[-1] for predicted, gain in gains)
+    cells = (
+        HALVES[half],
+        len(rows),
+        len(factors),
+        *near,
+        f"{error:.0f} %",
+        same,
+        tenable,
+        wrong,
+        f"{close} of {len(gains)}",
+    )
     return f"| {' | '.join(map(str, cells))} |"
 
 
